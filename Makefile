@@ -3,7 +3,7 @@
 # make quick    the same without a browser and without what takes long: three to four minutes on two cores, for every day's work
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
-# make check    ruff, mypy, the layers; make lint is without the layers, which are among the tests
+# make check    ruff, mypy, the prose linter, the layers; make lint is ruff and mypy alone
 # make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
 # make lowest   the tests with the oldest versions that pyproject.toml allows, in .venv-lowest (Python 3.11)
@@ -24,7 +24,7 @@ demo: install
 	$(BIN)/wug demo --output demo
 
 test: lint
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --maxfail=40
 
 quick: lint
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
@@ -43,6 +43,7 @@ docs: install
 	@echo "The documentation: site/index.html"
 
 check: lint
+	$(BIN)/python tests/prose.py
 	$(BIN)/pytest tests/test_layers.py
 
 lint: install

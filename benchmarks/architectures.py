@@ -30,10 +30,10 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 import tiny_architectures  # noqa: E402
 from wug.errors import ModelError  # noqa: E402
-from wug.models.causal.forward import Engine  # noqa: E402
+from wug.models.causal.forward import CausalEngine  # noqa: E402
 from wug.models.causal.selftest import choose_engine  # noqa: E402
 
-SEEN = "## Seen"
+SEEN = "## Results"
 WINDOWS = (40, 29, 97, 150)
 LENGTHS = (1, 2, 3, 5, 8, 12, 17, 24, 28, 29, 30, 39, 40, 41, 55, 64, 65, 80, 96, 97, 98, 110, 126, 127, 128, 129, 130,
            149, 150, 151, 175, 200)  # fmt: skip
@@ -94,7 +94,7 @@ def look(name: str) -> Line:
     return Line(name, ", ".join(dict.fromkeys(ways)), gap, tokens, "; ".join(notes))
 
 
-def _answers(engine: Engine) -> Iterator[Sequence[Any]]:
+def _answers(engine: CausalEngine) -> Iterator[Sequence[Any]]:
     """What wug says of each text: alone, all together, and together with others in another order."""
     texts = tiny_architectures.texts(LENGTHS)
     yield [engine.logprobs([text])[0] for text in texts]
@@ -107,10 +107,10 @@ def _answers(engine: Engine) -> Iterator[Sequence[Any]]:
     yield [by_place[place] for place in range(len(texts))]
 
 
-def _way(engine: Engine) -> str:
-    if engine.ways.layout is not None:
+def _way(engine: CausalEngine) -> str:
+    if engine.methods.layout is not None:
         return "trees"
-    return "plain" if engine.ways.padded else "one at a time"
+    return "plain" if engine.methods.padded else "one at a time"
 
 
 def _short(error: BaseException) -> str:
@@ -121,7 +121,7 @@ def _short(error: BaseException) -> str:
 
 def table(lines: Sequence[Line]) -> str:
     """The lines as Markdown."""
-    rows = ["| architecture | asked in | largest difference | tokens compared | notes |", "|---|---|---|---|---|"]
+    rows = ["| architecture | scored as | largest difference | tokens compared | notes |", "|---|---|---|---|---|"]
     for line in lines:
         gap = "" if line.gap is None else f"{line.gap:.1e}"
         rows.append(f"| {line.name} | {line.way} | {gap} | {line.tokens or ''} | {line.note} |")
@@ -146,7 +146,7 @@ def seen(lines: Sequence[Line]) -> str:
             "",
             table(ran),
             "",
-            "## Refused, or not made",
+            "## Refused or not made",
             "",
             table([line for line in lines if line.gap is None]),
             "",

@@ -46,7 +46,7 @@ def compare(run: Sequence[str], home: Path, times: int, beside: Path | None) -> 
     found: dict[str, list[Took]] = {name: [] for name in ways}
     for number in range(times):
         for place, (name, (source, code)) in enumerate(ways.items()):
-            command = [sys.executable, "-c", code, *run, "--db", str(home / f"{number}-{place}.db")]
+            command = [sys.executable, "-c", code, *run, "--store", str(home / f"{number}-{place}.db")]
             found[name].append(took(command, source))
     printed = {each.printed for each in (each for some in found.values() for each in some)}
     if len(printed) > 1:
@@ -67,7 +67,7 @@ def compare(run: Sequence[str], home: Path, times: int, beside: Path | None) -> 
 
 def profile(run: Sequence[str], home: Path) -> None:
     """Which imports and which functions take the time."""
-    command = [sys.executable, "-X", "importtime", "-c", PLAIN, *run, "--db", str(home / "imports.db")]
+    command = [sys.executable, "-X", "importtime", "-c", PLAIN, *run, "--store", str(home / "imports.db")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     rows = [
@@ -77,7 +77,7 @@ def profile(run: Sequence[str], home: Path) -> None:
     print("imports, ms:", ", ".join(f"{name} {total / 1000:.0f}" for total, name in top[:12]))
     saved = home / "profile"
     code = f"import cProfile; cProfile.run({PLAIN!r}, {str(saved)!r})"
-    took([sys.executable, "-c", code, *run, "--db", str(home / "functions.db")])
+    took([sys.executable, "-c", code, *run, "--store", str(home / "functions.db")])
     subprocess.run(
         [sys.executable, "-m", "pstats", str(saved)], input="sort cumtime\nstats wug 40\n", text=True, check=True
     )

@@ -44,7 +44,7 @@ import sys
 from pathlib import Path
 from wug.families import cogs
 found = cogs.score(Path(sys.argv[1]), [Path(sys.argv[2])])[0].estimates()
-print(len(found), *(round(e.value, 4) for e in found if e.group == "all" and e.check in sys.argv[3:]))
+print(len(found), *(round(e.value, 4) for e in found if e.group == "all" and e.metric in sys.argv[3:]))
 """
 
 
@@ -121,8 +121,7 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     from nltk.metrics import edit_distance as nltk_distance  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     from wug.families.cogs.logical_form import parse, tokens
-    from wug.families.cogs.logical_form.distance import edit_distance
-    from wug.families.cogs.logical_form.measures import judge
+    from wug.families.cogs.logical_form.measures import edit_distance, score_form
 
     lark = Lark(GRAMMAR, parser="earley")
     chosen = random.Random(1).sample(range(len(gold)), min(sample, len(gold)))
@@ -133,7 +132,7 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     parse_lark = cpu_per_call(lambda n: lark.parse(ours[n]), count)
     edits_ours = cpu_per_call(lambda n: edit_distance(*split[n]), count)
     edits_nltk = cpu_per_call(lambda n: nltk_distance(*split[n], substitution_cost=1), count)
-    whole = cpu_per_call(lambda n: judge(ours[n], theirs[n], "cogs"), count)
+    whole = cpu_per_call(lambda n: score_form(ours[n], theirs[n], "cogs"), count)
     both = 2 * parse_lark + edits_nltk
     print(f"\nfor one line of gen (mean of {count})\n\n| | wug, µs | peer, µs | peer ÷ wug |\n|---|--:|--:|--:|")
     print(row("parse one form (peer: Lark, Earley)", parse_ours, parse_lark))

@@ -41,7 +41,7 @@ def wug(suite: Path, home: Path, device: str, *options: str) -> tuple[Took, dict
     """The whole command, with a cache and a store of its own; what it took, and what it found."""
     command = [sys.executable, "-m", "wug", "-q", "run", str(suite), "--model", str(MODEL), "--device", device]
     found = took(
-        [*command, "--no-cache", "--db", str(home / "wug.db"), "--format", "json", *options],
+        [*command, "--no-cache", "--store", str(home / "store"), "--format", "json", *options],
         WUG_CACHE=str(home / "answers.db"),
     )
     return found, json.loads(found.printed)
@@ -136,8 +136,8 @@ def accuracy(found: Mapping[str, Any]) -> str:
 def _estimates(found: Any) -> list[tuple[str, float]]:
     rows: list[tuple[str, float]] = []
     if isinstance(found, dict):
-        if "check" in found and found.get("group", "all") == "all" and isinstance(found.get("value"), float):
-            rows.append((found["check"], found["value"]))
+        if "metric" in found and found.get("group", "all") == "all" and isinstance(found.get("value"), float):
+            rows.append((found["metric"], found["value"]))
         found = list(found.values())
     if isinstance(found, list):
         for part in found:
@@ -240,7 +240,7 @@ def profile(count: int) -> None:
         folder, _ = sample(home, count)
         wug(folder, home, "cpu")  # makes the conversion
         for engine in ("ctranslate", "transformers"):
-            command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "wug.db"), engine]
+            command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "store"), engine]
             print(took(command, WUG_CACHE=str(home / "answers.db")).printed)
 
 
@@ -248,7 +248,7 @@ _PROFILED = """
 import cProfile, pstats, sys
 from wug.cli.main import main
 folder, model, store, engine = sys.argv[1:]
-sys.argv = ["wug", "-q", "run", folder, "--model", model, "--device", "cpu", "--no-cache", "--db", store]
+sys.argv = ["wug", "-q", "run", folder, "--model", model, "--device", "cpu", "--no-cache", "--store", store]
 sys.argv += ["-M", f"engine={engine}"]
 profile = cProfile.Profile()
 try:

@@ -73,7 +73,7 @@ def suite(regions: int, conditions: int, items: int) -> dict[str, Any]:
 def serve(folder: Path) -> tuple[Site, str]:
     import uvicorn
 
-    site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db")
+    site = Site(store=Store(folder / "store"), cache=folder / "answers.db")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -21,7 +21,7 @@ from pathlib import Path
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
 from wug.stats import wilson
-from wug.types import Check, Estimate, Result, Signature
+from wug.types import Estimate, Metric, Result, Signature
 from wug.web.server import warm_up
 from wug.web.site import Site
 
@@ -56,11 +56,12 @@ def result(kind: str, group: str, suite: str, model: str, value: float) -> Resul
     """A result with its headline alone."""
     right = round(ITEMS * min(1.0, max(0.0, value)))
     interval = wilson(right, ITEMS)
-    check = {"syntaxgym": "all_predictions", "pairs": "accuracy", "cogs": "exact_match", "pcfgset": "accuracy"}[kind]
+    metric = {"syntaxgym": "all_predictions", "pairs": "accuracy", "cogs": "exact_match", "pcfgset": "accuracy"}[kind]
     return Result(
         suite, kind, model, "complete", Signature((("suite", f"{suite}@1"), ("model", model))), ITEMS,
-        (Estimate(check, "all", right / ITEMS, ITEMS, interval.low, interval.high, "wilson"),), meta={"circuit": group},
-        checks=(Check(check, "share", "higher", True, "the share of items that are right"),),
+        (Estimate(metric, "all", right / ITEMS, ITEMS, interval.low, interval.high, "wilson"),),
+        meta={"circuit": group},
+        metrics=(Metric(metric, "share", "higher", True, "the share of items that are right"),),
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def make_model(folder: Path, size: str, texts: list[str], data: Path) -> None:
 def wug(model: str, metric: str, batch: int) -> Score:
     """Masked copies sorted by length, the same ones once; sums of the tokens' log-probabilities."""
     from wug.models import masked
-    from wug.models._spec import ModelSpec
+    from wug.models.spec import ModelSpec
     from wug.types import Request
 
     scorer = masked.load(ModelSpec("masked", model, options={"device": "cpu", "pll": metric}))

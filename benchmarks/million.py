@@ -113,7 +113,7 @@ def make_model(path: Path, seed: int) -> None:
 
 def commands(folder: Path) -> dict[str, list[str]]:
     """What a user would do, in order, with a word for each."""
-    pairs, store = folder / "pairs.tsv", ["--db", str(folder / "runs.db")]
+    pairs, store = folder / "pairs.tsv", ["--store", str(folder / "runs")]
     run = ["--cache", str(folder / "answers.db"), *store]
     ask = {name: ["run", str(pairs), "--model", f"ngram:{folder / name}.arpa", *run] for name in MODELS}
     return {

@@ -162,7 +162,7 @@ def pack(folder: Path) -> None:
 
 def kept(folder: Path) -> Iterator[Path]:
     yield from sorted((folder / "tables").glob("*"))
-    for pattern in ("*/results/*.json", "*/commands/*.json", "*/logs/*", "*/models/*/README.md", "*/runs.db"):
+    for pattern in ("*/results/*.json", "*/commands/*.json", "*/logs/*", "*/models/*/README.md", "*/runs"):
         yield from sorted(folder.glob(pattern))
     for name in ("recipe.json", "loss.tsv", "finished"):
         yield from sorted(folder.glob(f"*/models/*/training/{name}"))

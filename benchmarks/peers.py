@@ -21,7 +21,7 @@ Score = Callable[[list[str]], list[float]]
 def wug(model: str, device: str, dtype: str, batch: int) -> Score:
     """The prefix-tree engine; sums of the tokens' log-probabilities."""
     from wug.models import causal
-    from wug.models._spec import ModelSpec
+    from wug.models.spec import ModelSpec
     from wug.types import Request
 
     scorer = causal.load(ModelSpec("causal", model, options={"device": device, "dtype": dtype}))

@@ -1,17 +1,16 @@
-"""All benchmarks in one go, recorded in one file; the tables of docs/benchmarks.md come from it.
+"""Runs all benchmarks and records them; docs/benchmarks.md and docs/benchmark-log.md are made from the records.
 
     python benchmarks/recorded.py                 on the CPU: an hour or two
-    python benchmarks/recorded.py --aims          what speed and memory are aimed at: 20 minutes on two quiet cores
-    python benchmarks/recorded.py --quick         little of some: ten minutes
-    python benchmarks/recorded.py --device cuda   what is measured on a GPU: 15 minutes, without a network
-    python benchmarks/recorded.py --device cuda --dry    the same code with little of everything, on the CPU
-    python benchmarks/recorded.py --only million  some of them; the others stay as they were recorded
-    python benchmarks/recorded.py --docs          write the tables of the docs anew, and measure nothing
+    python benchmarks/recorded.py --aims          those with a target: 20 minutes on two quiet cores
+    python benchmarks/recorded.py --quick         small versions of some: ten minutes
+    python benchmarks/recorded.py --device cuda   GPU benchmarks: 15 minutes, without a network
+    python benchmarks/recorded.py --device cuda --dry    the same code in miniature, on the CPU
+    python benchmarks/recorded.py --only million  some of them; the records of the others are kept
+    python benchmarks/recorded.py --docs          update the tables of the docs without measuring
 
-Every benchmark is a command of its own. Its tables are kept as it printed them, in benchmarks/results/cpu.json,
-quick.json or cuda.json, with what was aimed at beside what came out, its command, the machine, the load before and
-after, and the versions of all programs: each its own, for they may be recorded one by one. One that fails is kept
-with what it said last, and the others are run all the same.
+Every benchmark is a separate command. Its tables are kept as it printed them, in benchmarks/results/cpu.json,
+quick.json or cuda.json, with targets and measurements, its command, the machine, the load before and after, and the
+versions of all programs. A benchmark that fails is recorded with its last output, and the others continue.
 """
 
 from __future__ import annotations
@@ -36,6 +35,9 @@ from timing import ROOT, took
 
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
+"""Gets one table of targets and measurements."""
+LOG = ROOT / "docs" / "benchmark-log.md"
+"""Gets what each benchmark printed."""
 BEGIN, END = "<!-- recorded -->", "<!-- end -->"
 PACKAGES = ("wug", "torch", "transformers", "tokenizers", "ctranslate2", "numpy", "lm_eval", "minicons", "lark", "nltk")
 TITLES = {
@@ -50,7 +52,7 @@ TITLES = {
     "million": "A million pairs, whole commands",
     "choices": "Options in a context",
     "coverage": "How often intervals hold what they should",
-    "view": "Pages of the site",
+    "store": "The store: size, commands and pages",
 }
 AIMED = {
     "decoding": ["decoding.py", "--localism", "0", "--generate", "100"],
@@ -69,7 +71,7 @@ FULL = {
     "cogs": ["cogs.py"],
     "choices": ["choices.py"],
     "coverage": ["compare_coverage.py"],
-    "view": ["view.py"],
+    "store": ["store.py"],
 }
 QUICK = {
     "scoring": ["scoring.py", "--sample", "268", "--part", "10", "--peers", "wug", "lm-eval"],
@@ -147,22 +149,20 @@ def tables(printed: str) -> str:
     return "\n".join(line.rstrip() for line in printed.strip().splitlines())
 
 
-def page(record: Mapping[str, Any]) -> str:
-    """A recorded run as Markdown: what is the same for all benchmarks once, the rest beside each."""
+def details(record: Mapping[str, Any]) -> str:
+    """A recorded run as Markdown: machine and versions once if they are the same for all, then each benchmark."""
     kept = record["benchmarks"].values()
     wheres, withs = [_where(found["machine"]) for found in kept], [_with(found["versions"]) for found in kept]
-    alike, same = len(set(wheres)) == 1, len(set(withs)) == 1
-    parts = [f"On {wheres[0]}{f' with {withs[0]}' if same else ''}:"] if alike else []
-    if table := aims_table(record):
-        parts.append(table)
+    one_machine, one_version = len(set(wheres)) == 1, len(set(withs)) == 1
+    parts = [f"On {wheres[0]}{f' with {withs[0]}' if one_version else ''}:"] if one_machine else []
     for (name, found), where, programs in zip(record["benchmarks"].items(), wheres, withs, strict=True):
         low, high = found["load"]
         about = [
             f"`{found['command']}`",
             found["begun"][:10],
             f"load {low:g} before and {high:g} after",
-            *([] if alike else [f"on {where}"]),
-            *([] if alike and same else [f"with {programs}"]),
+            *([] if one_machine else [f"on {where}"]),
+            *([] if one_machine and one_version else [f"with {programs}"]),
         ]
         parts += [
             f"### {TITLES.get(name, name)}",
@@ -188,24 +188,37 @@ def _with(versions: Mapping[str, str]) -> str:
     return ", ".join(map(" ".join, versions.items()))
 
 
-def aims_table(record: Mapping[str, Any]) -> str:
-    """What was aimed at beside what came out, of all benchmarks; empty where nothing was."""
-    rows = [row for found in record["benchmarks"].values() for row in found.get("aims", ())]
-    if not rows:
-        return ""
-    cells = [(row["line"], row["wanted"], row["got"], row["peer"], "yes" if row["met"] else "**no**") for row in rows]
-    lines = ["| what | wanted | got | beside it | met |", "|---|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in cells)])
+def targets_table(*records: Mapping[str, Any]) -> str:
+    """One row per target of all benchmarks; empty if there are none."""
+    rows = [
+        (row["line"], row["wanted"], row["got"], row["peer"], "yes" if row["met"] else "**no**", _place(found))
+        for record in records
+        for found in record["benchmarks"].values()
+        for row in found.get("aims", ())
+    ]
+    lines = [
+        "| benchmark | target | measured | for comparison | met | machine, date, commit |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) if rows else ""
+
+
+def _place(found: Mapping[str, Any]) -> str:
+    """Machine, date and commit of a benchmark, in a few words."""
+    machine = found["machine"]
+    where = machine["gpu"] or f"{machine['processor']}, {machine['cores']} cores"
+    return ", ".join([where, found["begun"][:10], found["versions"].get("commit", "unknown commit")])
 
 
 def write_docs() -> None:
-    """Put the recorded runs into the page, between its marks; where there is none, a line that says so."""
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END, text.index(BEGIN))
+    """Update the table of targets and the log, each between its markers."""
     found = [RESULTS / f"{name}.json" for name in ("cpu", "cuda")]
-    parts = [page(json.loads(path.read_text(encoding="utf-8"))) for path in found if path.exists()]
-    body = "\n\n".join(parts) or "None yet: `make bench` writes it."
-    PAGE.write_text(f"{text[:begin]}\n{body}\n{text[end:]}", encoding="utf-8")
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in found if path.exists()]
+    missing = "None yet: `make bench` writes it."
+    for path, body in ((PAGE, targets_table(*records)), (LOG, "\n\n".join(map(details, records)))):
+        text = path.read_text(encoding="utf-8")
+        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END, text.index(BEGIN))
+        path.write_text(f"{text[:begin]}\n{body or missing}\n{text[end:]}", encoding="utf-8")
 
 
 def main() -> None:
@@ -240,7 +253,7 @@ def record(path: Path, plan: Mapping[str, list[str]], only: Sequence[str] | None
         kept[name] = found = {**measure(plan[name]), **about}
         print(found.get("printed") or f"failed: {found['failed']}", flush=True)
         path.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    print(aims_table(whole))
+    print(targets_table(whole))
 
 
 def _lines(path: str) -> list[str]:

@@ -75,8 +75,19 @@ def blimp_sentences(data: Path, sample: int) -> list[str]:
 def make_model(folder: Path, size: str, texts: list[str], data: Path) -> None:
     """A GPT-2 with random weights and a tokenizer of GPT-2's size, trained on books if they are there."""
     import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = make_tokenizer(texts, data)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=VOCABULARY, bos_token_id=0, eos_token_id=0, **SHAPES[size])
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def make_tokenizer(texts: list[str], data: Path) -> Any:
+    """A tokenizer of GPT-2's size, trained on the texts and on books if they are there, and kept."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     kept = Path(tempfile.gettempdir()) / f"wug-bench-{hashlib.sha256(repr(texts).encode()).hexdigest()[:16]}.json"
     backend = Tokenizer(models.BPE())
@@ -96,11 +107,7 @@ def make_model(folder: Path, size: str, texts: list[str], data: Path) -> None:
         backend.train_from_iterator([*texts, *books(data)], trainer)
         backend.save(str(kept))
     end = "<|endoftext|>"
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token=end, eos_token=end, unk_token=end)
-    torch.manual_seed(0)
-    config = GPT2Config(vocab_size=VOCABULARY, bos_token_id=0, eos_token_id=0, **SHAPES[size])
-    GPT2LMHeadModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token=end, eos_token=end, unk_token=end)
 
 
 def books(data: Path, megabytes: int = 20) -> list[str]:

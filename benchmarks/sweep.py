@@ -27,7 +27,7 @@ import importlib.abc, importlib.machinery, os, sys
 
 class _Counting(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name != "wug.models._weights":
+        if name != "wug.models.huggingface.loading":
             return None
         sys.meta_path.remove(self)
         found = importlib.machinery.PathFinder.find_spec(name, path)
@@ -127,7 +127,7 @@ def broken(folder: Path, models: int, suite: str) -> None:
 def go(folder: Path, command: list[str], name: str) -> subprocess.Popen[bytes]:
     """A command with a store, a cache and a count of its own."""
     environment = {**os.environ, "WUG_LOADS": str(folder / f"{name}.loads")}
-    files = ["--db", str(folder / f"{name}.db"), "--cache", str(folder / f"{name}.cache")]
+    files = ["--store", str(folder / f"{name}.db"), "--cache", str(folder / f"{name}.cache")]
     with (folder / f"{name}.csv").open("wb") as out, (folder / f"{name}.err").open("ab") as err:
         return subprocess.Popen(
             [sys.executable, "-m", "wug", *command, *files], stdout=out, stderr=err, env=environment
@@ -160,7 +160,7 @@ def kept(path: Path) -> dict[tuple[str, str], Any]:
     """Every result with the seals of all its outcomes, by model and suite."""
     rows = asked(
         path,
-        "SELECT specification, suite, results.status, signature, n, estimates, warnings, checks, outcomes, chain"
+        "SELECT specification, suite, results.status, signature, n, estimates, warnings, metrics, outcomes, chain"
         " FROM results JOIN runs ON runs.id = results.run WHERE runs.status = 'complete'",
     )
     return {(row[0], row[1]): tuple(row[2:]) for row in rows}
@@ -216,7 +216,7 @@ def instant(folder: Path, models: int) -> None:
         (grams / f"step{place}.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
     pairs = [{"sentence_good": f"good {n}", "sentence_bad": f"bad {n}"} for n in range(20)]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    files = ["--db", str(folder / "instant.db"), "--cache", str(folder / "instant.cache")]
+    files = ["--store", str(folder / "instant.db"), "--cache", str(folder / "instant.cache")]
     command = ["run", str(folder / "pairs.jsonl"), "--model", f"ngram:{grams}/*.arpa", "--sweep", "instant", *files]
     for name in ("first", "again"):
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

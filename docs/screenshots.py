@@ -3,7 +3,7 @@
     python docs/screenshots.py                   writes docs/images/view-*.png
     python docs/screenshots.py --folder /tmp/x   writes them, and the store that they show, elsewhere
 
-It asks the built-in models the built-in suites.
+It evaluates the built-in models on built-in suites.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from typing import Any
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.results.store import Store
-from wug.web import authentication
+from wug.web import security as authentication
 from wug.web.app import create_app
 from wug.web.site import Site
 
 LIMITS = {"wug-cogs": 84, "wug-pcfg": 40}
-"""Items of each suite that a model is asked which makes up its answers word by word: a minute, rather than many."""
+"""Items per suite for models that generate, so that it takes a minute."""
 HERE = Path(__file__).resolve().parent
 SCORED = ("wug_syntaxgym", "wug_agreement", "wug_reflexives", "wug_npi")
 COMPUTED = ("localism", "substitutivity", "systematicity")
 ASKED = {"wug-causal": SCORED, "wug-lstm": SCORED, "wug-pcfg": COMPUTED, "wug-cogs": ("wug_cogs_gen",)}
-"""What is asked of whom."""
+"""Suites by model."""
 SENTENCES = ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.")
 
 
@@ -194,7 +194,7 @@ def main() -> None:
         folder = (given.folder or Path(name)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
-        store = Store(Path("wug.db"))
+        store = Store(Path("wug-store"))
         if not store.runs():
             fill(store)
         site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=("wug-causal", "wug-lstm"))

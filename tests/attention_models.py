@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from wug.models.attention_lstm.folder import SPECIAL, make_vocabulary
-from wug.models.attention_lstm.network import AttentionShape, attention_lstm
+from wug.models.attention_lstm.folder import SPECIAL, AttentionShape, make_vocabulary
+from wug.models.attention_lstm.network import AttentionLSTM
 
 WORDS = [*SPECIAL, "copy", "reverse", "A", "B", "C", "D", "E", ","]
 VOCABULARY = make_vocabulary(WORDS)
@@ -24,7 +24,7 @@ def make(shape: AttentionShape = SHAPE, seed: int = 2) -> Any:
     import torch
 
     torch.manual_seed(seed)
-    model = attention_lstm(shape).eval()
+    model = AttentionLSTM(shape).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=1.5)

@@ -18,7 +18,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from patience import PATIENCE
-from wug.web import authentication
+from wug.web import security
 from wug.web.app import create_app
 from wug.web.site import Site
 
@@ -136,7 +136,7 @@ class Served:
     @property
     def entrance(self) -> str:
         """The address that `wug view` would print."""
-        return authentication.url_with_token(f"{self.address}/", self.site)
+        return security.url_with_token(f"{self.address}/", self.site)
 
     def let_in(self, context: Any) -> None:
         """Give a browser the cookie that it would get at the entrance."""

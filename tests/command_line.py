@@ -35,7 +35,7 @@ class Said:
     @property
     def values(self) -> list[Values]:
         """The values of each result."""
-        return [{(e["check"], e["group"]): e["value"] for e in result["estimates"]} for result in self.results]
+        return [{(e["metric"], e["group"]): e["value"] for e in result["estimates"]} for result in self.results]
 
 
 def wug(*arguments: object) -> Said:

@@ -84,7 +84,7 @@ def _own_files(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     is the same in many tests is converted once. `own_conversions` is for tests that are about conversions.
     """
     home = next(_homes)
-    monkeypatch.setenv("WUG_DB", str(home / "wug.db"))
+    monkeypatch.setenv("WUG_STORE", str(home / "store"))
     monkeypatch.setenv("WUG_CACHE", f"{home}-answers.db")
 
 

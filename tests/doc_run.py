@@ -85,7 +85,7 @@ class Session:
                 (programs / name).chmod(0o755)
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("WUG_", "XDG_"))}
         paths = {"PATH": f"{programs}{os.pathsep}{kept['PATH']}", "PYTHONPATH": str(ROOT / "src")}
-        own = {"HOME": str(home), "WUG_DB": str(home / "wug.db"), "WUG_CACHE": _answers()}
+        own = {"HOME": str(home), "WUG_STORE": str(home / "store"), "WUG_CACHE": _answers()}
         own |= {"WUG_DATA": str(home / "data"), "COLUMNS": WIDTH, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"}
         return {**kept, **paths, **own}
 

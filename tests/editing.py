@@ -46,7 +46,7 @@ def paste(page: Any, text: str) -> None:
 
 
 def kept_(page: Any) -> None:
-    expect(page.locator("#kept")).to_have_text(re.compile("^Kept"))
+    expect(page.locator("#kept")).to_have_text(re.compile("^(Kept|Draft saved)"))
 
 
 def document(page: Any) -> dict[str, Any]:

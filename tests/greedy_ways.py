@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from wug.models import seq2seq
-from wug.models._spec import ModelSpec
 from wug.models.decoding.cuda_graph import CudaGraphDecoder
 from wug.models.decoding.greedy import TokenRules
 from wug.models.decoding.outputs import Decoded, trim_at_end
+from wug.models.spec import ModelSpec
 
 
 def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, CudaGraphDecoder]:

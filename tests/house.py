@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,15 +23,21 @@ class Counts:
     class_names_used_twice: int
     long_modules: int
     """Modules of more than 400 lines."""
+    wide_functions: int
+    """Functions with more than 8 parameters, `self` not counted."""
+    slivers: int
+    """Modules of at most 70 lines that exactly one other module imports."""
 
 
 def count(folder: Path = SOURCE) -> Counts:
     """The counts of all Python files below a folder."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))]
+    paths = sorted(folder.rglob("*.py"))
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    trees = [ast.parse(text) for text in texts]
     names = Counter(
         node.name
-        for text in texts
-        for node in ast.walk(ast.parse(text))
+        for tree in trees
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return Counts(
@@ -39,8 +46,36 @@ def count(folder: Path = SOURCE) -> Counts:
         untyped=sum(len(re.findall(r": Any\b", text)) for text in texts),
         class_names_used_twice=sum(times > 1 for times in names.values()),
         long_modules=sum(text.count("\n") > 400 for text in texts),
+        wide_functions=sum(_parameters(node) > 8 for tree in trees for node in ast.walk(tree)),
+        slivers=len(slivers(dict(zip(paths, trees, strict=True)), folder)),
     )
 
 
+def slivers(trees: Mapping[Path, ast.Module], folder: Path) -> list[Path]:
+    """The modules of at most 70 lines that exactly one other module imports."""
+    importers: dict[str, set[Path]] = {}
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers.setdefault(name, set()).add(path)
+    found = []
+    for path in trees:
+        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+        small = path.read_text(encoding="utf-8").count("\n") <= 70
+        if path.name != "__init__.py" and small and len(importers.get(name, set()) - {path}) == 1:
+            found.append(path)
+    return found
+
+
+def _parameters(node: ast.AST) -> int:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return 0
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return len(given) - bool(given and given[0].arg in ("self", "cls"))
+
+
 if __name__ == "__main__":
-    print(count())
+    counts = count()
+    for name in Counts.__slots__:
+        print(f"{name}: {getattr(counts, name):,}")

@@ -19,9 +19,9 @@ def outcomes(values: Values, items: Sequence[str] | None = None, **detail: Any) 
     longest = max(map(len, values.values()))
     names = items or [str(number + 1) for number in range(longest)]
     return [
-        Outcome(names[place], check, column[place], {}, {"sentence": f"sentence {names[place]}", **detail})
+        Outcome(names[place], metric, column[place], {}, {"sentence": f"sentence {names[place]}", **detail})
         for place in range(longest)
-        for check, column in values.items()
+        for metric, column in values.items()
         if place < len(column)
     ]
 

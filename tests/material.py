@@ -119,8 +119,8 @@ def substitutivity(suite: str = "substitutivity", model: str = MODEL) -> Result:
             "accuracy_original": True, "accuracy_twin": second == "A B", "consistency": second == "A B",
             "consistent_correct": second == "A B", "consistent_incorrect": False,
         }  # fmt: skip
-        for check, value in values.items():
-            outcomes.append(Outcome(item, check, value, groups, detail if check == "consistency" else {}))
+        for metric, value in values.items():
+            outcomes.append(Outcome(item, metric, value, groups, detail if metric == "consistency" else {}))
     return _made(suite, "pcfgset", model, outcomes)
 
 

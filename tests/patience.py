@@ -7,5 +7,5 @@ from __future__ import annotations
 
 import os
 
-PATIENCE = 180 * float(os.environ.get("WUG_TEST_PATIENCE", "1"))
+PATIENCE = 60 * float(os.environ.get("WUG_TEST_PATIENCE", "1"))
 """Seconds after which a test fails instead of waiting on."""

@@ -9,13 +9,15 @@ def our_name(test: str, metric: str) -> tuple[str, str]:
     """Check and group for a metric of the published values."""
     match = re.fullmatch(r"(\w+)(?:\[(.+)\])?", metric)
     assert match
-    check, name = match[1], match[2]
+    metric, name = match[1], match[2]
     if test.startswith("substitutivity"):
-        if check.endswith("_incl_empty"):
-            check = check.removesuffix("_incl_empty")
-        elif check in ("consistency", "consistent_incorrect", "consistency_among_incorrect"):
-            check += "_nonempty"
+        if metric.endswith("_incl_empty"):
+            metric = metric.removesuffix("_incl_empty")
+        elif metric in ("consistency", "consistent_incorrect", "consistency_among_incorrect"):
+            metric += "_nonempty"
     if test == "localism":
-        check = {"accuracy_unrolled": "unrolled_accuracy", "accuracy_original": "original_accuracy"}.get(check, check)
+        metric = {"accuracy_unrolled": "unrolled_accuracy", "accuracy_original": "original_accuracy"}.get(
+            metric, metric
+        )
     field = "pair" if test == "systematicity" else "function"
-    return check, f"{field}={name}" if name else "all"
+    return metric, f"{field}={name}" if name else "all"

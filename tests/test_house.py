@@ -6,7 +6,15 @@ from pathlib import Path
 
 from house import Counts, count
 
-AT_MOST = Counts(files=446, lines=63_600, untyped=517, class_names_used_twice=64, long_modules=3)
+AT_MOST = Counts(
+    files=387,
+    lines=72_914,
+    untyped=137,
+    class_names_used_twice=5,
+    long_modules=3,
+    wide_functions=3,
+    slivers=5,
+)
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 
 
@@ -17,6 +25,11 @@ def test_the_tree_is_no_larger_than_agreed() -> None:
 
 
 def test_files_lines_untyped_values_and_names_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("x: Any = 1\nclass Line:\n    pass\n")
-    (tmp_path / "b.py").write_text("class Line:\n    pass\nclass _Own:\n    pass\n" + "\n" * 400)
-    assert count(tmp_path) == Counts(2, 407, 1, 1, 1)
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "a.py").write_text("x: Any = 1\nclass Line:\n    def f(self, a, b, c, d, e, f, g, h, i): ...\n")
+    (package / "b.py").write_text("from package.a import x\nclass Line: ...\nclass _Own: ...\n" + "\n" * 400)
+    expected = Counts(
+        files=2, lines=406, untyped=1, class_names_used_twice=1, long_modules=1, wide_functions=1, slivers=1
+    )
+    assert count(package) == expected

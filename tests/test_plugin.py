@@ -46,10 +46,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run store with the built-in suite of the package asked of its model."""
-    store = tmp_path_factory.mktemp("runs") / "wug.db"
+    store = tmp_path_factory.mktemp("runs") / "store"
     said = wug(installed, store, "run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "json")
     [result] = json.loads(said)
-    values = {(e["check"], e["group"]): e["value"] for e in result["estimates"]}
+    values = {(e["metric"], e["group"]): e["value"] for e in result["estimates"]}
     assert values["plural", "all"] == SHORTER / len(NOUNS)
     assert values["margin", "all"] == pytest.approx(sum(2 * (len(w) - len(r)) for _, r, w, _ in NOUNS) / len(NOUNS))
     assert "model:letters/2" in result["signature"]
@@ -73,7 +73,7 @@ def python(installed: Path, *arguments: object, code: int = 0) -> str:
 
 
 def wug(installed: Path, store: Path, *arguments: object) -> str:
-    return python(installed, "-m", "wug", *arguments, "--db", store)
+    return python(installed, "-m", "wug", *arguments, "--store", store)
 
 
 def test_family_and_backend_are_listed(installed: Path) -> None:
@@ -84,9 +84,9 @@ def test_family_and_backend_are_listed(installed: Path) -> None:
 def test_a_run_is_shown_and_exported(installed: Path, run: Path) -> None:
     shown = wug(installed, run, "show", 1)
     assert "the right plural is more probable than the wrong one" in shown
-    assert f"{100 * SHORTER / len(NOUNS):.1f} %" in shown
+    assert f"{100 * SHORTER / len(NOUNS):.1f}%" in shown
     exported = csv.DictReader(io.StringIO(wug(installed, run, "export", 1, "--to", "csv")))
-    verdicts = {row["item"]: row["value"] for row in exported if row["check"] == "plural"}
+    verdicts = {row["item"]: row["value"] for row in exported if row["metric"] == "plural"}
     assert verdicts == {singular: str(float(len(right) < len(wrong))) for singular, right, wrong, _ in NOUNS}
 
 
@@ -119,7 +119,7 @@ def test_the_familys_own_columns_are_written(installed: Path, run: Path) -> None
 
 
 def test_without_a_model_the_one_that_the_family_names_is_used(installed: Path, tmp_path: Path) -> None:
-    said = wug(installed, tmp_path / "wug.db", "run", EXAMPLE / "berko.plurals", "--format", "json", "--dry-run")
+    said = wug(installed, tmp_path / "store", "run", EXAMPLE / "berko.plurals", "--format", "json", "--dry-run")
     assert "wug-causal" in said
 
 
@@ -134,7 +134,7 @@ EXECUTORS = [
 def test_a_sweep_of_its_models_runs_on_every_executor(installed: Path, tmp_path: Path, executor: list[str]) -> None:
     """The name of one model contains `?`, and `--device` reaches the backend."""
     models = ("--model", "letters:2", "--model", "letters:vowel?1:2")
-    store = tmp_path / "wug.db"
+    store = tmp_path / "store"
     given = ("run", EXAMPLE / "berko.plurals", *models, "--device", "cpu", "--format", "json", *executor)
     results = json.loads(wug(installed, store, *given))
     assert [result["model"] for result in results] == ["letters/2", "letters/vowel?1:2"]
@@ -143,7 +143,7 @@ def test_a_sweep_of_its_models_runs_on_every_executor(installed: Path, tmp_path:
     bits = [(2, 2), (1, 2)]
     for result, (vowel, other) in zip(results, bits, strict=True):
         margins = [_bits(wrong, vowel, other) - _bits(right, vowel, other) for _, right, wrong, _ in NOUNS]
-        (margin,) = (e["value"] for e in result["estimates"] if (e["check"], e["group"]) == ("margin", "all"))
+        (margin,) = (e["value"] for e in result["estimates"] if (e["metric"], e["group"]) == ("margin", "all"))
         assert margin == pytest.approx(sum(margins) / len(NOUNS))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from types import ModuleType
 
 import pytest
 
@@ -12,6 +13,7 @@ from command_line import wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
 from wug.evaluation import opening
+from wug.families.commands import MakeCommand, ScoreCommand, predictions
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def _forget() -> None:
-    for remembered in (registry._outside, registry._tell_once):
+    for remembered in (registry._outside, registry._warn_once):
         remembered.cache_clear()
 
 
@@ -46,7 +48,7 @@ def test_a_broken_package_is_named_and_the_others_go_on(installed: list[str], ca
     assert "syntaxgym" in dict(registry.usable("families"))
     assert "aardvark" not in dict(registry.usable("families"))
     assert caplog.text.count("'aardvark', which the package no_such_module_of_ours adds, cannot be used") == 1
-    with pytest.raises(BrokenPlugin, match="Mend the package"):
+    with pytest.raises(BrokenPlugin, match="Repair the package"):
         registry.find("models", "aardvark")
 
 
@@ -60,3 +62,13 @@ def test_commands_go_on_beside_a_broken_package(installed: list[str]) -> None:
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'syntaxgym'"):
         registry.find("families", "syntaxgim")
+
+
+def test_a_family_of_another_package_adds_commands_to_make_and_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = ModuleType("plurals")
+    vars(family)["MAKE"] = (MakeCommand("plurals", lambda: "wugs", (), "Make plurals."),)
+    vars(family)["SCORE"] = (ScoreCommand("plurals", lambda paths: f"{len(paths)} plurals", (predictions("Plurals"),)),)
+    monkeypatch.setattr(registry, "usable", lambda folder: iter([("plurals", family)]))
+    assert wug("make", "plurals").out == "wugs\n"
+    assert wug("score", "plurals", "--predictions", "a", "--predictions", "b").out == "2 plurals\n"
+    assert "Make plurals." in wug("make", "--help").out

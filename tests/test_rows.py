@@ -1,9 +1,13 @@
-"""Rows in memory and rows in a store: whatever the outcomes and whatever is asked of them, both say the same."""
+"""Queries on outcomes: whatever the outcomes and the filter, DuckDB gives what a plain loop in Python gives."""
 
 from __future__ import annotations
 
 import math
 import tempfile
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +17,15 @@ from hypothesis import strategies as st
 
 from shares import examples
 from wug.errors import InputError, WugError
+from wug.results.queries import table_of
 from wug.results.store import Store
-from wug.rows import Filter, InMemory, Placed, Rows
-from wug.types import Outcome, Result
+from wug.rows import PAGE, VALUES, Filter, Order, OutcomeRow, Page, Rows
+from wug.types import Outcome, Result, Value
 
 LETTERS = "aAbßSsΣσςéÉİiK\"\\'/%_:|=.$ \n\x00\x7f😀n"
 """Capital and small letters, also such as have several forms, and the marks of JSON, SQL and paths."""
 WORDS = st.text(LETTERS, max_size=4)
-VALUES = st.one_of(
+NUMBERS = st.one_of(
     st.none(),
     st.booleans(),
     st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-300, math.inf, -math.inf, math.nan]),
@@ -35,24 +40,139 @@ FIELDS = st.sampled_from(["half", "a", "", 'q"uote', "back\\slash", "$.a", "É"]
 OUTCOMES = st.builds(
     Outcome,
     item=st.one_of(st.sampled_from(["1", "2"]), WORDS),
-    check=st.sampled_from(["accuracy", "margin", "É", ""]),
-    value=VALUES,
+    metric=st.sampled_from(["accuracy", "margin", "É", ""]),
+    value=NUMBERS,
     groups=st.dictionaries(FIELDS, st.sampled_from(["x", "y", 'x"', "É", ""]), max_size=2),
     detail=st.dictionaries(WORDS, DETAILS, max_size=2),
 )
 FILTERS = st.builds(
     Filter,
-    check=st.one_of(st.none(), st.sampled_from(["accuracy", "margin", "É", "", "none"])),
+    metric=st.one_of(st.none(), st.sampled_from(["accuracy", "margin", "É", "", "none"])),
     value=st.sampled_from([None, None, "true", "false", "none"]),
     group=st.one_of(st.none(), st.tuples(FIELDS, st.sampled_from(["x", "y", 'x"', "É", "", "z"]))),
     text=st.one_of(st.none(), WORDS),
-    order=st.sampled_from(["place", "lowest", "highest"]),
+    order=st.sampled_from(["position", "lowest", "highest"]),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What every query means, in plain Python."""
+
+    outcomes: Sequence[Outcome]
+    _items: dict[str, list[OutcomeRow]] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def metrics(self) -> list[str]:
+        return sorted({outcome.metric for outcome in self.outcomes})
+
+    def tally(self, metric: str) -> dict[str, int]:
+        found = Counter(_word(outcome) for outcome in self.outcomes if outcome.metric == metric)
+        return {"": found.total(), **{value: found[value] for value in VALUES}}
+
+    def count(self, filter: Filter) -> int:
+        return sum(fits(outcome, filter) for outcome in self.outcomes)
+
+    def each(
+        self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
+    ) -> Iterator[OutcomeRow]:
+        for row in self._sorted(filter)[:limit]:
+            detail = row.outcome.detail
+            shown = detail if keys is None else {key: detail[key] for key in detail if key in keys}
+            yield OutcomeRow(row.position, replace(row.outcome, detail=shown))
+
+    def positions(self, filter: Filter) -> Sequence[int]:
+        return [place for place, outcome in enumerate(self.outcomes) if fits(outcome, filter)]
+
+    def page(self, filter: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
+        rows = self._sorted(filter)
+        keys = [_key(row.position, row.outcome.value, filter.order) for row in rows]
+        if before is not None:
+            end = bisect_left(keys, self._bound(before, filter.order))
+            first = max(0, end - size)
+        else:
+            first = 0 if after is None else bisect_right(keys, self._bound(after, filter.order))
+            end = min(len(rows), first + size)
+        found = tuple(rows[first:end])
+        if not found:
+            return Page(())
+        return Page(found, found[0].position if first > 0 else None, found[-1].position if end < len(rows) else None)
+
+    def at(self, place: int) -> OutcomeRow:
+        if not 0 <= place < len(self.outcomes):
+            raise InputError(f"there is no outcome {place}")
+        return OutcomeRow(place, self.outcomes[place])
+
+    def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
+        return [self.at(position) for position in positions]
+
+    def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
+        return [self.same_item(row) for row in rows]
+
+    def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
+        if not self._items:
+            for place, outcome in enumerate(self.outcomes):
+                self._items.setdefault(outcome.item, []).append(OutcomeRow(place, outcome))
+        return tuple(self._items[row.outcome.item])
+
+    def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
+        found: dict[str | None, Mapping[str, str]] = {}
+        for outcome in self.outcomes:
+            if outcome.metric == metric:
+                found.setdefault(outcome.groups.get(field), outcome.groups)
+        return list(found.values())
+
+    def _sorted(self, filter: Filter) -> list[OutcomeRow]:
+        rows = [OutcomeRow(place, outcome) for place, outcome in enumerate(self.outcomes) if fits(outcome, filter)]
+        if filter.order == "position":
+            return rows
+        return sorted(rows, key=lambda row: _key(row.position, row.outcome.value, filter.order))
+
+    def _bound(self, place: int, order: Order) -> tuple[bool, float, int]:
+        return _key(place, None if order == "position" else self.at(place).outcome.value, order)
+
+
+def fits(outcome: Outcome, filter: Filter) -> bool:
+    if filter.metric is not None and outcome.metric != filter.metric:
+        return False
+    if filter.value is not None and _word(outcome) != filter.value:
+        return False
+    if filter.group is not None and outcome.groups.get(filter.group[0]) != filter.group[1]:
+        return False
+    return not filter.text or mentions(outcome, filter.text)
+
+
+def mentions(outcome: Outcome, text: str) -> bool:
+    sought = text.casefold()
+    return any(sought in found.casefold() for found in (outcome.item, *_texts(outcome.detail)))
+
+
+def _texts(detail: Any) -> Iterator[str]:
+    waiting = [detail]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case Mapping() as fields:
+                waiting.extend(fields.values())
+            case list() | tuple() as parts:
+                waiting.extend(parts)
+
+
+def _word(outcome: Outcome) -> str:
+    if outcome.value is None or math.isnan(outcome.value):  # a store, too, takes NaN for nothing to judge
+        return "none"
+    return str(outcome.value).lower() if isinstance(outcome.value, bool) else ""
+
+
+def _key(place: int, value: Value, order: Order) -> tuple[bool, float, int]:
+    if order == "position" or value is None or math.isnan(value):
+        return order != "position", 0.0, place
+    return False, float(value) if order == "lowest" else -float(value), place
 
 
 def stored(outcomes: list[Outcome], folder: str) -> Rows:
     """The outcomes as they come out of a store, which has others beside them."""
-    store = Store(Path(folder) / "wug.db")
+    store = Store(Path(folder) / "store")
     run = store.begin("key", "m", "wug run")
     other = Outcome("1", "accuracy", True, {"half": "x"}, {"a": "a"})
     for rows in ([other], outcomes, [other]):
@@ -60,74 +180,84 @@ def stored(outcomes: list[Outcome], folder: str) -> Rows:
     return store.reader.rows(2)
 
 
+def present(data: Any) -> Any:
+    """Data without fields that are None, which are the same as absent ones."""
+    if isinstance(data, dict):
+        return {name: present(part) for name, part in data.items() if part is not None}
+    return [present(part) for part in data] if isinstance(data, list | tuple) else data
+
+
 def told(found: Any) -> Any:
     """Rows, pages and the like as what can be compared: NaN, which equals nothing, is None in a store."""
     match found:
-        case Placed(place, outcome):
+        case OutcomeRow(place, outcome):
             value = None if outcome.value is None or math.isnan(outcome.value) else (type(outcome.value), outcome.value)
             value = (float, float(value[1])) if value and value[0] is int else value
-            return place, outcome.item, outcome.check, value, dict(outcome.groups), dict(outcome.detail)
+            return place, outcome.item, outcome.metric, value, dict(outcome.groups), present(outcome.detail)
         case list() | tuple():
             return [told(part) for part in found]
         case _:
             return found
 
 
-def walked(rows: Rows, wanted: Filter, size: int) -> list[Any]:
+def walked(rows: Rows, filter: Filter, size: int) -> list[Any]:
     """Every page from the first to the last, and back again."""
-    pages = [rows.page(wanted, size=size)]
+    pages = [rows.page(filter, size=size)]
     while pages[-1].after is not None:
-        pages.append(rows.page(wanted, after=pages[-1].after, size=size))
+        pages.append(rows.page(filter, after=pages[-1].after, size=size))
     back = [pages[-1]]
     while back[-1].before is not None:
-        back.append(rows.page(wanted, before=back[-1].before, size=size))
+        back.append(rows.page(filter, before=back[-1].before, size=size))
     return [(told(page.rows), page.before, page.after) for page in (*pages, *back)]
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(OUTCOMES, max_size=12), st.lists(FILTERS, min_size=1, max_size=6), st.integers(1, 4), st.data())
-def test_rows_in_memory_and_in_a_store_say_the_same(
+def test_queries_give_what_a_loop_gives(
     outcomes: list[Outcome], filters: list[Filter], size: int, data: st.DataObject
 ) -> None:
-    memory = InMemory(outcomes)
+    memory = Reference(outcomes)
     with tempfile.TemporaryDirectory() as folder:
         store = stored(outcomes, folder)
-        assert store.checks() == memory.checks()
-        for check in (*memory.checks(), "no such check"):
-            assert store.tally(check) == memory.tally(check)
+        assert store.metrics() == memory.metrics()
+        for metric in (*memory.metrics(), "no such check"):
+            assert store.tally(metric) == memory.tally(metric)
             for field in ("half", 'q"uote', "no such field"):
-                assert store.groups(check, field) == memory.groups(check, field)
-        for wanted in filters:
-            assert store.count(wanted) == memory.count(wanted)
-            assert told(list(store.each(wanted))) == told(list(memory.each(wanted)))
-            assert list(store.places(wanted)) == list(memory.places(wanted))
-            assert list(memory.places(wanted)) == sorted(row.place for row in memory.each(wanted))
+                assert store.groups(metric, field) == memory.groups(metric, field)
+        for filter in filters:
+            assert store.count(filter) == memory.count(filter)
+            assert told(list(store.each(filter))) == told(list(memory.each(filter)))
+            assert list(store.positions(filter)) == list(memory.positions(filter))
+            assert list(memory.positions(filter)) == sorted(row.position for row in memory.each(filter))
             keys = data.draw(st.lists(WORDS, max_size=2))
-            few = list(store.each(wanted, keys=keys, most=size))
-            assert told(few) == told(list(memory.each(wanted, keys=keys, most=size)))
-            assert walked(store, wanted, size) == walked(memory, wanted, size)
-            for place in range(len(outcomes)):  # from anywhere, wanted or not
+            few = list(store.each(filter, keys=keys, limit=size))
+            assert told(few) == told(list(memory.each(filter, keys=keys, limit=size)))
+            assert walked(store, filter, size) == walked(memory, filter, size)
+            for place in range(len(outcomes)):  # from anywhere, filter or not
                 for side in ("after", "before"):
-                    here, there = (rows.page(wanted, **{side: place}, size=size) for rows in (memory, store))
+                    here, there = (rows.page(filter, **{side: place}, size=size) for rows in (memory, store))
                     assert (told(there.rows), there.before, there.after) == (told(here.rows), here.before, here.after)
         for place in range(len(outcomes)):
             row = memory.at(place)
             assert told(store.at(place)) == told(row)
             assert told(store.same_item(row)) == told(memory.same_item(row))
+        every = [memory.at(place) for place in range(len(outcomes))]
+        assert told(store.read(range(len(outcomes))[::-1])) == told(every[::-1])
+        assert told(store.same_items(every)) == told(memory.same_items(every))
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(OUTCOMES, min_size=1, max_size=12), FILTERS, st.integers(1, 4))
-def test_pages_there_and_back_have_every_row_that_is_wanted_once(
-    outcomes: list[Outcome], wanted: Filter, size: int
+def test_pages_there_and_back_have_every_row_that_is_filter_once(
+    outcomes: list[Outcome], filter: Filter, size: int
 ) -> None:
-    rows = InMemory(outcomes)
-    every = told(list(rows.each(wanted)))
-    pages = walked(rows, wanted, size)
+    rows = Reference(outcomes)
+    every = told(list(rows.each(filter)))
+    pages = walked(rows, filter, size)
     there = -(-len(every) // size) or 1
     assert [row for page, _, _ in pages[:there] for row in page] == every
     assert [row for page, _, _ in reversed(pages[there:]) for row in page] == every
-    assert rows.count(wanted) == len(every)
+    assert rows.count(filter) == len(every)
 
 
 ROWS = (
@@ -139,18 +269,23 @@ ROWS = (
 )
 
 
-@pytest.fixture(params=["memory", "store"])
+@pytest.fixture(params=["reference", "memory", "store"])
 def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Rows:
-    return InMemory(ROWS) if request.param == "memory" else stored(list(ROWS), str(tmp_path))
+    made: dict[str, Callable[[], Rows]] = {
+        "reference": lambda: Reference(ROWS),
+        "memory": lambda: table_of(ROWS),
+        "store": lambda: stored(list(ROWS), str(tmp_path)),
+    }
+    return made[request.param]()
 
 
-@pytest.mark.parametrize(("order", "items"), [("place", "12345"), ("lowest", "31425"), ("highest", "14325")])
+@pytest.mark.parametrize(("order", "items"), [("position", "12345"), ("lowest", "31425"), ("highest", "14325")])
 def test_outcomes_without_a_value_come_last_and_equal_ones_as_the_suite_has_them(
     rows: Rows, order: Any, items: str
 ) -> None:
-    wanted = Filter("margin", order=order)
-    assert "".join(row.outcome.item for row in rows.each(wanted)) == items
-    second = rows.page(wanted, after=rows.page(wanted, size=2).after, size=2)
+    filter = Filter("margin", order=order)
+    assert "".join(row.outcome.item for row in rows.each(filter)) == items
+    second = rows.page(filter, after=rows.page(filter, size=2).after, size=2)
     assert "".join(row.outcome.item for row in second.rows) == items[2:4]
 
 
@@ -176,16 +311,15 @@ def test_an_outcome_that_is_not_there_is_an_error(rows: Rows) -> None:
         ("item 7", True),
     ],
 )
-@pytest.mark.parametrize("made", [InMemory, stored])
+@pytest.mark.parametrize("made", [Reference, table_of])
 def test_a_text_is_looked_for_in_what_was_said_not_in_how_it_is_kept(
-    made: Any, text: str, found: bool, tmp_path: Path
+    made: Callable[[Sequence[Outcome]], Rows], text: str, found: bool
 ) -> None:
     detail = {"good": 'She said "hi" in C:\\Temp, straße, NAÏVE\ntwo\nlines', "deep": [["Token", 1.5]]}
     outcomes = [Outcome("Item 7", "accuracy", True, {}, detail)]
-    rows = made(outcomes) if made is InMemory else made(outcomes, str(tmp_path))
-    assert rows.count(Filter(text=text)) == found
+    assert made(outcomes).count(Filter(text=text)) == found
 
 
 def test_a_value_that_there_is_none_of_is_refused() -> None:
-    with pytest.raises(InputError, match=r"'maybe' is no value to look for\. Use one of true, false, none"):
+    with pytest.raises(InputError, match=r"'maybe' is not a value to filter by\. Use one of true, false, none"):
         Filter(value="maybe")

@@ -75,7 +75,7 @@ def test_estimates_of_all_items_then_of_groups() -> None:
         Outcome("3", "length", 4.0),
         Outcome("4", "accuracy", None, {"type": "original"}),
     ]
-    found = [(e.check, e.group, e.value, e.n, e.method) for e in estimates(outcomes)]
+    found = [(e.metric, e.group, e.value, e.n, e.method) for e in estimates(outcomes)]
     assert found == [
         ("accuracy", "all", 2 / 3, 3, "wilson"),
         ("accuracy", "type=nonce", 0.5, 2, "wilson"),
@@ -211,7 +211,7 @@ def test_outcomes_of_one_source_are_one_unit_where_a_group_has_several_of_them()
         Outcome("3", "accuracy", False, {"function": "echo"}, {"source": "echo C3 D4"}),
         Outcome("3", "consistency", False, {"function": "echo"}),
     ]
-    found = {(e.check, e.group): e for e in estimates(outcomes)}
+    found = {(e.metric, e.group): e for e in estimates(outcomes)}
     assert found["accuracy", "all"].method == found["consistency", "all"].method == "wilson, by source"
     assert found["accuracy", "function=echo"].method == "wilson"
     effective = 9 / 5
@@ -260,7 +260,7 @@ def test_each_group_has_its_own_rows_however_they_are_mixed() -> None:
     values = [number % 4 == 0 for number in range(12)]
     rows = [Outcome(str(n), "right", value, some) for n, (value, some) in enumerate(zip(values, groups, strict=True))]
     rows += [Outcome(str(n), "size", n if n % 2 else True, {"a": str(n % 2)}) for n in range(12)]
-    found = {(each.check, each.group): (each.value, each.n) for each in estimates(rows)}
+    found = {(each.metric, each.group): (each.value, each.n) for each in estimates(rows)}
     assert found == {
         ("right", "all"): (3 / 12, 12),
         ("right", "a=0"): (3 / 6, 6),

@@ -25,6 +25,7 @@ from wug.types import Request, Scored, Token, Traits
 EXAMPLES = {
     "choices": "wug_places",
     "cogs": "wug_cogs_test",
+    "morphology": "wug_plurals",
     "pairs": "wug_coord",
     "pcfgset": "task_accuracy",
     "syntaxgym": "wug_agreement_pp",
@@ -35,12 +36,19 @@ ARPA = "\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t<s>\n-1\t</s>\n-0.5\t<unk>\n\n\\e
 
 
 def test_every_family_has_an_example_here() -> None:
-    assert sorted(EXAMPLES) == registry.names("families")
+    without_builtin_suite = ["reading", "scan"]  # reading times need people; SCAN is tested on a file of its own below
+    assert sorted([*EXAMPLES, *without_builtin_suite]) == registry.names("families")
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_families_of_wug_conform(kind: str) -> None:
     check_family(kind, builtin_suites()[EXAMPLES[kind]])
+
+
+def test_a_family_without_a_built_in_suite_conforms(tmp_path: Path) -> None:
+    path = tmp_path / "tasks_test_small.txt"
+    path.write_text("IN: jump OUT: I_JUMP\nIN: walk twice OUT: I_WALK I_WALK\nIN: run left OUT: I_TURN_LEFT I_RUN\n")
+    check_family("scan", path)
 
 
 Made = tuple[str, Mapping[str, str], Sequence[str]]
@@ -75,6 +83,7 @@ MODELS: dict[str, Callable[[Path], Made]] = {
     "causal": lambda folder: (str(tiny.save_causal(folder)), CPU, TEXTS),
     "command": lambda folder: ("cp {source} {output}", {}, SOURCES),
     "ctranslate": lambda folder: (_opennmt(folder), CPU | {"max_length": "9"}, tiny_seq2seq.sources(3)),
+    "function": lambda folder: ("wug_test_function:score", {"version": "1"}, TEXTS),
     "lstm": lambda folder: (str(builtin_models()["wug-lstm"]), CPU, TEXTS),
     "masked": lambda folder: (str(tiny_masked.save_masked(folder)), CPU, TEXTS),
     "ngram": lambda folder: (_arpa(folder), {}, TEXTS),
@@ -90,7 +99,9 @@ def test_every_backend_has_a_model_here() -> None:
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_backends_of_wug_conform(kind: str, tmp_path: Path) -> None:
+def test_backends_of_wug_conform(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wug_test_function.py").write_text("def score(texts):\n    return [-len(text) for text in texts]\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
     name, options, texts = MODELS[kind](tmp_path)
     check_backend(kind, name, options, texts)
 

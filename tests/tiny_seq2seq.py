@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.evaluation.opening import open_suites
-from wug.families.pcfgset.make.pcfgset import Plan, make
+from wug.families.pcfgset.make import DataPlan, make
 from wug.files import write_lines
 from wug.types import Suite
 
@@ -34,7 +34,7 @@ def sources(count: int, seed: int = 0) -> list[str]:
 
 def pcfg_tests(folder: Path) -> list[Suite]:
     """The five tests on a few lines each: task, systematicity, substitutivity, localism, overgeneralisation."""
-    plan = Plan(seed=3, sizes={"train": 40, "dev": 2, "test": 12}, natural=False, ratios=(0.5,))
+    plan = DataPlan(seed=3, sizes={"train": 40, "dev": 2, "test": 12}, natural=False, ratios=(0.5,))
     for kind in ("pcfgset", "systematicity", "substitutivity", "localism", "overgeneralisation"):
         files = make(kind, plan)
         kept = {name: lines for name, lines in files.items() if "train" not in name and "primitive" not in name}

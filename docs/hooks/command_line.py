@@ -13,7 +13,7 @@ PAGE, PLACE = "command-line.md", "<!-- commands -->"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put every command where the page has its place for them."""
+    """Insert every command at the marker."""
     return markdown.replace(PLACE, commands()) if page.file.src_uri == PAGE else markdown
 
 

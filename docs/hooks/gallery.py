@@ -1,4 +1,4 @@
-"""The figures of the gallery: the page's own Python is run, and each figure stands below the lines that draw it."""
+"""The figures of the gallery: runs the page's Python, and shows each figure below the lines that draw it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """Run the page's Python in a folder of its own, and add what it saves to the site."""
+    """Run the page's Python in a temporary folder, and add what it saves to the site."""
     page = files.get_file_from_path(PAGE)
     if page is None:
         return files
     names: dict[str, Any] = {}
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # small models: threads would only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of small models wait for each other
     with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of libraries that a figure needs, and of no concern to the site
+        warnings.simplefilter("ignore")  # of libraries that draw
         for code in _BLOCK.findall(page.content_string):
             exec(compile(code, PAGE, "exec"), names)
         for figure in sorted(Path(folder).glob("*.svg")):

@@ -1,4 +1,4 @@
-"""The reference of the Python API, drawn by mkdocstrings for the same names that docs/reference.md has."""
+"""The Python reference, rendered by mkdocstrings for the names in docs/reference.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PAGE = "reference.md"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Every section below a name becomes what mkdocstrings makes of that name."""
+    """Replace the section of every name by the output of mkdocstrings."""
     if page.file.src_uri != PAGE:
         return markdown
     return re.sub(r"^### (wug\.\w+)\n.*?(?=^##|\Z)", r"::: \1\n\n", markdown, flags=re.DOTALL | re.MULTILINE)

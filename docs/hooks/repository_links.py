@@ -1,6 +1,6 @@
-"""Links from the documentation to files beside it: the site has a copy of each, so that no link leads out of it.
+"""Copies files of the repository that pages link to into the site, so that no link leads out of it.
 
-Comments that tell the tests how to run a block are taken out as well.
+Comments that tell the tests how to run a block are removed as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Turn links that leave the documentation towards the copies."""
+    """Point links that leave the documentation to the copies."""
     uri: str = page.file.src_uri
     place = uri.removeprefix(PREFIX) if uri.startswith(PREFIX) else f"docs/{uri}"
 
@@ -56,7 +56,7 @@ def _inside(page: str, target: str) -> str | None:
 
 
 def _outside(page: str, target: str) -> str | None:
-    """The file of the repository that a link leads to, where it is no page of the documentation."""
+    """The file of the repository that a link leads to, if it is not a page of the documentation."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
     if path.startswith("docs/") and not path.endswith((".py", ".ipynb")):
         return None

@@ -1,8 +1,8 @@
-"""Where the tokens of somebody else's tokenizer stand in a text.
+"""Aligns the tokens of an unknown tokenizer with a text.
 
-Published surprisals come as token lists without places: words in lower case, `<unk>` for a word that a model
-does not know, `##` and `Ġ` marks, Moses' `@-@`, punctuation left out. The places are found by dynamic programming
-over all of a sentence's tokens at once, so that an unknown word is placed by the known ones on both sides of it.
+Published surprisals come as token lists without offsets: words in lower case, `<unk>` for unknown words, `##` and `Ġ`,
+Moses' `@-@`, punctuation left out. Dynamic programming over all tokens of a sentence finds the spans, so that an
+unknown word is placed by the known ones on both sides of it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from wug.errors import InputError
+from wug.types import Scored
 
 UNKNOWN = ("<unk>", "[UNK]", "<UNK>", "<unk/>")
 STARTS = ("<s>", "[CLS]", "<bos>", "<BOS>", "<sos>", "<eos>", "<|endoftext|>", "<|begin_of_text|>")
 ENDS = ("<eos>", "<EOS>", "</s>", "<|endoftext|>", "[SEP]", "<|end_of_text|>")
 SPACE_MARKS = "Ġ▁ "
-"""What tokenizers write for the space before a word."""
+"""Characters for the space before a word."""
 
-# What each step costs; only their order matters. Leaving out a visible character must cost more than
+# Costs of steps; only their order matters. Leaving out a visible character must cost more than
 # giving it to an unknown word ("audition." is one word to a tokenizer that does not know it).
 _DROPPED = 20
 _INSIDE_A_WORD = 5
@@ -47,11 +48,11 @@ _QUOTES = dict.fromkeys("‘’‚‛`´′", "'") | dict.fromkeys("“”„‟
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text in lower case without accents, typographic dashes and quotes; `places` lead back to the text."""
+    """A text in lower case without accents, typographic dashes and quotes."""
 
     letters: str
     places: tuple[int, ...]
-    """Where each folded character stands in the text, and the text's length after the last."""
+    """For each folded character, its index in the text; then the text's length."""
 
 
 def align(
@@ -62,13 +63,12 @@ def align(
     ends: Collection[str] = ENDS,
     starts: Collection[str] = STARTS,
 ) -> list[tuple[int, int]]:
-    """The characters of `text` that each token stands for, as (start, end).
+    """The span of each token in `text`, as (start, end).
 
-    Case, accents and the style of dashes and quotes do not matter. An unknown word stands for one word or
-    a part of one, never for several. Punctuation may be left out by the tokenizer, though not at the end alone;
-    letters and digits may not: where no alignment exists, InputError quotes the token. A start mark gets (0, 0), an
-    end mark the text's length twice, and a token without visible characters (a lone `▁`) the place of the next
-    visible character.
+    Case, accents and the style of dashes and quotes do not matter. An unknown token is a word or a part of one.
+    Punctuation may be left out, though not only at the end; letters and digits may not. InputError quotes the token
+    that does not fit. A start token gets (0, 0), an end token the text's length twice, and a token without visible
+    characters (a lone `▁`) the position of the next visible character.
     """
     first, last = 0, len(tokens)
     while first < last and tokens[first] in starts:
@@ -81,7 +81,7 @@ def align(
 
 
 def left_out(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
-    """The visible characters of `text` that no token stands for; accents written apart belong to their letter."""
+    """The visible characters of `text` in no token; combining accents belong to their letter."""
     covered = {place for start, end in places for place in range(start, end)}
     return [
         place
@@ -90,15 +90,29 @@ def left_out(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
     ]
 
 
+def first_texts(scored: Scored) -> list[str | None]:
+    """The characters of each token that no earlier token covers: None for a further part of a character."""
+    texts: list[str | None] = []
+    reached = 0
+    for place, (start, end) in enumerate(zip(scored.starts, scored.ends, strict=True)):
+        covered = scored.text[start:end]
+        name = covered if scored.pieces is None else scored.pieces[place]
+        # A special token (`<unk>`, `</s>`) is shown by its own name.
+        part = name == covered and start < end <= reached
+        texts.append(None if part else scored.text[max(start, reached) : end] if name == covered else name)
+        reached = max(reached, end)
+    return texts
+
+
 def is_unknown(token: str, unknown: Collection[str] = UNKNOWN) -> bool:
-    """Whether a token stands for a word that the model does not know, of any class (`UNK-LC-ing`)."""
+    """Whether a token is an unknown word, of any class (`UNK-LC-ing`)."""
     return token in unknown or token.startswith(("<unk-", "UNK-"))
 
 
 def _place(
     text: str, folded: _Folded, tokens: Sequence[str], unknown: Collection[str], offset: int
 ) -> list[tuple[int, int]]:
-    """The cheapest way through the text: for each token, where it can end, at what cost, and from where."""
+    """The cheapest alignment; each step maps the ends of a token to cost, previous end, and start."""
     steps: list[dict[int, tuple[int, int, int]]] = []
     costs = {0: 0}
     for index, token in enumerate(tokens):
@@ -126,10 +140,7 @@ def _place(
 
 
 def _is_cut_off(text: str, places: Sequence[tuple[int, int]]) -> bool:
-    """Whether punctuation is left out at the end alone, as by a list of tokens that lost its last one.
-
-    A tokenizer that leaves out punctuation does so elsewhere in the sentence too.
-    """
+    """Whether punctuation is left out only at the end, as if the last token was lost."""
     missing = left_out(text, places)
     return bool(missing) and missing[0] >= max((end for _, end in places), default=0)
 
@@ -141,7 +152,7 @@ def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: 
         if start == end:
             places.append((folded.places[start], folded.places[start]))
         else:
-            # One character of the text may fold to several: the end is after the last one touched.
+            # One character may fold to several: the end is after the last of them.
             places.append((folded.places[start], folded.places[end - 1] + 1))
         end = before
     places.reverse()
@@ -149,7 +160,7 @@ def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: 
 
 
 def _moves(letters: str, before: int, token: str, unknown: Collection[str]) -> Iterator[tuple[int, int, int]]:
-    """Every (start, end, cost) that a token can take after the character `before`."""
+    """Every (start, end, cost) of a token after the character `before`."""
     forms = _forms(token)
     start, cost = _skip_spaces(letters, before), 0
     while True:
@@ -173,7 +184,7 @@ def _unknown_ends(letters: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(letters: str, place: int) -> int:
-    """The cost of an unknown word's edge: none at a space, little at punctuation, more inside a word."""
+    """The cost of an unknown word's boundary: none at a space, little at punctuation, more inside a word."""
     if place == 0 or place >= len(letters) or letters[place].isspace() or letters[place - 1].isspace():
         return 0
     inside = letters[place].isalnum() and letters[place - 1].isalnum()
@@ -181,7 +192,7 @@ def _cut(letters: str, place: int) -> int:
 
 
 def _match(letters: str, start: int, form: str) -> int | None:
-    """Where `form` ends if it stands at `start`; spaces in the text do not matter."""
+    """The end of `form` at `start`, ignoring spaces in the text; None if it is not there."""
     if letters.startswith(form, start):
         return start + len(form)
     place = start
@@ -206,7 +217,7 @@ def _skip_spaces(letters: str, place: int) -> int:
 
 
 def _forms(token: str) -> list[str]:
-    """What a token may look like in a text, folded, the likeliest first."""
+    """The folded forms of a token in a text, the likeliest first."""
     bare = token
     while bare.startswith(_MARKS_BEFORE):
         bare = next(bare.removeprefix(mark) for mark in _MARKS_BEFORE if bare.startswith(mark))
@@ -219,7 +230,7 @@ def _forms(token: str) -> list[str]:
 
 
 def _from_bytes(token: str) -> str:
-    """What a token of byte-level BPE stands for, where it is whole characters."""
+    """The text of a byte-level BPE token, if it is whole characters."""
     try:
         return bytes(BYTE_LETTERS[letter] for letter in token).decode()
     except (KeyError, UnicodeDecodeError):
@@ -227,14 +238,14 @@ def _from_bytes(token: str) -> str:
 
 
 def _byte_letters() -> dict[str, int]:
-    """GPT-2's letters for bytes: printable ones stand for themselves, the others follow from U+0100 on."""
+    """GPT-2's letters for bytes: printable ones are themselves, the others follow from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
 BYTE_LETTERS = _byte_letters()
-"""The byte that each letter of byte-level BPE stands for."""
+"""The byte of each letter of byte-level BPE."""
 
 
 def _fold(text: str) -> _Folded:

@@ -43,10 +43,13 @@ FLAGS = {
     "--cache": "cache=…",
     "--column": "column=…",
     "--context": "context=…",
-    "--db": "store=…",
+    "--store": "store=…",
     "--device": "device=…",
     "--kind": "kind=…",
 }
+_COLUMNS = "text position word subject measure predictors shift where exclude frequency folds surprisals model".split()
+FLAGS |= {f"--{name}": f"{name}=…" for name in _COLUMNS}
+FLAGS |= {f"--{name}": f"{name.replace('-', '_')}=True" for name in ("aggregate", "allow-missing", "allow-mismatch")}
 """Flags of the command line that messages name, as Python writes them."""
 _PAIR = r"'?([a-z_]+)=((?:[^\s,.;:()']|[,.](?=[^\s,.;:()']))+)'?"
 _SCORING, _MODEL = re.compile(rf"-S {_PAIR}(?: -S {_PAIR})*"), re.compile(f"-M {_PAIR}")

@@ -87,7 +87,7 @@ def root(rises: Callable[[float], float], low: float, high: float) -> float:
 def _log_beta(a: float, b: float) -> float:
     """The logarithm of the beta function; large parameters cancel in the plain way."""
     small, large = min(a, b), max(a, b)
-    if large < 1e3:
+    if large < 100:
         return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     # Stirling's series of lgamma(large) - lgamma(small + large), whose large terms cancel on paper.
     total = small + large
@@ -102,8 +102,8 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def _correction(x: float) -> float:
-    """What Stirling's formula leaves out of lgamma; below 1e-16 of it past 1,000."""
-    return 1 / (12 * x) - 1 / (360 * x**3)
+    """What Stirling's formula leaves out of lgamma; below 1e-16 of it past 100."""
+    return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
 
 
 def _fraction(a: float, b: float, x: float) -> float:

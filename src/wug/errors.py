@@ -1,16 +1,16 @@
-"""What can go wrong, as exceptions whose text is meant for the user.
+"""Exceptions whose text is meant for the user.
 
 WugError                 the root; the command line prints it and exits with 1
-├── InputError           a file or a value that cannot be used, with its place
-│   ├── FormulaError     a prediction that cannot be read, with a caret under the fault
-│   └── SuiteError       a suite with one or more faults, all of them listed
-├── UnknownName          a name that is not known, with the nearest one that is
-│   └── UnknownOption    an option that is not known, with all that there are
-├── ModelError           a model that cannot be loaded or does not answer
+├── InputError           a file or a value that cannot be used, with its location
+│   ├── FormulaError     a prediction that cannot be read, with a caret under the error
+│   └── SuiteError       a suite with errors, all of them listed
+├── UnknownName          an unknown name, with the nearest known one
+│   └── UnknownOption    an unknown option, with all known ones
+├── ModelError           a model that cannot be loaded or run
 ├── MissingExtra         an optional package that is not installed
-├── BrokenPlugin         a part of wug that another package adds and that cannot be imported
-├── DataError            a published set that cannot be fetched, or is not what it should be
-│   └── NotFetched       a published set that is not on this machine, with the command that fetches it
+├── BrokenPlugin         a plugin that cannot be imported
+├── DataError            a published set that cannot be fetched, or was changed
+│   └── NotFetched       a published set that is missing, with the command that fetches it
 └── StoreError           the run store cannot be read or written
 """
 
@@ -40,7 +40,7 @@ class InputError(WugError):
 
 
 class FormulaError(InputError):
-    """A prediction that cannot be read; `start` and `end` are the columns of the fault in `formula`."""
+    """A prediction that cannot be read; `start` and `end` are the columns of the error in `formula`."""
 
     def __init__(
         self,
@@ -58,17 +58,17 @@ class FormulaError(InputError):
 
 
 class SuiteError(InputError):
-    """A suite with one or more faults; `problems` has them all."""
+    """A suite with errors; `problems` lists them."""
 
     def __init__(self, problems: Sequence[Problem], *, file: object) -> None:
         self.problems = tuple(problems)
         lines = "\n".join(f"  {problem}" for problem in self.problems)
         count = len(self.problems)
-        super().__init__(f"{count} fault{'s' if count != 1 else ''} in this suite\n{lines}", file=file)
+        super().__init__(f"{count} error{'s' if count != 1 else ''} in this suite\n{lines}", file=file)
 
 
 class UnknownName(WugError):
-    """A name that is not known, with the nearest one that is."""
+    """An unknown name, with the nearest known one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.what, self.name, self.known = what, name, sorted(known)
@@ -76,7 +76,7 @@ class UnknownName(WugError):
 
 
 class UnknownOption(UnknownName):
-    """An option that its owner does not have, with the nearest one and all that it has."""
+    """An unknown option, with the nearest one and all known ones."""
 
     def __init__(self, name: str, of: str, known: Iterable[str]) -> None:
         names = list(known)
@@ -88,7 +88,7 @@ class UnknownOption(UnknownName):
 
 
 class ModelError(WugError):
-    """A model that cannot be loaded or does not answer."""
+    """A model that cannot be loaded or run."""
 
 
 class MissingExtra(WugError):
@@ -99,21 +99,21 @@ class MissingExtra(WugError):
 
 
 class BrokenPlugin(WugError):
-    """A part of wug that another package adds and that cannot be imported."""
+    """A plugin that cannot be imported."""
 
     def __init__(self, name: str, package: str, error: BaseException) -> None:
         super().__init__(
-            f"{name!r}, which the package {package} adds, cannot be used ({type(error).__name__}: {error}). Mend the "
+            f"{name!r}, which the package {package} adds, cannot be used ({type(error).__name__}: {error}). Repair the "
             "package, or remove it"
         )
 
 
 class DataError(WugError):
-    """A published set that cannot be fetched, or is not what it should be."""
+    """A published set that cannot be fetched, or was changed."""
 
 
 class NotFetched(DataError):
-    """A published set that is not on this machine, with the command that fetches it."""
+    """A published set that is missing, with the command that fetches it."""
 
 
 class StoreError(WugError):
@@ -133,23 +133,23 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is most like `name`; None where none is like it."""
+    """The known name that is most similar to `name`, or None."""
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.65)), None)
 
 
 def caret(text: str, start: int, end: int) -> str:
-    """`text` indented by four, with carets under its characters `start:end`; of a long one only what is around them."""
+    """`text` indented by four, with carets under its characters `start:end`; a long text is cut around them."""
     first = max(0, start - _AROUND) if len(text) > 2 * _AROUND else 0
     last = min(len(text), max(start + 1, min(end, start + _AROUND)) + _AROUND) if len(text) > 2 * _AROUND else len(text)
     end = min(end, max(last, start + 1))
-    # What is not printed as one character would move the carets.
+    # Characters that are not printed as one would move the carets.
     shown = "".join(ch if ch.isprintable() else " " for ch in text[first:last])
     before, after = "… " if first else "", " …" if last < len(text) else ""
     return f"    {before}{shown}{after}\n    {' ' * (len(before) + start - first)}{'^' * max(1, end - start)}"
 
 
 _AROUND = 300
-"""Characters of a text that are shown on either side of a fault in it."""
+"""Characters shown on either side of an error."""
 
 
 def first_line(error: BaseException, most: int = 300) -> str:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from wug.errors import InputError
+from wug.errors import InputError, nearest
 
 Name = TypeVar("Name", bound=Hashable)
 HEAD = 64 * 1024
@@ -94,6 +94,25 @@ def existing(text: str | Path) -> Path | None:
 def shortened(text: str, most: int = 200) -> str:
     """The text, its middle left out where it is longer than an error message should be."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def format_of(path: Path, known: Mapping[str, str]) -> str:
+    """The format for the suffix of a file, or an InputError that lists those that exist."""
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        what = f"cannot be written as {suffix}" if suffix else "its name has no suffix"
+        near = nearest(suffix, list(known)) if suffix else None
+        raise InputError(
+            f"{what}: use {' '.join(known).strip()}.{f' Did you mean {near!r}?' if near else ''}", file=path
+        )
+    return known[suffix]
+
+
+def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+    """Raise InputError for the first file that exists, unless `force` allows to overwrite it."""
+    for path in paths:
+        if path.exists() and not force:
+            raise InputError("exists already. Use another name, or --force to overwrite it", file=path)
 
 
 def largest() -> int:
@@ -258,7 +277,6 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _bound(raw: BinaryIO) -> int:
-    """Bytes that an open file may unpack to."""
     if os.environ.get(BOUND):
         return largest()
     return min(LARGEST, max(SMALL, TIMES * os.fstat(raw.fileno()).st_size))

@@ -1,12 +1,111 @@
-"""Numbers as text, alike in every medium: shares in per cent, intervals in the unit of their value."""
+"""Numbers, estimates and names as text, the same in the terminal, in files and on pages."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wug.types import Estimate, Result
+
+MIN_EXPONENT_VALUE = 1e15
+"""Numbers from here on are written with an exponent."""
+NOT_MEASURABLE = "not measurable"
+"""How the warning of a suite ends whose items cannot tell anything about the model, such as ties on all of them."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedEstimate:
+    """An estimate with its value and interval as text."""
+
+    metric: str
+    name: str
+    reading: str
+    """What it means."""
+    group: str
+    text: str
+    """Such as `78.9%`."""
+    interval: str
+    """Such as `[56.7, 91.5]`, or `± 2.0` for a standard deviation between runs; `no interval` if none is valid."""
+    n: int
+    share: bool
+    value: float
+    low: float | None
+    high: float | None
+
+
+def format_estimate(result: Result, estimate: Estimate) -> FormattedEstimate:
+    """An estimate of a result as text: proportions as percentages, other values as numbers."""
+    metric = result.metric(estimate.metric)
+    share = metric.unit == "share"
+    low, high = finite(estimate.low), finite(estimate.high)
+    known = not share or estimate.value > 0 or is_measurable(result.warnings)
+    return FormattedEstimate(
+        metric=estimate.metric,
+        name=plain(estimate.metric),
+        reading=metric.meaning,
+        group=estimate.group,
+        text=value_text(estimate.value, share=share) if known else NOT_MEASURABLE,
+        interval=interval_text(low, high, estimate.method, share=share) if known else "",
+        n=estimate.n,
+        share=share and known,
+        value=estimate.value,
+        low=low,
+        high=high,
+    )
+
+
+def is_measurable(warnings: Iterable[str]) -> bool:
+    """Whether the proportions of a result say anything about the model, by its warnings."""
+    return not any(warning.endswith(NOT_MEASURABLE) for warning in warnings)
+
+
+def headlines(result: Result) -> tuple[FormattedEstimate, ...]:
+    """The headline estimates over all items."""
+    return tuple(format_estimate(result, estimate) for estimate in result.headlines)
+
+
+def other_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
+    """The estimates over all items that are not headlines."""
+    first = {estimate.metric for estimate in result.headlines}
+    whole = (estimate for estimate in result.estimates if estimate.group == "all")
+    return tuple(format_estimate(result, estimate) for estimate in whole if estimate.metric not in first)
+
+
+def headline_estimate(result: Result | None) -> FormattedEstimate | None:
+    """The headline of a result; None if it has none."""
+    return None if result is None or result.headline is None else format_estimate(result, result.headline)
+
+
+def plural(number: int, name: str, names: str = "") -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{number:,} {name if number == 1 else names or name + 's'}"
+
+
+def plain(name: str) -> str:
+    """A name with spaces for underscores: `prediction 0`."""
+    return name.replace("_", " ")
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, since line ends separate the parts of a key."""
+    return " ".join(text.split()) or "–"
+
+
+def visible(text: str) -> str:
+    r"""Escape control characters, characters that change the writing direction, and surrogates, such as `\x1b`.
+
+    Line feeds and tabs stay.
+    """
+    return _CONTROL.sub(_escape, text)
 
 
 def value_text(value: float, *, share: bool) -> str:
-    """A share in per cent, anything else as a number."""
+    """A proportion as a percentage, anything else as a number."""
     return percent(value) if share else number(value)
 
 
@@ -26,49 +125,44 @@ def signed_text(value: float, *, share: bool) -> str:
 
 
 def is_deviation(method: str | None) -> bool:
-    """Whether what stands for an interval is one standard deviation between runs, either side."""
+    """Whether an interval is one standard deviation between runs on either side."""
     return "sd" in (method or "").split()
 
 
-def spaced(text: str) -> str:
-    """The same with spaces that any program takes for such, as in a terminal or a table for a paper."""
-    return text.replace("\u00a0", " ")
-
-
 def percent(value: float) -> str:
-    """`78.9 %`, which no line end divides."""
-    return f"{_hundredfold(value)}\u00a0%" if math.isfinite(value) else "–"
-
-
-LONG = 1e15
-"""Numbers from here on are written with an exponent."""
+    """A proportion as a percentage: `78.9%`."""
+    return f"{_hundredfold(value)}%" if math.isfinite(value) else "–"
 
 
 def number(value: float) -> str:
-    """A number to four figures, and all before its point: `0.04`, `12.35`, `12346`."""
+    """A number to four significant figures, or all digits before its point: `0.04`, `12.35`, `12346`."""
     if not math.isfinite(value):
         return "–"
-    # Adding 0 makes -0.0 plain.
-    return f"{value + 0.0:{'.0f' if 1000 <= abs(value) < LONG else '.4g'}}".replace("-", "−")
+    # Adding 0 turns -0.0 into 0.
+    return f"{value + 0.0:{'.0f' if 1000 <= abs(value) < MIN_EXPONENT_VALUE else '.4g'}}".replace("-", "−")
 
 
 def bits(value: float) -> str:
-    """Two decimals, with a real minus sign."""
+    """A number with two decimals and a minus sign."""
     return f"{value:.2f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def finite(value: object) -> float | None:
-    """`value` where it is a number that can be shown."""
+    """`value` if it is a finite number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
 def _bare(value: float, share: bool) -> str:
-    """A value without its unit."""
     return _hundredfold(value) if share else number(value)
 
 
 def _hundredfold(value: float) -> str:
-    # Adding 0 makes a rounded -0.0 plain.
+    # Adding 0 turns a rounded -0.0 into 0.
     return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,4 +1,4 @@
-"""Models, results and suites in brief: short names, a line for a prompt, a table for a notebook."""
+"""Short forms of models, results and suites: names, a line for a prompt, a table for a notebook."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from wug import registry
-from wug.formatting import interval_text, spaced, value_text
+from wug.formatting import interval_text, plain, plural, value_text
 from wug.identity import ModelId
 
 if TYPE_CHECKING:
     from wug.types import Estimate, Result, Suite
 
-MOST = 200
+MAX_NOTEBOOK_ROWS = 200
 """Rows that a notebook shows."""
-COLUMNS = ("suite", "model", "check", "value", "95 % interval", "n")
+MAX_CAPTION_NAMES = 4
+"""Suites or models that the caption of a figure names; more are counted."""
+HEAD = ("suite", "model", "metric", "value", "95% interval", "n")
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """What each model can be called among these: as little of its identity as no other has.
+    """Short names of models by model id, unique among these.
 
-    Of `causal/EleutherAI/pythia-70m@607a30d` that is `pythia-70m`; where others are called so, the owner, the kind or
-    the first letters of the fingerprint come with it, whichever is first to tell them apart; at last all of it.
+    `causal/EleutherAI/pythia-70m@607a30d` is called `pythia-70m`. If others have the same name, the owner, the backend
+    or the beginning of the fingerprint is added, whichever is the first to make it unique.
     """
     found = list(dict.fromkeys(models))
     marks = [ModelId.parse(model).fingerprint for model in found]
@@ -41,7 +43,7 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def _names(model: str, length: int) -> list[str]:
-    """What a model could be called, the shortest first, its identity last; `length` is that of a fingerprint."""
+    """Possible names of a model, shortest first; `length` is that of a fingerprint."""
     parsed = ModelId.parse(model)
     kind, name, mark = parsed.kind, parsed.name, parsed.fingerprint
     if registry.traits(kind).shows_kind:
@@ -51,60 +53,57 @@ def _names(model: str, length: int) -> list[str]:
     return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
 
 
+def caption(suites: Iterable[str], models: Iterable[str], n: int | None = None) -> str:
+    """What a figure shows: suites, short names of models and, if it is the same for all, the number of items."""
+    found = [(list(dict.fromkeys(suites)), "suites"), (list(dict.fromkeys(models)), "models")]
+    parts = [", ".join(names) if len(names) <= MAX_CAPTION_NAMES else f"{len(names)} {noun}" for names, noun in found]
+    return " · ".join(filter(None, [*parts, "" if n is None else f"n = {n:,}"]))
+
+
 def line(result: Result, names: Mapping[str, str] | None = None) -> str:
-    """The suite, the model, called as among `names`, and the estimate that stands for the result."""
-    told = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
+    """Suite, model and headline of a result; `names` are short names by model id."""
+    headline = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
     state = "" if result.status == "complete" else f" · {result.status}"
     model = (names or short_names([result.model]))[result.model]
-    return f"{result.suite} · {model}{told} · {_counted(result.n, 'item')}{state}"
+    return f"{result.suite} · {model}{headline} · {plural(result.n, 'item')}{state}"
 
 
 def of_suite(suite: Suite) -> str:
-    """The suite in short: its name, its family, how many items it has."""
-    return f"<Suite {suite.name} · {suite.kind} · {_counted(len(suite), 'item')}>"
+    """Name, family and number of items of a suite."""
+    return f"<Suite {suite.name} · {suite.kind} · {plural(len(suite), 'item')}>"
 
 
 def html(results: Sequence[Result]) -> str:
-    """A table of the estimates for a first look, with their intervals, and what the reader should know."""
-    rows = [(result, estimate) for result in results for estimate in result.headlines]
+    """The headlines with their intervals as an HTML table, then incomplete results and warnings."""
+    from wug.tables import Display, FormattedTable, RowTable, table_text
+
     names = short_names(result.model for result in results)
-    body = "".join(f"<tr>{''.join(_html_cells(*row, names))}</tr>" for row in rows[:MOST])
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-    left = f"<p>and {len(rows) - MOST:,} more</p>" if len(rows) > MOST else ""
-    return (
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}{''.join(_remarks(results, names))}"
-    )
+    rows = [
+        (result.suite, names[result.model], *_cells(result, estimate), f"{estimate.n:,}")
+        for result in results
+        for estimate in result.headlines
+    ]
+    display = Display([FormattedTable(HEAD, rows[:MAX_NOTEBOOK_ROWS], "lllrrr")])
+    left = f"<p>and {len(rows) - MAX_NOTEBOOK_ROWS:,} more</p>" if len(rows) > MAX_NOTEBOOK_ROWS else ""
+    table = table_text(RowTable(HEAD, (), display=display), "html")
+    return f"{table}{left}{''.join(_remarks(results, names))}"
 
 
 def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[str]:
-    """What is not as it should be, and the warnings, folded."""
     for result in results:
         if result.status != "complete":
             yield f"<p><b>{escape(result.suite)} · {escape(names[result.model])}: {result.status}</b></p>"
     warnings = [f"{result.suite} · {names[result.model]}: {text}" for result in results for text in result.warnings]
     if warnings:
-        listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MOST]))
-        yield f"<details><summary>{_counted(len(warnings), 'warning')}</summary><ul>{listed}</ul></details>"
-
-
-def _html_cells(result: Result, estimate: Estimate, names: Mapping[str, str]) -> Iterator[str]:
-    name, value, interval = _cells(result, estimate)
-    told = ((result.suite, ""), (names[result.model], result.model), (name, result.check(estimate.check).meaning))
-    yield from (
-        f'<td style="text-align:left" title="{escape(more, quote=True)}">{escape(word)}</td>' for word, more in told
-    )
-    yield from (f'<td style="text-align:right">{escape(text)}</td>' for text in (value, interval, f"{estimate.n:,}"))
+        listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MAX_NOTEBOOK_ROWS]))
+        yield f"<details><summary>{plural(len(warnings), 'warning')}</summary><ul>{listed}</ul></details>"
 
 
 def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:
-    """Check, value and interval, as every medium has them."""
-    share = result.check(estimate.check).unit == "share"
+    """Metric, value and interval as text."""
+    share = result.metric(estimate.metric).unit == "share"
     return (
-        estimate.check.replace("_", " "),
-        spaced(value_text(estimate.value, share=share)),
+        plain(estimate.metric),
+        value_text(estimate.value, share=share),
         interval_text(estimate.low, estimate.high, estimate.method, share=share),
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,8 +1,4 @@
-"""Options that are declared once: read from text, refused with one kind of message, told of in one kind of table.
-
-Families, backends and training say what options they have as a tuple of `Option`. A package from outside may still
-give a mapping of names to help: its options are text.
-"""
+"""Options of families, backends and training: declared once as a tuple of `Option`, and read from text."""
 
 from __future__ import annotations
 
@@ -17,29 +13,27 @@ from wug.errors import InputError, UnknownOption, nearest
 from wug.files import shortened, user_path
 
 Kind: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[Path] | tuple[str, ...]
-"""What a value is; a tuple has the words to choose from."""
+"""The type of a value; a tuple of words to choose from."""
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something that a user may say about how a suite is scored, a model loaded or trained."""
+    """An option of how a suite is scored, or a model is loaded or trained."""
 
     name: str
     type: Kind = str
     default: Any = None
-    """None: it goes by something else, which `help` tells."""
+    """None if it depends on something else, which `help` describes."""
     help: str = ""
     least: float | None = None
     most: float | None = None
     many: bool = False
-    """Whether several values may be given, with commas between them."""
-    aliases: tuple[str, ...] = ()
-    """Former names, which a command line still takes."""
+    """Whether several values may be given, separated by commas."""
 
     def read(self, text: str) -> Any:
-        """The value that the text stands for, or an InputError that says what may be written."""
+        """The value of a text, or an InputError that says what may be written."""
         if not isinstance(text, str):  # from Python
             raise InputError(f"{self.name}={text!r}: options are text, as on the command line: {written(text)!r}")
         if not self.many:
@@ -58,14 +52,14 @@ class Option:
 
     @property
     def described(self) -> str:
-        """The help, the words to choose from and the default, in a line."""
+        """The help, the choices and the default, in one line."""
         choice = [self.values.replace(", ", "|")] if isinstance(self.type, tuple) or self.type is bool else []
         default = [] if self.default in (None, "", ()) else [f"default: {written(self.default)}"]
         return self.help + (f"  [{'; '.join(choice + default)}]" if choice or default else "")
 
     def _value(self, text: str, whole: str) -> Any:
         value = _READERS.get(self.type, _word)(text, self)
-        if value is _NOTHING or (isinstance(value, int | float) and not self._within(value)):
+        if value is _INVALID or (isinstance(value, int | float) and not self._within(value)):
             raise self._refusal(whole)
         return value
 
@@ -75,14 +69,14 @@ class Option:
     def _refusal(self, text: str) -> InputError:
         if isinstance(self.type, tuple):
             near = next((found for part in text.split(",") if (found := nearest(part.strip(), self.type))), None)
-            several = ", or several with commas between them" if self.many else ""
+            several = ", or several separated by commas" if self.many else ""
             meant = "" if near is None else f". Did you mean {near!r}?"
-            wanted = f"use one of {self.values}{several}{meant}"
+            expected = f"use one of {self.values}{several}{meant}"
         elif self.type is bool:
-            wanted = "write yes or no"
+            expected = "write yes or no"
         else:
-            wanted = f"write {self.values}{self._bounds}"
-        return InputError(f"{self.name}={shortened(text)}: {wanted}")
+            expected = f"write {self.values}{self._bounds}"
+        return InputError(f"{self.name}={shortened(text)}: {expected}")
 
     @property
     def _bounds(self) -> str:
@@ -91,28 +85,16 @@ class Option:
         return "" if self.least is None else f", {self.least:,.10g} or more"
 
 
-Declared: TypeAlias = Iterable[Option] | Mapping[str, str]
-"""Options, or, of a package from outside, names with help."""
+def names(options: Iterable[Option]) -> list[str]:
+    """The names of the options."""
+    return [option.name for option in options]
 
 
-def declared(options: Declared) -> tuple[Option, ...]:
-    """The options, whichever way they are declared."""
-    if isinstance(options, Mapping):
-        return tuple(Option(name, help=text) for name, text in options.items())
-    return tuple(options)
-
-
-def names(options: Declared) -> list[str]:
-    """What the options are called."""
-    return [option.name for option in declared(options)]
-
-
-def read(options: Declared, given: Mapping[str, str], what: str) -> dict[str, Any]:
-    """The value of every option of `what`, its default where it is not given; an error for one that there is not."""
+def read(options: Iterable[Option], given: Mapping[str, str], what: str) -> dict[str, Any]:
+    """The value of every option of `what`, or its default; UnknownOption for a name that is not among them."""
     refuse_unknown(given, names(options), what)
     return {
-        option.name: option.read(given[option.name]) if option.name in given else option.default
-        for option in declared(options)
+        option.name: option.read(given[option.name]) if option.name in given else option.default for option in options
     }
 
 
@@ -129,10 +111,10 @@ def with_defaults(options: Iterable[Option], **defaults: Any) -> tuple[Option, .
     return tuple(replace(one, default=defaults.get(one.name, one.default)) for one in options)
 
 
-def table(options: Declared, *, flags: bool = False) -> str:
-    """The options as a Markdown table; as flags of a command line, `--so-written`."""
+def table(options: Iterable[Option], *, flags: bool = False) -> str:
+    """The options as a Markdown table; with `flags`, as flags of a command line."""
     rows = ["| option | values | default | meaning |", "|---|---|---|---|"]
-    for option in declared(options):
+    for option in options:
         name = f"--{option.name.replace('_', '-')}" if flags else option.name
         choices = isinstance(option.type, tuple) or option.type is bool
         values = ", ".join(f"`{word}`" for word in option.values.split(", ")) if choices else option.values
@@ -151,42 +133,40 @@ def written(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text as Markdown of a table's cell."""
     return text.replace("|", r"\|").replace("<", "&lt;")
 
 
-_NOTHING = object()
-"""What a text stands for that is no value."""
+_INVALID = object()
 
 
 def _yes(text: str, option: Option) -> Any:
     word = text.lower()
-    return word in YES if word in (*YES, *NO) else _NOTHING
+    return word in YES if word in (*YES, *NO) else _INVALID
 
 
 def _whole(text: str, option: Option) -> Any:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()) else _NOTHING
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()) else _INVALID
 
 
 def _number(text: str, option: Option) -> Any:
     try:
         value = float(text)
     except ValueError:
-        return _NOTHING
-    return value if math.isfinite(value) else _NOTHING
+        return _INVALID
+    return value if math.isfinite(value) else _INVALID
 
 
 def _path(text: str, option: Option) -> Any:
-    return user_path(text) if text else None  # as if it were not given
+    return user_path(text) if text else None  # as if not given
 
 
 def _word(text: str, option: Option) -> Any:
-    """One of the words; where yes and no are among them, however these are spelt."""
+    """One of the words; yes and no in any spelling, if they are among them."""
     words = option.type if isinstance(option.type, tuple) else ()
     if text in words:
         return text
     spelt = next((group[0] for group in (YES, NO) if text.lower() in group), None)
-    return spelt if spelt in words else _NOTHING
+    return spelt if spelt in words else _INVALID
 
 
 _READERS: dict[Kind, Callable[[str, Option], Any]] = {

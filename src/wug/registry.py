@@ -1,7 +1,7 @@
 """The folder is the registry: a module in `wug.models` is a backend, a package in `wug.families` a family.
 
-Outsiders add theirs with the entry points `wug.models` and `wug.families` (formerly `wug.suites`). Listing names
-imports nothing. What is installed is looked up once a process.
+Other packages add theirs with the entry points `wug.models` and `wug.families`. Listing names imports nothing. Entry
+points are looked up once per process.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from typing import Any
 from wug.errors import BrokenPlugin, UnknownName
 from wug.types import Traits
 
-SINGULAR = {"families": "family"}
-FORMERLY = {"families": "suites"}
-"""Folders that had another name, by which entry points may still call them."""
+SINGULAR = {"families": "family", "views.writers": "format"}
 
 
 def names(folder: str) -> list[str]:
-    """The names in a folder of wug (`models`, `suites`, …), with outsiders' added, sorted."""
+    """The names in a folder of wug (`models`, `families`, …) and those of entry points, sorted."""
     return sorted(_own(folder) | _outside(folder).keys())
 
 
@@ -40,7 +38,7 @@ def find(folder: str, name: str) -> ModuleType:
 
 
 def offered(folder: str, name: str, what: str) -> Any:
-    """What the module `name` offers as `what`; None where it offers no such thing, is not installed, or is broken."""
+    """The attribute `what` of a module; None if it has none, is not installed, or is broken."""
     try:
         return getattr(find(folder, name), what, None) if name in names(folder) else None
     except BrokenPlugin:
@@ -66,17 +64,17 @@ def backend_with(fits: Callable[[Traits], bool]) -> str | None:
 
 
 def declared(folder: str, what: str) -> dict[str, Any]:
-    """What each module of a folder declares as `what`, by the module's name; modules that declare none are left out."""
+    """The attribute `what` of every module that has it, by the module's name."""
     return {name: vars(module)[what] for name, module in usable(folder) if what in vars(module)}
 
 
 def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:
-    """Every name of a folder with its module; another package's that is broken is told of, once, and left out."""
+    """Every name of a folder with its module; a broken plugin is logged once and left out."""
     for name in names(folder):
         try:
             yield name, find(folder, name)
         except BrokenPlugin as error:
-            _tell_once(str(error))
+            _warn_once(str(error))
 
 
 def summary(folder: str, name: str) -> str:
@@ -93,7 +91,7 @@ def _loaded(entry: EntryPoint) -> ModuleType:
 
 
 @functools.cache
-def _tell_once(text: str) -> None:
+def _warn_once(text: str) -> None:
     logging.getLogger("wug").warning("%s", text)
 
 
@@ -109,5 +107,4 @@ def _own(folder: str) -> frozenset[str]:
 
 @functools.cache
 def _outside(folder: str) -> dict[str, EntryPoint]:
-    groups = [FORMERLY[folder]] if folder in FORMERLY else []
-    return {entry.name: entry for group in (*groups, folder) for entry in entry_points(group=f"wug.{group}")}
+    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")}

@@ -1,4 +1,4 @@
-"""Questions and answers by the block: texts in a list, and what a model says of them as arrays, as the cache has it."""
+"""Blocks of requests and outputs: texts in a list, and the scores of all their tokens as arrays."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from wug.types import Request, Scored
+from wug.types import WHOLE_TEXT, Request, Scored
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Names: TypeAlias = Mapping[int, tuple[str, ...]]
-"""What some answers of a block have, by their number in it."""
+"""Strings of some outputs of a block, by index."""
 
 
 class Texts(Sequence[Request]):
-    """Requests that are a text and nothing else; a `Request` is made when someone looks."""
+    """Requests without span and reading; a `Request` is made on access."""
 
     __slots__ = ("texts",)
 
@@ -26,7 +26,7 @@ class Texts(Sequence[Request]):
         self.texts = texts
 
     def take(self, places: Iterable[int]) -> Texts:
-        """The requests at some places, in that order."""
+        """Some of the requests, in the given order."""
         return Texts(list(map(self.texts.__getitem__, places)))
 
     def __len__(self) -> int:
@@ -45,40 +45,40 @@ class Texts(Sequence[Request]):
 
 
 def texts_of(requests: Sequence[Request]) -> list[str]:
-    """The texts that are asked about."""
+    """The texts of requests."""
     return requests.texts if isinstance(requests, Texts) else [request.text for request in requests]
 
 
-class Beside(NamedTuple):
-    """What an answer has for each token beside its log-probability, where it was asked for: as in `Scored`."""
+class TokenExtras(NamedTuple):
+    """Optional columns of an output, as in `Scored`."""
 
     entropies: tuple[float | None, ...] | None = None
     ranks: tuple[int | None, ...] | None = None
-    closed: tuple[float | None, ...] | None = None
+    logprobs_with_word_end: tuple[float | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores(Sequence[Scored]):
-    """Scored texts, the tokens of all of them in one array a column; a `Scored` is made when someone looks."""
+    """Scored texts, with one array per column for the tokens of all; a `Scored` is made on access."""
 
     texts: Sequence[str]
     offsets: npt.NDArray[np.int64]
-    """Where the tokens of each text begin, and where those of the last one end: one more than there are texts."""
+    """The first token of each text, and the number of tokens."""
     starts: npt.NDArray[np.int32]
-    """Of all tokens; ascending in each text."""
+    """Ascending in each text."""
     ends: npt.NDArray[np.int32]
     logprobs: npt.NDArray[np.float64]
-    """Of all tokens; not a number where the model cannot give one."""
+    """NaN if the model has none."""
     pieces: Names = field(default_factory=dict)
-    """The tokens' own names, of those texts where they differ from the characters that they stand for."""
+    """The tokens' names, for texts in which they differ from the characters."""
     notices: Names = field(default_factory=dict)
-    """What the model has to say about an answer, of those about which it has."""
-    beside: Mapping[int, Beside] = field(default_factory=dict)
-    """What stands beside the log-probabilities of those answers of which more was asked."""
+    """Notices about outputs."""
+    extras: Mapping[int, TokenExtras] = field(default_factory=dict)
+    """Optional columns, for outputs that have any."""
 
     @classmethod
     def of(cls, answers: Sequence[Scored]) -> Scores:
-        """The same answers as arrays; those that are arrays already as they are."""
+        """Outputs as arrays."""
         if isinstance(answers, Scores):
             return answers
         sizes = np.fromiter((len(answer.starts) for answer in answers), np.int64, len(answers))
@@ -88,16 +88,16 @@ class Scores(Sequence[Scored]):
             _running(sizes),
             np.fromiter((start for answer in answers for start in answer.starts), np.int32, tokens),
             np.fromiter((end for answer in answers for end in answer.ends), np.int32, tokens),
-            # A list with None in it becomes numbers in one step, None as not a number.
+            # numpy turns None into NaN.
             np.array([value for answer in answers for value in answer.logprobs], np.float64),
             {at: answer.pieces for at, answer in enumerate(answers) if answer.pieces is not None},
             {at: answer.notices for at, answer in enumerate(answers) if answer.notices},
-            {at: found for at, answer in enumerate(answers) if (found := _beside(answer)) != NOTHING},
+            {at: found for at, answer in enumerate(answers) if (found := _extras(answer)) != NO_EXTRAS},
         )
 
     @classmethod
     def join(cls, blocks: Iterable[Scores]) -> Scores:
-        """The answers of several blocks as one."""
+        """Concatenate blocks."""
         found = list(blocks)
         if len(found) == 1:
             return found[0]
@@ -111,11 +111,11 @@ class Scores(Sequence[Scored]):
             np.concatenate([*(block.logprobs for block in found), np.zeros(0)]),
             {first + at: names for first, b in zip(before, found, strict=False) for at, names in b.pieces.items()},
             {first + at: texts for first, b in zip(before, found, strict=False) for at, texts in b.notices.items()},
-            {first + at: more for first, b in zip(before, found, strict=False) for at, more in b.beside.items()},
+            {first + at: more for first, b in zip(before, found, strict=False) for at, more in b.extras.items()},
         )
 
     def take(self, places: Sequence[int] | Integers) -> Scores:
-        """The answers at some places, in that order; an answer may be taken twice."""
+        """Some of the outputs, in the given order; an output may be taken twice."""
         if isinstance(places, range) and places.step == 1:
             return self[places.start : places.stop]
         order = np.asarray(places, dtype=np.int64)
@@ -131,7 +131,7 @@ class Scores(Sequence[Scored]):
             self.logprobs[tokens],
             _taken(self.pieces, chosen),
             _taken(self.notices, chosen),
-            _taken(self.beside, chosen),
+            _taken(self.extras, chosen),
         )
 
     def __len__(self) -> int:
@@ -143,7 +143,7 @@ class Scores(Sequence[Scored]):
     def __getitem__(self, place: slice) -> Scores: ...
 
     def __getitem__(self, place: int | slice) -> Scored | Scores:
-        """One answer, or a block of some; the arrays of neighbours are not copied."""
+        """One output, or a block; a slice does not copy arrays."""
         if isinstance(place, slice):
             first, last, step = place.indices(len(self))
             return self._between(first, max(first, last)) if step == 1 else self.take(range(first, last, step))
@@ -156,20 +156,20 @@ class Scores(Sequence[Scored]):
             _or_none(self.logprobs[here]),
             self.pieces.get(at),
             self.notices.get(at, ()),
-            *self.beside.get(at, NOTHING),
+            *self.extras.get(at, NO_EXTRAS),
         )
 
     def __iter__(self) -> Iterator[Scored]:
-        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
+        # A slice of a tuple is a tuple: each column of a text is cut out in one step.
         starts, ends, values = tuple(self.starts.tolist()), tuple(self.ends.tolist()), _or_none(self.logprobs)
         bounds: list[int] = self.offsets.tolist()
         for at, text in enumerate(self.texts):
             here = slice(bounds[at], bounds[at + 1])
             pieces, notices = self.pieces.get(at), self.notices.get(at, ())
-            yield Scored(text, starts[here], ends[here], values[here], pieces, notices, *self.beside.get(at, NOTHING))
+            yield Scored(text, starts[here], ends[here], values[here], pieces, notices, *self.extras.get(at, NO_EXTRAS))
 
     def __eq__(self, other: object) -> bool:
-        """Whether it has the same answers as another sequence of answers."""
+        """Whether another sequence has equal outputs."""
         if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
             return NotImplemented
         return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
@@ -177,24 +177,27 @@ class Scores(Sequence[Scored]):
     __hash__ = None  # type: ignore[assignment]
 
     def before(self, characters: Sequence[int] | Integers) -> npt.NDArray[np.int64]:
-        """For each text the first of its tokens, as a place in the columns, that does not begin before a character."""
+        """For each text, the index of its first token that does not begin before a character."""
         bounds = np.asarray(characters, dtype=np.int64)
+        for at, names in self.pieces.items():
+            if names == WHOLE_TEXT:
+                self[at].slice(int(bounds[at]) if bounds[at] < len(self.texts[at]) else 0)
         earlier = self.starts < np.repeat(bounds, np.diff(self.offsets))
         counts = _running(earlier)
         return self.offsets[:-1] + counts[self.offsets[1:]] - counts[self.offsets[:-1]]
 
     def sums(self, first: Integers | None = None, last: Integers | None = None) -> list[float]:
-        """The natural log-probability of the tokens from `first` to before `last` of each text; of all without them.
+        """The sum of log-probabilities of each text's tokens from `first` to before `last` (default: all).
 
-        Rounded once, as `Scored.logprob` is: sentences of the same tokens in another order tie, and a sum that is
-        rounded at every step would part them. A token without one counts as 0.
+        Rounded once, like `Scored.logprob`, so that sentences of the same tokens in another order tie. A token without
+        log-probability counts as 0.
         """
         values = np.where(np.isnan(self.logprobs), 0.0, self.logprobs).tolist()
         begins, stops = self._bounds(first, last)
         return [math.fsum(values[a:b]) for a, b in zip(begins.tolist(), stops.tolist(), strict=True)]
 
     def missing(self, first: Integers | None = None, last: Integers | None = None) -> npt.NDArray[np.int64]:
-        """How many of the tokens from `first` to before `last` of each text have no log-probability."""
+        """The number of each text's tokens from `first` to before `last` without log-probability."""
         counts = _running(np.isnan(self.logprobs))
         begins, stops = self._bounds(first, last)
         missing: npt.NDArray[np.int64] = counts[stops] - counts[begins]
@@ -213,25 +216,24 @@ class Scores(Sequence[Scored]):
             self.logprobs[here],
             {at - first: names for at, names in self.pieces.items() if first <= at < last},
             {at - first: texts for at, texts in self.notices.items() if first <= at < last},
-            {at - first: more for at, more in self.beside.items() if first <= at < last},
+            {at - first: more for at, more in self.extras.items() if first <= at < last},
         )
 
 
-NOTHING = Beside()
+NO_EXTRAS = TokenExtras()
 Named = TypeVar("Named")
 
 
-def _beside(answer: Scored) -> Beside:
-    return Beside(answer.entropies, answer.ranks, answer.closed)
+def _extras(answer: Scored) -> TokenExtras:
+    return TokenExtras(answer.entropies, answer.ranks, answer.logprobs_with_word_end)
 
 
 def _taken(some: Mapping[int, Named], chosen: Sequence[int]) -> dict[int, Named]:
-    """What answers at some places have, by their places afterwards."""
     return {at: some[place] for at, place in enumerate(chosen) if place in some} if some else {}
 
 
 def _running(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """How much came before each, and before the end."""
+    """The cumulative sum, from 0."""
     sums = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=sums[1:])
     return sums

@@ -1,4 +1,4 @@
-"""What the stages of a long piece of work took, for programs that measure: lines of the log `wug.stages`."""
+"""Durations of the stages of a run, for benchmarks, in the log `wug.stages`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("wug.stages")
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage that ended."""
+    """A finished stage."""
 
     name: str
     seconds: float
@@ -25,8 +25,8 @@ class Stage:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """A context whose duration is logged at its end, in seconds; it costs nothing where nobody listens."""
-    if not is_heard():
+    """Log the duration of a context, if the log is enabled."""
+    if not is_enabled():
         yield
         return
     began = time.monotonic()
@@ -36,14 +36,14 @@ def stage(name: str) -> Iterator[None]:
         log.debug(MESSAGE, name, time.monotonic() - began)
 
 
-def is_heard() -> bool:
-    """Whether anybody listens."""
+def is_enabled() -> bool:
+    """Whether stages are logged."""
     return log.isEnabledFor(logging.DEBUG)
 
 
 @contextmanager
 def collected() -> Iterator[list[Stage]]:
-    """A context whose stages are put into a list, and go nowhere else."""
+    """Collect the stages of a context in a list instead of logging them."""
     found: list[Stage] = []
     handler, before = _Collecting(found), (log.level, log.propagate)
     log.addHandler(handler)
@@ -58,7 +58,7 @@ def collected() -> Iterator[list[Stage]]:
 
 
 def pass_on(stages: Iterable[Stage]) -> None:
-    """Log stages of another process as if they had been here."""
+    """Log stages of another process."""
     for one in stages:
         record = log.makeRecord(log.name, logging.DEBUG, __file__, 0, MESSAGE, (one.name, one.seconds), None)
         record.created = one.ended
@@ -66,7 +66,7 @@ def pass_on(stages: Iterable[Stage]) -> None:
 
 
 class _Collecting(logging.Handler):
-    """Keeps stages, each of which ends as it is logged."""
+    """Collects stages."""
 
     def __init__(self, found: list[Stage]) -> None:
         super().__init__(logging.DEBUG)

@@ -141,7 +141,7 @@ def effective_number(sizes: Floats) -> float:
 
 
 def estimate(
-    check: str,
+    metric: str,
     group: str,
     values: Sequence[bool] | Sequence[float],
     method: Method = "wilson",
@@ -154,11 +154,11 @@ def estimate(
     """
     of = None if units is None else _numbered(units)
     shares = all(isinstance(value, bool) for value in values)
-    return _estimate(check, group, np.asarray(values, np.float64), of, method if shares else None, by)
+    return _estimate(metric, group, np.asarray(values, np.float64), of, method if shares else None, by)
 
 
 def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
-    """Each check over all items, then over each group, in the order in which they come."""
+    """Each metric over all items, then over each group, in the order in which they come."""
     collected = Collected()
     for outcome in outcomes:
         collected.add(outcome)
@@ -185,7 +185,7 @@ class Collected:
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._lately: dict[tuple[str, int, bool], tuple[int, Mapping[str, str]]] = {}
-        """The kinds of outcomes that came lately, by check and the identity of their groups, with a copy of these."""
+        """The kinds of outcomes that came lately, by metric and the identity of their groups, with a copy of these."""
         self._kinds_of = array("i")
         """The kind of each value."""
         self._unjudged = False
@@ -214,13 +214,13 @@ class Collected:
             self._unjudged = self._unjudged or "why" in row.detail
             return
         # Many outcomes share their groups; those that were changed since, or came to stand in the same place, do not.
-        known = self._lately.get((row.check, id(row.groups), isinstance(row.value, bool)))
+        known = self._lately.get((row.metric, id(row.groups), isinstance(row.value, bool)))
         self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
 
     def estimates(self, method: Method) -> list[Estimate]:
-        """Each check over all items, then over each group, in the order in which they came."""
+        """Each metric over all items, then over each group, in the order in which they came."""
         numbers = self._numbers()
         same = ((numbers[item], numbers[other]) for item, other in self._repeating.items())
         repeating = {item: other for item, other in same if item != other}
@@ -231,11 +231,11 @@ class Collected:
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
         by = "source" if repeating else "item"
         made = []
-        for check, cells in self._cells.items():
+        for metric, cells in self._cells.items():
             for group, cell in cells.items():
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
                 units = _renumbered(first[items[rows]])
-                made.append(_estimate(check, group, values[rows], units, method if cell.shares else None, by))
+                made.append(_estimate(metric, group, values[rows], units, method if cell.shares else None, by))
         return made
 
     def _numbers(self) -> NDArray[np.intp]:
@@ -250,19 +250,19 @@ class Collected:
     def _kind(self, row: Outcome) -> int:
         """The number of the kind of an outcome whose groups did not come lately."""
         judged = isinstance(row.value, bool)
-        key = (row.check, tuple(row.groups.items()), judged)
+        key = (row.metric, tuple(row.groups.items()), judged)
         kind = self._kinds.get(key)
         kind = self._new_kind(key) if kind is None else kind
         if len(self._lately) >= LATELY:
             self._lately.clear()
-        self._lately[row.check, id(row.groups), judged] = (kind, dict(row.groups))
+        self._lately[row.metric, id(row.groups), judged] = (kind, dict(row.groups))
         return kind
 
     def _new_kind(self, key: _Kind) -> int:
-        """The number of outcomes of one check with the same groups, which it is seen in for the first time."""
-        check, groups, judged = key
+        """The number of outcomes of one metric with the same groups, which it is seen in for the first time."""
+        metric, groups, judged = key
         number = self._kinds[key] = len(self._kinds)
-        cells = self._cells.setdefault(check, {OVERALL: _Cell()})
+        cells = self._cells.setdefault(metric, {OVERALL: _Cell()})
         for name in dict.fromkeys((OVERALL, *(str(Group(what, value)) for what, value in groups))):
             cell = cells.setdefault(name, _Cell())
             cell.kinds.append(number)
@@ -271,12 +271,12 @@ class Collected:
 
 
 _Kind: TypeAlias = tuple[str, tuple[tuple[str, str], ...], bool]
-"""Check and groups of an outcome, and whether it is a judgement."""
+"""Metric and groups of an outcome, and whether it is a judgement."""
 
 
 @dataclass(slots=True)
 class _Cell:
-    """Which values a check has in a group."""
+    """Which values a metric has in a group."""
 
     kinds: list[int] = field(default_factory=list)
     shares: bool = True
@@ -284,7 +284,7 @@ class _Cell:
 
 
 def _estimate(
-    check: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, by: str
+    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, by: str
 ) -> Estimate:
     """The share of successes with its interval by `method`; without one, the mean of numbers with its own."""
     n = len(numbers)
@@ -294,7 +294,7 @@ def _estimate(
         share = successes / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
         interval = INTERVALS[method](share * rows if note else successes, rows)
-        return Estimate(check, group, share, n, interval.low, interval.high, f"{method}{note}")
+        return Estimate(metric, group, share, n, interval.low, interval.high, f"{method}{note}")
     mean = fmean(numbers.tolist())
     if of is None:
         made = ratio_interval(numbers, np.ones(n))
@@ -302,8 +302,8 @@ def _estimate(
         sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
         made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
     if made.interval is None:
-        return Estimate(check, group, mean, n, method=made.method)
-    return Estimate(check, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
+        return Estimate(metric, group, mean, n, method=made.method)
+    return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
 
 
 def remade(estimate: Estimate, method: Method) -> Estimate:
@@ -338,19 +338,19 @@ def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -
     cells: dict[tuple[str, str], list[Estimate]] = {}
     for run in runs:
         for found in run:
-            cells.setdefault((found.check, found.group), []).append(found)
+            cells.setdefault((found.metric, found.group), []).append(found)
     name, deviation = ("population sd", pstdev) if population else ("sd", stdev)
     means = []
-    for (check, group), each in cells.items():
+    for (metric, group), each in cells.items():
         values = [found.value for found in each]
         mean = fmean(values)
         if len(values) < 2:
-            means.append(Estimate(check, group, mean, 1))
+            means.append(Estimate(metric, group, mean, 1))
             continue
         spread = deviation(values)
         shares = all(of_shares(found.method) for found in each)
         method = f"{name} of shares" if shares else name
-        means.append(Estimate(check, group, mean, len(values), mean - spread, mean + spread, method))
+        means.append(Estimate(metric, group, mean, len(values), mean - spread, mean + spread, method))
     return means
 
 

@@ -3,7 +3,7 @@
 A test and its interval belong together: McNemar's test is the score test that Tango's interval inverts, and Student's
 test has Student's interval. So a 95 % interval excludes 0 exactly where the p-value, unadjusted, is below 0.05.
 
-Differences are always those of the second from the first. Outcomes that belong together (several checks or several
+Differences are always those of the second from the first. Outcomes that belong together (several metrics or several
 sentences of one item) come as clusters: the sum of a cluster's differences, and how many there are.
 """
 

@@ -27,10 +27,10 @@ from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.files import head
 from wug.identity import ModelId
+from wug.results.queries import rows_of
 from wug.results.store import Store
-from wug.rows import rows_of
-from wug.types import LN2, Check, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
-from wug.views.family_views import items_of, made, parts_of
+from wug.types import LN2, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
+from wug.views.family_views import computed_parts, items_of, parts_of
 
 TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")
 UNKNOWN_OPTION = "no_such_option"
@@ -164,9 +164,9 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
     )
     _require_texts(suite.options, f"{suite.name}: options")
     _require_json(suite.meta, f"{suite.name}: meta")
-    names = [check.name for check in suite.checks if isinstance(check, Check)]
-    declared = len(names) == len(suite.checks) == len(set(names)) > 0
-    _require(declared, f"{suite.name}: checks must be Check objects with different names")
+    names = [metric.name for metric in suite.metrics if isinstance(metric, Metric)]
+    declared = len(names) == len(suite.metrics) == len(set(names)) > 0
+    _require(declared, f"{suite.name}: metrics must be Metric objects with different names")
     requests = list(suite.requests())
     _require(requests == list(same.requests()), f"{suite.name}: read again, its requests differ")
     kinds: tuple[type, ...] = (Request,) if suite.needs == "scorer" else (str, Source)
@@ -190,7 +190,7 @@ def _check_results(suite: Suite) -> None:
     """Outcomes of a small sample, and what terminal, report and site show of them."""
     model = _WordLengths() if suite.needs == "scorer" else _Echo()
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "wug.db"
+        store = Path(folder) / "store"
         request = RunRequest(suites=[suite.sample(10)], models=[ModelHandle.around(model)], store=store)
         report = execute(request)
         _require(not report.failures, f"{suite.name}: {report.failures}")
@@ -202,25 +202,28 @@ def _check_results(suite: Suite) -> None:
 
 
 def _check_outcomes(suite: Suite, outcomes: Iterable[Outcome]) -> None:
-    declared = {check.name for check in suite.checks}
+    declared = {metric.name for metric in suite.metrics}
     for row in outcomes:
-        name = row.check.split(":")[0]
-        _require(row.check in declared or name in declared, f"{suite.name}: {row.check!r} is not one of its checks")
+        name = row.metric.split(":")[0]
+        _require(row.metric in declared or name in declared, f"{suite.name}: {row.metric!r} is not one of its metrics")
         _require(row.value is None or isinstance(row.value, (bool, float, int)), f"{suite.name}: value {row.value!r}")
         _require_texts(row.groups, f"{suite.name}, item {row.item}: groups")
         _require_json(row.detail, f"{suite.name}, item {row.item}: detail")
 
 
 def _check_views(result: Result) -> None:
-    from wug.views import page, terminal
+    from wug.views import report, terminal
 
     rows = rows_of(result)
-    _require(any(True for _ in made(parts_of(result, rows))), f"{result.kind}: its view has no parts")
+    _require(any(True for _ in computed_parts(parts_of(result, rows))), f"{result.kind}: its view has no parts")
     items_of(result, rows)
     out = io.StringIO()
     terminal.show([result], terminal.SafeConsole(file=out, width=120))
     _require(result.suite in out.getvalue(), f"{result.kind}: the terminal does not show the suite")
-    _require(result.suite in page.render([page.Report(result)]), f"{result.kind}: the report does not show the suite")
+    _require(
+        result.suite in report.render([report.ReportedResult(result)]),
+        f"{result.kind}: the report does not show the suite",
+    )
 
 
 def _check_pages(store: Path) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from wug.errors import InputError
+from wug.errors import InputError, ModelError
 
 LN2 = math.log(2)
+WHOLE_TEXT = ("<text>",)
+"""`Scored.pieces` of a text that has one log-probability as a whole, and none for its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +42,27 @@ class Traits:
     """Several models can share a GPU, one process each."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
+    prompts: str = ""
+    """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False
     """Texts longer than the context window are read in windows (`Reading`)."""
     to_score: str = ""
     """What to do so that a model of its that generates text scores it, as a sentence."""
     to_generate: str = ""
     """What to do so that a model of its that scores text generates it, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringProtocol:
+    """The conventions by which another program or community computes a number, as options of suites and models."""
+
+    meaning: str
+    suite_options: Mapping[str, str] = field(default_factory=dict)
+    """For the families that have them; a family without the first of them cannot follow the protocol."""
+    model_options: Mapping[str, str] = field(default_factory=dict)
+    """For the backends that have them; a backend that has none of them cannot follow the protocol."""
+    noted: Mapping[str, str] = field(default_factory=dict)
+    """Further fields of the signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +120,13 @@ class Request:
 class Source:
     """A question to a generator of which the suite knows how long a right answer can be.
 
-    What is longer is wrong whatever follows, so a model may stop there: an answer of more than `most + 1` words is cut
-    to `most + 1` (of which the last is whole), and says so. A suite that asks like this says by what rule in its
-    options, and so in the signature.
+    A longer answer is wrong whatever follows, so a model may stop there: an answer of more than `max_words + 1` words
+    is cut to `max_words + 1` (of which the last is whole), and says so. A suite that asks like this says by what rule
+    in its options, and so in the signature.
     """
 
     text: str
-    most: int
+    max_words: int
     """Words, between white space, that a right answer has at most."""
 
 
@@ -151,7 +168,7 @@ class Scored:
     """Nats, of the distribution that each token comes from; None where that was not asked or is not known."""
     ranks: tuple[int | None, ...] | None = None
     """Of each token among all of the vocabulary by probability: 1 is the most probable, and equals share the best."""
-    closed: tuple[float | None, ...] | None = None
+    logprobs_with_word_end: tuple[float | None, ...] | None = None
     """Log-probabilities with the end of each word counted with that word; None where that was not asked."""
 
     @classmethod
@@ -176,10 +193,20 @@ class Scored:
     def slice(self, start: int = 0, end: int | None = None) -> slice:
         """Which tokens count in the characters `start:end`; without `end`, marks after the text too."""
         try:
+            if start > 0 or (end is not None and end < len(self.text)):
+                self.require_tokens()
             first = bisect_left(self.starts, start)
             return slice(first, len(self.starts) if end is None else bisect_left(self.starts, end))
         except TypeError:
             raise InputError(f"characters {start!r} to {end!r}: write two whole numbers") from None
+
+    def require_tokens(self) -> None:
+        """ModelError if the text has only one log-probability as a whole."""
+        if self.pieces == WHOLE_TEXT:
+            raise ModelError(
+                f"the model returned one log-probability for all of {self.text[:60]!r}, and this test needs those of "
+                "its tokens. Return one (start, end, logprob) per token"
+            )
 
     def logprob(self, start: int = 0, end: int | None = None) -> float:
         """Natural log-probability of the characters `start:end`; a token without one counts as 0."""
@@ -211,7 +238,7 @@ Better: TypeAlias = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Metric:
     """What is judged or measured, said once by the suite: no view guesses it again."""
 
     name: str
@@ -228,7 +255,7 @@ class Outcome:
     """One judgement on one item. Every table, chart and page is made of these rows."""
 
     item: str
-    check: str
+    metric: str
     value: Value
     """True or False for a judgement, a number for a measurement, None where there is nothing to judge."""
     groups: Mapping[str, str] = field(default_factory=dict)
@@ -242,7 +269,7 @@ class Outcome:
 class Estimate:
     """A value over many items, with its interval."""
 
-    check: str
+    metric: str
     group: str
     """`all`, or `field=value`."""
     value: float
@@ -330,23 +357,23 @@ class Result:
     outcomes: Sequence[Outcome] = ()
     """A tuple, or, of a result in the run store, a sequence that reads them there when someone looks."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
-    """A plain-English reading of each check."""
+    """A plain-English reading of each metric."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """What a page about the result shows beside the rows: region names, formulas, reference."""
-    checks: tuple[Check, ...] = ()
+    metrics: tuple[Metric, ...] = ()
     """What each number is, in the order of the suite; told from the values where nobody said it."""
 
     def __post_init__(self) -> None:
         given: Any = self.signature
         if isinstance(given, str):
             object.__setattr__(self, "signature", Signature.read(given))
-        if not self.checks:
-            object.__setattr__(self, "checks", _told_from_values(self))
+        if not self.metrics:
+            object.__setattr__(self, "metrics", _told_from_values(self))
 
-    def check(self, name: str) -> Check:
+    def metric(self, name: str) -> Metric:
         """What a number is; `accuracy:COLUMN` and `prediction_0/mean` are like what stands before the mark."""
-        known = {check.name: check for check in self.checks}
-        found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Check(name)
+        known = {metric.name: metric for metric in self.metrics}
+        found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Metric(name)
         return found if found.name == name else replace(found, name=name)
 
     def __repr__(self) -> str:
@@ -363,28 +390,28 @@ class Result:
     @property
     def headlines(self) -> list[Estimate]:
         """The estimates over all items that are for a first look."""
-        shown = {check.name for check in self.checks if check.headline}
-        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.check in shown]
+        shown = {metric.name for metric in self.metrics if metric.headline}
+        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.metric in shown]
 
     @property
     def headline(self) -> Estimate | None:
         """The estimate that stands for the result; None where it has none over all items."""
-        whole = {estimate.check: estimate for estimate in self.estimates if estimate.group == "all"}
-        first = next((whole[one.name] for one in self.checks if one.headline and one.name in whole), None)
+        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == "all"}
+        first = next((whole[one.name] for one in self.metrics if one.headline and one.name in whole), None)
         return first or next(iter(whole.values()), None)
 
 
-def _told_from_values(result: Result) -> tuple[Check, ...]:
-    """Checks of a suite that declares none, or of a result that was kept before checks were."""
-    judged = {row.check: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
+def _told_from_values(result: Result) -> tuple[Metric, ...]:
+    """Metrics of a suite that declares none, or of a result that was kept before metrics were."""
+    judged = {row.metric: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
     for estimate in result.estimates:
         method = estimate.method or ""
-        if method and estimate.check not in judged:
-            judged[estimate.check] = method.startswith(OF_SHARES) or method.endswith(("of shares", "over columns"))
-    names = dict.fromkeys([*(estimate.check for estimate in result.estimates), *judged])
+        if method and estimate.metric not in judged:
+            judged[estimate.metric] = method.startswith(OF_SHARES) or method.endswith(("of shares", "over columns"))
+    names = dict.fromkeys([*(estimate.metric for estimate in result.estimates), *judged])
     first = result.meta.get("headlines") or names
     return tuple(
-        Check(
+        Metric(
             name,
             "share" if judged.get(name) else "score",
             headline=name in first,
@@ -474,8 +501,8 @@ class Suite(Protocol):
         """Every scoring option, for the signature."""
 
     @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges and measures, the check that stands for it first."""
+    def metrics(self) -> Sequence[Metric]:
+        """What it judges and measures, the metric that stands for it first."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -492,3 +519,19 @@ class Suite(Protocol):
 
     def run(self, model: Any) -> Iterator[Row]:
         """Ask `model`, judge its answers."""
+
+
+class EvaluatedModel(Model, Protocol):
+    """A model as the evaluation holds it."""
+
+    @property
+    def returns(self) -> Literal["scores", "text"]:
+        """Whether it scores texts or generates them."""
+
+
+@runtime_checkable
+class AdaptableSuite(Suite, Protocol):
+    """A suite for models that score and for models that generate: it makes different requests of them."""
+
+    def for_model(self, model: EvaluatedModel) -> Suite:
+        """The suite as it suits a model."""

@@ -67,9 +67,20 @@ def test_importing_wug_imports_nothing_heavy() -> None:
 
 
 def test_dir_has_the_api_and_nothing_else() -> None:
-    functions = ["compare", "open_model", "open_store", "open_suites", "read_suite", "report", "run", "surprisal"]
+    functions = [
+        "compare",
+        "open_model",
+        "open_store",
+        "open_suites",
+        "people",
+        "read_suite",
+        "reading",
+        "report",
+        "run",
+        "surprisal",
+    ]
     types = [
-        *("Answer", "Check", "Comparison", "Estimate", "Model", "Outcome", "Request", "Result", "Results"),
+        *("Answer", "Comparison", "Estimate", "Metric", "Model", "Outcome", "Reading", "Request", "Result", "Results"),
         *("Scored", "Store", "Suite", "Table", "Token", "WugError"),
     ]
     assert dir(wug) == [*types, *functions]
@@ -78,10 +89,10 @@ def test_dir_has_the_api_and_nothing_else() -> None:
         wug.opn_model  # noqa: B018
 
 
-def test_help_fits_three_screens() -> None:
+def test_help_fits_six_screens() -> None:
     lines = pydoc.plain(pydoc.render_doc(wug)).splitlines()
     on_screen = sum(max(1, math.ceil(len(line) / 120)) for line in lines)
-    assert on_screen <= (150 if sys.version_info < (3, 13) else 200)  # 3.13 gives each parameter a line
+    assert on_screen <= (300 if sys.version_info < (3, 13) else 400)  # 3.13 gives each parameter a line
 
 
 def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> None:
@@ -98,7 +109,7 @@ def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> No
 def test_what_is_no_text_is_refused_with_its_place(model: wug.Model) -> None:
     with pytest.raises(InputError, match=r"texts\[1\] must be str, not float"):
         model.score(["the boy", math.nan])  # type: ignore[list-item]
-    with pytest.raises(ModelError, match=r"scores text and writes none. Ask it with score\(\)"):
+    with pytest.raises(ModelError, match=r"scores text and does not generate it. Use score\(\)"):
         model.generate("the boy")
 
 
@@ -106,7 +117,7 @@ def test_a_model_that_writes_answers_one_source_or_several() -> None:
     writer = wug.open_model("oracle:pcfgset")
     assert writer.generate("copy A B").text == "A B"
     assert [answer.text for answer in writer.generate(["copy A B", "reverse A B"])] == ["A B", "B A"]
-    with pytest.raises(ModelError, match=r"writes text and gives no scores. Ask it with generate\(\)"):
+    with pytest.raises(ModelError, match=r"generates text and does not score it. Use generate\(\)"):
         writer.score("copy A B")
 
 
@@ -132,13 +143,13 @@ def test_a_typo_in_an_option_of_a_suite_is_an_error() -> None:
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(InputError, match=r"3 is not a model. Give a name such as 'causal:gpt2'"):
         wug.open_model(3, tokenizer=None)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="tokenizer= is for a model that is loaded"):
+    with pytest.raises(InputError, match="tokenizer= is for a loaded model"):
         wug.open_model("causal:gpt2", tokenizer=object())  # type: ignore[arg-type]
 
 
 def test_an_open_model_is_taken_as_it_is(model: wug.Model) -> None:
     assert wug.open_model(model) is model
-    with pytest.raises(InputError, match="opened already"):
+    with pytest.raises(InputError, match="already open"):
         wug.open_model(model, bos=False)
 
 
@@ -229,7 +240,7 @@ def test_estimates_are_a_data_frame_with_a_row_each(results: wug.Results, tmp_pa
     assert (chosen["low"].item(), chosen["high"].item()) == (headline.low, headline.high)
     assert results.to_polars().shape == results.to_arrow().shape == frame.shape
     results.write(tmp_path / "estimates.csv")
-    assert (tmp_path / "estimates.csv").read_text().startswith("suite,kind,model,check,group,value,n,low,high,")
+    assert (tmp_path / "estimates.csv").read_text().startswith("suite,kind,model,metric,group,value,n,low,high,")
 
 
 def test_outcomes_are_a_data_frame_with_a_row_each_and_their_detail_unfolded(results: wug.Results) -> None:
@@ -239,7 +250,7 @@ def test_outcomes_are_a_data_frame_with_a_row_each_and_their_detail_unfolded(res
     assert pairs["good"].tolist() == ["the boy swims .", "the authors swim ."] * 2
     better = pairs["logprob_good"] > pairs["logprob_bad"]
     assert pairs["value"].astype(bool).tolist() == better.tolist()
-    whole = frame[frame["check"] == "all_predictions"]
+    whole = frame[frame["metric"] == "all_predictions"]
     assert whole["conditions.match.sentence"].tolist() == ["the boy swims", "the girl swims", "a guard swims"] * 2
 
 
@@ -268,7 +279,7 @@ def test_results_are_short_at_a_prompt_and_a_table_in_a_notebook(results: wug.Re
     assert len(lines) == 5
     page = results._repr_html_()
     assert page.count("<tr>") == 1 + sum(len(result.headlines) for result in results)
-    assert f"{100 * headline.value:.1f} %" in page
+    assert f"{100 * headline.value:.1f}%" in page
     assert f"[{100 * (headline.low or 0):.1f}, {100 * (headline.high or 0):.1f}]" in page
     assert material.HOSTILE not in wug.Results([material.pairs(suite=material.HOSTILE)])._repr_html_()
 
@@ -283,9 +294,9 @@ def test_warnings_and_what_failed_stand_below_the_table() -> None:
 
 def test_results_are_kept_in_a_store_when_asked(folders: list[Path], tmp_path: Path) -> None:
     suite = wug.read_suite(SUITE)
-    kept = wug.run(suite, folders, store=tmp_path / "wug.db")
-    assert (kept.runs, kept.store) == ((1, 2), tmp_path / "wug.db")
-    store = wug.open_store(str(tmp_path / "wug.db"))
+    kept = wug.run(suite, folders, store=tmp_path / "store")
+    assert (kept.runs, kept.store) == ((1, 2), tmp_path / "store")
+    store = wug.open_store(str(tmp_path / "store"))
     runs = store.runs()
     assert runs["id"] == [2, 1]
     assert runs["status"] == ["complete", "complete"]
@@ -301,7 +312,7 @@ def test_results_are_kept_in_a_store_when_asked(folders: list[Path], tmp_path: P
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.db: no such file"):
+    with pytest.raises(InputError, match=r"nowhere\.db: no such folder"):
         wug.open_store(tmp_path / "nowhere.db")
     assert not list(tmp_path.glob("nowhere*"))
 
@@ -323,8 +334,8 @@ def test_models_are_compared_as_runs_in_a_store_are(results: wug.Results, folder
 
     found = wug.compare(results)
     suites = [wug.read_suite(SUITE), wug.read_suite(PAIRS, name="pairs")]
-    kept = wug.run(suites, folders, store=tmp_path / "wug.db")
-    assert found.contrasts == compare(Store(tmp_path / "wug.db"), [[number] for number in kept.runs]).contrasts
+    kept = wug.run(suites, folders, store=tmp_path / "store")
+    assert found.contrasts == compare(Store(tmp_path / "store"), [[number] for number in kept.runs]).contrasts
     assert len(found) == len(found.to_pandas()) == len(found.to_polars()) == found.to_arrow().num_rows
     assert len(repr(found).splitlines()) == 1 + len(found)
     assert found._repr_html_().count("<tr>") == 1 + len(found)

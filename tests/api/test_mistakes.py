@@ -51,10 +51,10 @@ def refuse(call: Callable[[], object], message: str) -> None:
 def test_comparing_takes_results_as_they_come(results: wug.Results) -> None:
     found = wug.compare(results[0], results[1])
     assert found.contrasts == wug.compare(results).contrasts == wug.compare(results[:1], results[1:]).contrasts
-    assert wug.compare(results, suites="pairs", checks="accuracy").table.names == found.table.names
+    assert wug.compare(results, suites="pairs", metrics="accuracy").table.names == found.table.names
     refuse(lambda: wug.compare(results, results), "has two results of pairs on one side: leave one out")
     refuse(lambda: wug.compare(results, "model"), "Write by='model'")  # type: ignore[arg-type]
-    refuse(lambda: wug.compare(), "there is nothing to compare")
+    refuse(lambda: wug.compare(), "nothing to compare")
     refuse(lambda: wug.compare(5), "int is not a result")  # type: ignore[arg-type]
     refuse(lambda: wug.compare([5]), "int is not a result")  # type: ignore[list-item]
     refuse(lambda: wug.compare(results, by=5), "by=5: write 'model'")  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_opening_a_model_refuses_what_is_none(folders: list[Path]) -> None:
     refuse(lambda: wug.open_model(folder, boss=True), "Did you mean 'bos'")
     refuse(lambda: wug.open_model(None), "None is not a model")  # type: ignore[arg-type]
     refuse(lambda: wug.open_model(), "wug.open_model() needs model")  # type: ignore[call-arg]
-    refuse(lambda: wug.open_model(f"causal:{folder}*"), "stands for several models")
+    refuse(lambda: wug.open_model(f"causal:{folder}*"), "is a pattern for several models")
     refuse(lambda: wug.open_model(Path("none")), "none: no such folder")
     refuse(lambda: wug.Model("gpt2"), "wug.open_model(…)")  # type: ignore[arg-type]
 
@@ -215,12 +215,13 @@ def test_a_report_is_html(results: wug.Results, tmp_path: Path) -> None:
 def test_stores_results_and_tables_refuse_what_they_do_not_have(
     results: wug.Results, suite: wug.Suite, model: wug.Model, tmp_path: Path
 ) -> None:
-    wug.run(suite, model, store=tmp_path / "wug.db")
-    store = wug.open_store(tmp_path / "wug.db")
+    wug.run(suite, model, store=tmp_path / "store")
+    store = wug.open_store(tmp_path / "store")
     refuse(lambda: store.results("1"), "numbers='1': write a whole number")  # type: ignore[arg-type]
     refuse(lambda: store.runs(1), "Store.runs() got too many positional arguments")  # type: ignore[call-arg]
     refuse(lambda: wug.open_store(5), "path=5: write a path")  # type: ignore[arg-type]
-    refuse(lambda: results["pairs"], "write a number or a slice")  # type: ignore[call-overload]
+    refuse(lambda: results["pair"], "unknown suite 'pair'. Did you mean 'pairs'?")
+    refuse(lambda: results[None], "write a number, a slice, or the name of a suite")  # type: ignore[call-overload]
     refuse(lambda: results.plot(5), "title=5: write text")  # type: ignore[arg-type]
     table: Any = results.estimates
     refuse(lambda: table[0], "table[0]: write the name of a column")

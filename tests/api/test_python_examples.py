@@ -48,7 +48,7 @@ def test_the_first_example_runs_with_models_that_are_here(tmp_path: Path, monkey
     assert [result.suite for result in names["results"]] == ["wug_coord", "agreement"] * 2
     assert names["model"].options["dtype"] == "bfloat16"
     assert (tmp_path / "words.parquet").is_file()
-    assert wug.open_store("wug.db").runs()["status"] == ["complete", "complete"]
+    assert wug.open_store("runs").runs()["status"] == ["complete", "complete"]
 
 
 def test_the_examples_pass_mypy_strict(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_a_pattern_stands_for_every_model_that_fits() -> None:
 
 def test_a_list_of_patterns_is_kept_as_a_sweep_and_resumes() -> None:
     models = ["ngram:run/checkpoint-[12]0.arpa", "ngram:run/checkpoint-100.arpa"]
-    first = wug.run("words.jsonl", models, store="wug.db")
-    again = wug.run("words.jsonl", models, store="wug.db")
+    first = wug.run("words.jsonl", models, store="store")
+    again = wug.run("words.jsonl", models, store="store")
     assert first.runs == again.runs == (1, 2, 3)
     assert values(again) == [0.25, 1.0, 0.75]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wug.evaluation import opening
 from wug.evaluation.handle import ModelHandle
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
 from wug.types import Request, Scored
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     from wug.cli.main import main as wug
 
     sys.argv = ["wug", "run", "wug_agreement_pp", "wug_reflexive", "--model", "slow:model", "--format", "json"]
-    sys.argv += ["--db", db, "--cache", cache]
+    sys.argv += ["--store", db, "--cache", cache]
     wug()
 
 

@@ -50,7 +50,7 @@ def test_two_faults_of_one_formula_are_both_named(tmp_path: Path) -> None:
     [
         (
             "(4,%sing_match%) < (4;sing_match)",
-            ["separated by a semicolon", "a condition stands between two % signs"],
+            ["separated by a semicolon", "a condition must be between two % signs"],
         ),
         ("(4;%sing_match%) ≤ (4;%sing_mach%)", ["unexpected '≤'. Write <=", "unknown condition 'sing_mach'"]),
         ("(4;%sing_match%) < & (4;%sing_mach%) < 3", ["missing before this", "unknown condition 'sing_mach'"]),
@@ -138,7 +138,7 @@ def test_a_file_that_is_no_suite_is_called_what_it_is(tmp_path: Path, name: str,
 def test_a_nul_that_json_spells_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "nul.jsonl"
     path.write_text('{"sentence_good": "A c\\u0000t.", "sentence_bad": "A cats."}\n', encoding="utf-8")
-    assert "line 1: 'A c\\x00t.' has a NUL or half of a surrogate pair" in wug("check", path).out
+    assert "line 1: 'A c\\x00t.' contains NUL or a lone surrogate" in wug("check", path).out
 
 
 def test_a_column_that_is_named_and_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:

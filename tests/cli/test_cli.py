@@ -94,8 +94,8 @@ def test_json_has_one_shape(wug: Wug, model: str) -> None:
     (result,) = wug.json("run", "wug_agreement_pp", "--model", model, "-M", "bos=yes")
     assert list(result) == ["suite", "kind", "model", "status", "signature", "n", "estimates", "warnings"]
     first = result["estimates"][0]
-    assert list(first) == ["check", "group", "value", "n", "low", "high", "method"]
-    assert (first["check"], first["group"], first["n"], first["method"]) == ("prediction_0", "all", 24, "wilson")
+    assert list(first) == ["metric", "group", "value", "n", "low", "high", "method"]
+    assert (first["metric"], first["group"], first["n"], first["method"]) == ("prediction_0", "all", 24, "wilson")
     assert wug.err.strip() == f"loading {model}?bos=yes"
 
 
@@ -158,7 +158,7 @@ def test_a_saved_run_is_shown_exported_and_reported(wug: Wug, model: str, tmp_pa
     assert "item" in wug("show", 1, "--failing")
     rows = list(csv.DictReader(io.StringIO(wug("export", 1, "--to", "csv"))))
     assert len(rows) == 24 * 3
-    assert {row["check"] for row in rows} == {"prediction_0", "prediction_1", "all_predictions"}
+    assert {row["metric"] for row in rows} == {"prediction_0", "prediction_1", "all_predictions"}
     regions = list(csv.DictReader(io.StringIO(wug("export", 1, "--what", "surprisals", "--to", "tsv")), delimiter="\t"))
     assert float(regions[0]["metric_value"]) > 0
     wug("report", 1, "-o", tmp_path / "page.html")
@@ -182,30 +182,31 @@ def test_parquet_goes_to_a_file(wug: Wug, model: str, tmp_path: Path) -> None:
     assert (wug.code, "name a file with -o" in wug.err) == (1, True)
 
 
-def test_every_format_of_an_export_has_the_same_rows(
-    wug: Wug, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows are written as they come: as text like all at once, in Parquet batch by batch."""
+def test_every_format_of_an_export_has_the_same_rows(wug: Wug, model: str, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    monkeypatch.setattr("wug.cli.export.BATCH", 4)
     wug("run", "wug_reflexive", "--model", model, "--limit", 4)
     text = wug("export", 1, "--to", "json")
     records = json.loads(text)
     assert len(records) == 12
-    assert text == json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+    assert [json.loads(line) for line in wug("export", 1, "--to", "jsonl").splitlines()] == records
     wug("export", 1, "-o", tmp_path / "rows.parquet")
-    assert pq.read_table(tmp_path / "rows.parquet").to_pylist() == records
+    table = [
+        {**row, "detail": json.loads(row["detail"])} for row in pq.read_table(tmp_path / "rows.parquet").to_pylist()
+    ]
+    assert table == records
     wug("export", 1, "--raw", "-o", tmp_path / "rows.csv")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text(encoding="utf-8"), newline="")))
-    assert rows == [{key: "" if value is None else str(value) for key, value in record.items()} for record in records]
+    for row, record in zip(rows, records, strict=True):
+        assert json.loads(row.pop("detail")) == record.pop("detail")
+        assert row == {key: "" if value is None else str(value) for key, value in record.items()}
 
 
 def test_a_suite_goes_to_a_table_and_back_with_its_predictions(wug: Wug, tmp_path: Path) -> None:
     wug("convert", AGREEMENT, tmp_path / "suite.csv")
-    assert "left out" not in wug.err
+    assert "cannot store" not in wug.err
     checked = wug("check", tmp_path / "suite.csv")
-    assert "suite.csv: good (24 items)\n  read as a table with a row for each region: " in checked
+    assert "suite.csv: good (24 items)\n  read as a table with one row per region: " in checked
     wug("convert", tmp_path / "suite.csv", tmp_path / "back.json")
     assert json.loads((tmp_path / "back.json").read_text()) == json.loads(AGREEMENT.read_text())
     wug("convert", AGREEMENT, tmp_path / "suite.csv")

@@ -19,7 +19,7 @@ A, B = "causal/a@1", "causal/b@2"
 @pytest.fixture
 def db() -> Path:
     """Two runs of two suites, and four checkpoints."""
-    path = Path(os.environ["WUG_DB"])
+    path = Path(os.environ["WUG_STORE"])
     path.parent.mkdir(parents=True, exist_ok=True)
     for model, right in ((A, 10), (B, 30)):
         rows = outcomes({"accuracy": [True] * right + [False] * (30 - right)})
@@ -60,7 +60,7 @@ def test_a_curve_is_a_table_and_a_chart(db: Path, tmp_path: Path) -> None:
         ("200.0", "5"),
         ("400.0", "6"),
     ]
-    assert "66.7 %" in wug("compare", "--curve", 3, 6).out
+    assert "66.7%" in wug("compare", "--curve", 3, 6).out
     assert wug("compare", "--curve", 3, 4, 5, 6, "-o", tmp_path / "curve.svg").code == 0
     assert "training step" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
 
@@ -90,6 +90,8 @@ def test_comparisons_are_exported(db: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(wug("export", 1, 2, "--what", "comparison").out)))
     assert [row["verdict"] for row in rows] == ["B better", "no difference shown"]
     assert r"\begin{tabular}" in wug("export", 1, 2, "--what", "comparison", "--to", "latex").out
+    lines = wug("export", 1, 2, "--what", "comparison", "--to", "jsonl").out.splitlines()
+    assert [json.loads(line)["suite"] for line in lines] == [row["suite"] for row in rows]
     assert wug("export", 1, 2, "--what", "comparison", "-o", tmp_path / "c.parquet").code == 0
     assert pq.read_table(tmp_path / "c.parquet").column("only_second").to_pylist() == [20, None]
     assert wug("export", 1, 2, "--what", "comparison", "--chart", "-o", tmp_path / "c.svg").code == 0
@@ -100,7 +102,7 @@ def test_outcomes_and_estimates_are_exported_in_every_text_format(db: Path) -> N
     assert len(json.loads(wug("export", 1, 2, "--suite", "forms", "--to", "json").out)) == 6
     assert "| words | causal/a@1 | 1 | accuracy | 1 |" in wug("export", 1, "--what", "outcomes", "--to", "md").out
     assert r"\begin{longtable}" in wug("export", 1, "--what", "outcomes", "--to", "latex").out
-    assert r"words & accuracy & all & 33.3 \% &" in wug("export", 1, "--to", "latex").out
+    assert r"words & accuracy & all & 33.3\% &" in wug("export", 1, "--to", "latex").out
 
 
 @pytest.mark.parametrize("name", ["chart.svg", "chart.png"])
@@ -116,7 +118,7 @@ def test_bad_input_is_refused_with_a_message(db: Path, tmp_path: Path) -> None:
     refused(wug("compare", 1, "x"), "no run 'x' in", "last")
     refused(wug("compare", 1, 2, "--suite", "wrods"), "Did you mean 'words'?")
     refused(wug("compare", 1, 2, "-o", tmp_path / "x.docx"), "cannot be written as .docx")
-    refused(wug("compare", 1, 2, "--steps", "1,2"), "--steps is about --curve")
+    refused(wug("compare", 1, 2, "--steps", "1,2"), "--steps is for --curve")
     refused(wug("compare", "--curve", 1, 2), "--steps 0,1000")
     refused(wug("compare", "--curve", 1, 2, "--steps", "one,two"), "write numbers joined by commas")
     refused(wug("export", 1, "--chart"), "name a file with -o")
@@ -129,12 +131,12 @@ def test_bad_input_is_refused_with_a_message(db: Path, tmp_path: Path) -> None:
     [
         (("export", 1, "--what", "suite", "--to", "csv"), "--what suite writes JSON, not csv: leave --to out"),
         (("export", 1, "--what", "suite", "-o", "x.csv"), "x.csv: cannot be written as .csv: use .json"),
-        (("export", 1, "--to", "csv", "-o", "x.json"), "its suffix stands for json, and csv is asked for"),
+        (("export", 1, "--to", "csv", "-o", "x.json"), "its suffix means json, not csv"),
         (("export", 1, "--chart", "--to", "csv", "-o", "x.svg"), "leave --to out"),
-        (("compare", 1, 2, "--format", "csv", "-o", "x.md"), "its suffix stands for md, and csv is asked for"),
-        (("compare", 1, 2, "--format", "csv", "-o", "x.html"), "its suffix stands for a page or chart, and csv is"),
+        (("compare", 1, 2, "--format", "csv", "-o", "x.md"), "its suffix means md, not csv"),
+        (("compare", 1, 2, "--format", "csv", "-o", "x.html"), "its suffix means html, not csv"),
         (("make", "coord", "--n", 1, "-o", "x.csv"), "x.csv: cannot be written as .csv: use .tab .tsv .txt"),
-        (("surprisal", "t.txt", "--format", "csv", "-o", "x.json"), "its suffix stands for json, and csv is asked for"),
+        (("surprisal", "t.txt", "--format", "csv", "-o", "x.json"), "its suffix means json, not csv"),
     ],
 )
 def test_a_file_is_written_in_the_format_of_its_suffix_or_not_at_all(

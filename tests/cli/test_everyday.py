@@ -15,7 +15,7 @@ from command_line import refused, wug
 from made_runs import keep, outcomes, result
 from wug.evaluation.opening import builtin_models, builtin_suites
 from wug.stats import estimates
-from wug.types import Check, Outcome, Result
+from wug.types import Metric, Outcome, Result
 
 SUITE = "wug_reflexive"
 
@@ -35,35 +35,35 @@ def db(tmp_path: Path) -> Path:
             )
             for place, value in enumerate(values)
         ]
-        keep(path, result("words", model, rows, checks=(Check("accuracy", meaning="it is preferred"),)))
+        keep(path, result("words", model, rows, metrics=(Metric("accuracy", meaning="it is preferred"),)))
     return path
 
 
 def test_show_alone_shows_the_last_run(db: Path) -> None:
-    assert "causal/b@1" in wug("show", "--db", db).out
-    assert wug("show", "last", "--db", db).out == wug("show", "--db", db).out == wug("show", 2, "--db", db).out
+    assert "causal/b@1" in wug("show", "--store", db).out
+    assert wug("show", "last", "--store", db).out == wug("show", "--store", db).out == wug("show", 2, "--store", db).out
 
 
 def test_a_beginning_of_a_name_stands_for_a_run_in_every_command(db: Path, tmp_path: Path) -> None:
-    assert wug("show", "a@", "--db", db).out == wug("show", 1, "--db", db).out
-    assert wug("export", "a@", "--db", db).out == wug("export", 1, "--db", db).out
-    assert wug("compare", "a@", "last", "--db", db).out == wug("compare", 1, 2, "--db", db).out
-    wug("report", "a@", "-o", tmp_path / "page.html", "--db", db)
+    assert wug("show", "a@", "--store", db).out == wug("show", 1, "--store", db).out
+    assert wug("export", "a@", "--store", db).out == wug("export", 1, "--store", db).out
+    assert wug("compare", "a@", "last", "--store", db).out == wug("compare", 1, 2, "--store", db).out
+    wug("report", "a@", "-o", tmp_path / "page.html", "--store", db)
     assert "causal/a@1" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    refused(wug("show", "causal", "--db", db), "could be run 2 (causal/b@1), 1 (causal/a@1)")
+    refused(wug("show", "causal", "--store", db), "could be run 2 (causal/b@1), 1 (causal/a@1)")
 
 
 def test_list_alone_lists_something_of_everything(db: Path) -> None:
-    shown = wug("list", "--db", db).out
+    shown = wug("list", "--store", db).out
     for part in (SUITE, "wug-causal", "causal/b@1", "wug data list"):
         assert part in shown
-    found = json.loads(wug("list", "--json", "--db", db).out)
+    found = json.loads(wug("list", "--json", "--store", db).out)
     assert list(found) == ["suites", "models", "runs"]
 
 
 def test_a_run_is_a_line_of_the_list_however_long_its_command(db: Path) -> None:
     keep(db, result("words", "causal/c@1", outcomes({"accuracy": [True]})), command="wug run " + "x" * 500)
-    lines = wug("list", "runs", "--db", db).out.splitlines()
+    lines = wug("list", "runs", "--store", db).out.splitlines()
     assert [line.split()[0] for line in lines] == ["run", "3", "2", "1"]
     assert max(map(len, lines)) == 120
     assert lines[1].endswith("x…")
@@ -97,10 +97,10 @@ def test_quiet_works_on_either_side_of_the_command(sides: tuple[str, ...]) -> No
 def test_verbose_works_on_either_side_and_tells_where_things_are_kept(sides: tuple[str, ...]) -> None:
     command = (*sides, "task_accuracy", "--model", "oracle:pcfgset", "--limit", 2)
     assert wug(*command).err.splitlines()[0:2] == [
-        f"runs are kept in {os.environ['WUG_DB']}",
-        f"answers are kept in {os.environ['WUG_CACHE']}",
+        f"runs are stored in {os.environ['WUG_STORE']}",
+        f"model outputs are stored in {os.environ['WUG_CACHE']}",
     ]
-    assert "are kept in" not in wug(*(word for word in command if word != "-v")).err
+    assert "are stored in" not in wug(*(word for word in command if word != "-v")).err
 
 
 def test_a_flag_behind_a_command_of_a_group_counts_too(tmp_path: Path) -> None:
@@ -113,50 +113,51 @@ def test_a_flag_behind_a_command_of_a_group_counts_too(tmp_path: Path) -> None:
 def test_hints_repeat_the_store_and_the_cache_that_were_given(tmp_path: Path) -> None:
     command = ("run", "task_accuracy", "--model", "oracle:pcfgset", "--limit", 2)
     assert wug(*command).err.splitlines()[-1] == ("run 1 saved · wug show 1 · wug report 1 -o page.html · wug view")
-    db, cache = tmp_path / "my runs.db", tmp_path / "a.db"
-    assert wug(*command, "--db", db, "--cache", cache).err.splitlines()[-1] == (
-        f"run 1 saved · wug show 1 --db '{db}' · wug report 1 -o page.html --db '{db}' · "
-        f"wug view --db '{db}' --cache {cache}"
+    db, cache = tmp_path / "my runs", tmp_path / "a.db"
+    assert wug(*command, "--store", db, "--cache", cache).err.splitlines()[-1] == (
+        f"run 1 saved · wug show 1 --store '{db}' · wug report 1 -o page.html --store '{db}' · "
+        f"wug view --store '{db}' --cache {cache}"
     )
 
 
 def test_the_hint_of_a_comparison_repeats_the_store(db: Path) -> None:
-    assert wug("compare", 1, 2, "--db", db).err == f"the items that differ: wug compare 1 2 --items 10 --db {db}\n"
+    hint = f"the items that differ: wug compare 1 2 --items 10 --store {db}\n"
+    assert wug("compare", 1, 2, "--store", db).err == hint
 
 
 def test_a_store_that_is_named_and_not_there_is_no_new_one(tmp_path: Path) -> None:
     for command in (("list", "runs"), ("show",), ("export", 1), ("report", 1), ("compare", 1, 2)):
-        refused(wug(*command, "--db", tmp_path / "typo.db"), "typo.db: no such run store")
+        refused(wug(*command, "--store", tmp_path / "typo.db"), "typo.db: no such run store")
     assert not (tmp_path / "typo.db").exists()
 
 
 def test_the_headline_stands_alone(db: Path) -> None:
-    shown = wug("show", 1, "--summary", "--db", db).out.splitlines()
+    shown = wug("show", 1, "--summary", "--store", db).out.splitlines()
     assert [line.split()[0] for line in shown] == [
         "words",
         "accuracy",
         "wug:0|suite:words@1f3a|model:causal/a@1|unit:bits",
     ]
-    (found,) = wug("show", 1, "--summary", "--format", "json", "--db", db).results
-    assert [(one["check"], one["group"]) for one in found["estimates"]] == [("accuracy", "all")]
+    (found,) = wug("show", 1, "--summary", "--format", "json", "--store", db).results
+    assert [(one["metric"], one["group"]) for one in found["estimates"]] == [("accuracy", "all")]
 
 
 def test_a_first_look_has_one_breakdown_and_names_the_others(db: Path) -> None:
-    shown = wug("show", 1, "--db", db).out
+    shown = wug("show", 1, "--store", db).out
     assert "phenomenon=islands" in shown
     assert "field=" not in shown
     assert "also by field: --by field" in shown
 
 
 def test_breakdowns_are_shown_on_request(db: Path) -> None:
-    shown = wug("show", 1, "--by", "field", "--db", db).out
+    shown = wug("show", 1, "--by", "field", "--store", db).out
     assert ("field=x" in shown, "phenomenon=" in shown) == (True, False)
-    (found,) = wug("show", 1, "--by", "field", "--format", "json", "--db", db).results
+    (found,) = wug("show", 1, "--by", "field", "--format", "json", "--store", db).results
     assert [one["group"] for one in found["estimates"]] == ["all", "field=x", "field=y"]
-    every = wug("show", 1, "--by", "all", "--db", db).out
+    every = wug("show", 1, "--by", "all", "--store", db).out
     assert ("field=x" in every, "phenomenon=binding" in every) == (True, True)
-    refused(wug("show", 1, "--by", "feild", "--db", db), "unknown field 'feild'. Did you mean 'field'?")
-    refused(wug("show", 1, "--by", "field", "--summary", "--db", db), "--summary is the headline alone")
+    refused(wug("show", 1, "--by", "feild", "--store", db), "unknown field 'feild'. Did you mean 'field'?")
+    refused(wug("show", 1, "--by", "field", "--summary", "--store", db), "--summary prints only headlines")
 
 
 def test_a_run_that_was_made_is_not_lost_for_a_field_that_is_not_there() -> None:
@@ -166,7 +167,7 @@ def test_a_run_that_was_made_is_not_lost_for_a_field_that_is_not_there() -> None
 
 
 def test_failing_items_are_sentences_alone(db: Path) -> None:
-    assert wug("show", 1, "--failing", "--db", db).out.splitlines() == [
+    assert wug("show", 1, "--failing", "--store", db).out.splitlines() == [
         "words  pair 1  accuracy  by −1.00",
         "    grammatical    [+Good+] 1.  −2.00",
         "    ungrammatical  [-Bad-] 1.  −1.00",
@@ -179,27 +180,27 @@ def test_failing_items_are_sentences_alone(db: Path) -> None:
 
 
 def test_failing_items_come_in_every_format(db: Path) -> None:
-    found = json.loads(wug("show", 1, "--failing", "--format", "json", "--db", db).out)
-    assert [(one["item"], one["checks"], one["groups"]["phenomenon"]) for one in found] == [
+    found = json.loads(wug("show", 1, "--failing", "--format", "json", "--store", db).out)
+    assert [(one["item"], one["metrics"], one["groups"]["phenomenon"]) for one in found] == [
         ("1", ["accuracy"], "islands"),
         ("2", ["accuracy"], "islands"),
     ]
     assert found[0]["text"][0] == "grammatical    [+Good+] 1.  −2.00"
-    rows = list(csv.DictReader(io.StringIO(wug("show", 1, "--failing", "--format", "csv", "--db", db).out)))
+    rows = list(csv.DictReader(io.StringIO(wug("show", 1, "--failing", "--format", "csv", "--store", db).out)))
     assert [row["item"] for row in rows] == ["1", "2"]
-    assert "| words | causal/a@1 | 1 |" in wug("show", 1, "--failing", "--format", "md", "--db", db).out
+    assert "| words | causal/a@1 | 1 |" in wug("show", 1, "--failing", "--format", "md", "--store", db).out
 
 
 def test_nothing_that_fails_is_said_so(db: Path) -> None:
-    assert wug("show", 2, "--failing", "--db", db).out == "words  no item fails  (3 of causal/b@1)\n"
-    assert json.loads(wug("show", 2, "--failing", "--format", "json", "--db", db).out) == []
+    assert wug("show", 2, "--failing", "--store", db).out == "words  no item fails  (3 of causal/b@1)\n"
+    assert json.loads(wug("show", 2, "--failing", "--format", "json", "--store", db).out) == []
 
 
 def test_what_a_plugin_knows_of_an_item_is_no_python(tmp_path: Path) -> None:
     rows = [Outcome("1", "right", False, {}, {"parts": ["a", "b"], "seen": None, "new": True, "of": {"x": [1, 2]}})]
     keep(tmp_path / "kept.db", result("mine", "causal/a@1", rows, kind="theirs"))
-    shown = wug("show", "--failing", "--db", tmp_path / "kept.db").out
-    assert shown.splitlines()[1:] == ["    parts: a, b", "    seen: –", "    new: yes", "    of:", "      x: 1, 2"]
+    shown = wug("show", "--failing", "--store", tmp_path / "kept.db").out
+    assert shown.splitlines()[1:] == ["    parts: a, b", "    new: yes", "    of:", "      x: 1, 2"]
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".tsv", ".md", ".tex"])
@@ -220,12 +221,16 @@ def test_a_run_is_written_as_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "name", "parts"),
     [
-        (("run", SUITE), "x.docx", ["cannot be written as .docx", ".json .csv .tsv .md .tex .html"]),
+        (
+            ("run", SUITE),
+            "x.docx",
+            ["cannot be written as .docx", ".csv .html .htm .json .jsonl .tex .md .parquet .tsv"],
+        ),
         (("run", SUITE), "none-such/x.json", ["there is no folder", "none-such"]),
         (("run", SUITE), "x", ["its name has no suffix"]),
         (("export", 1), "x.tvs", ["cannot be written as .tvs", "Did you mean '.tsv'?"]),
         (("export", 1), "none-such/x.csv", ["there is no folder"]),
-        (("export", 1, "--chart"), "x.gif", ["cannot be written as .gif", ".svg .png .html .json"]),
+        (("export", 1, "--chart"), "x.gif", ["cannot be written as .gif", ".svg .png .pdf .html .json"]),
         (("report", 1), "x.pdf", ["cannot be written as .pdf", ".html"]),
         (("report", 1), "none-such/x.html", ["there is no folder"]),
         (("compare", 1, 2), "x.docx", ["cannot be written as .docx"]),
@@ -242,7 +247,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
 
 def test_a_store_a_cache_and_a_conversion_need_a_folder_that_is_there(tmp_path: Path) -> None:
     nowhere = tmp_path / "none-such"
-    refused(wug("run", SUITE, "--db", nowhere / "x.db"), "there is no folder", "none-such")
+    refused(wug("run", SUITE, "--store", nowhere / "x.db"), "there is no folder", "none-such")
     refused(wug("run", SUITE, "--cache", nowhere / "x.db"), "there is no folder", "none-such")
     refused(wug("convert", builtin_suites()[SUITE], nowhere / "x.csv"), "there is no folder", "none-such")
     assert not nowhere.exists()
@@ -253,7 +258,7 @@ def test_a_suite_that_nothing_is_called_like_is_told_where_names_are() -> None:
 
 
 def test_a_format_that_is_asked_for_goes_into_a_file_of_any_name(db: Path, tmp_path: Path) -> None:
-    assert wug("export", 1, "--to", "csv", "-o", tmp_path / "rows.txt", "--db", db).code == 0
+    assert wug("export", 1, "--to", "csv", "-o", tmp_path / "rows.txt", "--store", db).code == 0
     assert (tmp_path / "rows.txt").read_text(encoding="utf-8").startswith("suite,model,item")
 
 
@@ -275,7 +280,7 @@ def test_blimp_is_shown_by_its_twelve_phenomena(tmp_path: Path) -> None:
     ]
     kept: Result = result("blimp", "causal/a@1", rows, estimates=tuple(estimates(rows)))
     keep(tmp_path / "kept.db", kept)
-    shown = wug("show", "--db", tmp_path / "kept.db").out
+    shown = wug("show", "--store", tmp_path / "kept.db").out
     assert [line.split()[0] for line in shown.splitlines() if "=" in line and "n =" in line] == [
         f"phenomenon=h{n}" for n in range(12)
     ]
@@ -326,22 +331,22 @@ def test_a_built_in_model_is_called_by_its_name_and_not_by_its_folder(arguments:
 @pytest.mark.parametrize(
     ("arguments", "name", "message"),
     [
-        (("surprisal", os.devnull, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
-        (("surprisal", os.devnull), "x.xlsx", "use .csv .tsv .json .jsonl .parquet"),
-        (("compare", 1, 2, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
-        (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix stands for a page or chart"),
-        (("export", 1, "--to", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
+        (("surprisal", os.devnull, "--format", "json"), "x.csv", "its suffix means csv, not json"),
+        (("surprisal", os.devnull), "x.xlsx", "use .csv .html .htm .json"),
+        (("compare", 1, 2, "--format", "json"), "x.csv", "its suffix means csv, not json"),
+        (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix means a chart"),
+        (("export", 1, "--to", "json"), "x.csv", "its suffix means csv, not json"),
         (("export", 1, "--chart", "--to", "json"), "x.svg", "leave --to out"),
-        (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix stands for md, and json is asked for"),
+        (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix means md, not json"),
         (("make", "agreement"), "x.csv", "use .tab .tsv .txt"),
         (("report", 1), "x.pdf", "use .html .htm"),
-        (("run", "wug_coord"), "x.xlsx", "use .json"),
+        (("run", "wug_coord"), "x.xlsx", "use .csv"),
     ],
 )
 def test_a_file_is_what_its_suffix_says_or_is_refused(
     arguments: tuple[object, ...], name: str, message: str, tmp_path: Path
 ) -> None:
     for model in ("a", "b"):
-        keep(Path(os.environ["WUG_DB"]), result("one", model, outcomes({"accuracy": [True, False]})))
+        keep(Path(os.environ["WUG_STORE"]), result("one", model, outcomes({"accuracy": [True, False]})))
     refused(wug(*arguments, "-o", tmp_path / name), message)
     assert not (tmp_path / name).exists()

@@ -115,7 +115,7 @@ def test_a_full_disk_under_the_output_is_one_message(command: str) -> None:
             [sys.executable, "-m", "wug", *command.split()], stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1
-    assert done.stderr == b"error: the output: No space left on device. Make room and give the command again\n"
+    assert done.stderr == b"error: the output: No space left on device. Free some space and run the command again\n"
 
 
 def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
@@ -147,7 +147,7 @@ def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch:
     [
         ("vl_convert", "compare 1 2 -o chart.svg"),
         ("altair", "export 1 --chart -o chart.svg"),
-        ("pyarrow.parquet", "export 1 -o rows.parquet"),
+        ("pyarrow.parquet", "export 1 --what estimates -o rows.parquet"),
         ("altair", "demo -o demo"),
         ("altair", "make pcfgset -o data --chart chart.svg"),
     ],
@@ -180,11 +180,11 @@ def test_without_packages_that_draw_a_report_has_the_numbers_of_its_charts(
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'data-chart="' not in page
     assert page.count("<summary>The numbers of this chart</summary>") == page.count('<details class="quiet" open>') > 0
-    assert "50.0\u00a0%" in page or "50.0 %" in page
+    assert "50.0%" in page or "50.0%" in page
 
 
 def _suite() -> Path:
     from wug.evaluation.opening import builtin_suites
 
-    assert os.environ["WUG_DB"]
+    assert os.environ["WUG_STORE"]
     return builtin_suites()["wug_agreement_pp"]

@@ -23,7 +23,7 @@ SHOWN = r"\x1b[31mred\x07\x9b5m"
 @pytest.fixture
 def db() -> Path:
     """Two runs whose names all have escape sequences in them."""
-    path = Path(os.environ["WUG_DB"])
+    path = Path(os.environ["WUG_STORE"])
     path.parent.mkdir(parents=True, exist_ok=True)
     for right in (1, 3):
         rows = outcomes({f"check{ESCAPE}": [True] * right + [False] * (4 - right)}, sentence=f"s{ESCAPE}")
@@ -89,7 +89,7 @@ def test_a_terminal_of_any_encoding_gets_its_output(db: Path, encoding: str) -> 
 
 
 def test_spreadsheets_get_no_formulas(tmp_path: Path) -> None:
-    db = Path(os.environ["WUG_DB"])
+    db = Path(os.environ["WUG_STORE"])
     db.parent.mkdir(parents=True, exist_ok=True)
     names = ["=1+1", "+cmd", "-x", "@sum", "-3.5", "plain"]
     keep(db, result("s", "m", outcomes({"accuracy": [True] * 6}, items=names)))

@@ -177,7 +177,7 @@ def test_statistics_are_printed_beside_those_of_another_set(tmp_path: Path) -> N
     arguments = ("--rounds", 1, "--longest", 2, "--statistics", "--beside", beside)
     said = wug("make", "increasing-length", "-o", tmp_path / "lengths", *arguments)
     lines = said.out.splitlines()
-    assert lines[0] == "increasing_length.src: 10 lines beside 1"
+    assert lines[0] == "increasing_length.src: 10 lines, compared with 1"
     assert lines[2].startswith("depths")
     assert lines[2].endswith("0.00% away (total variation)")
     assert good(tmp_path / "lengths")
@@ -236,7 +236,7 @@ def test_what_is_made_in_one_process_is_scored_in_another(tmp_path: Path) -> Non
     scored = subprocess.run(
         [*program, "score", "pcfgset", *files], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert "100.0 %" in scored.stdout
+    assert "100.0%" in scored.stdout
     failed = subprocess.run(
         [*program, "score", "pcfgset", "--predictions", "none"], cwd=tmp_path, capture_output=True, text=True
     )

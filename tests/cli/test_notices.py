@@ -12,7 +12,7 @@ CUT = "3 of 3 answers were cut off before the model ended them; the option max_l
 
 
 def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path: Path) -> None:
-    files = ["--db", tmp_path / "wug.db", "--cache", tmp_path / "answers.db"]
+    files = ["--store", tmp_path / "store", "--cache", tmp_path / "answers.db"]
     ask = ["run", "task_accuracy", "--model", "wug-pcfg", "-M", "max_length=2", "-M", "device=cpu", "--limit", "3"]
     first, second = (wug(*ask, *files, "--format", "json") for _ in range(2))
     assert [warning[: len(CUT)] for warning in first.results[0]["warnings"]] == [CUT]

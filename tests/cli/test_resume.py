@@ -22,7 +22,7 @@ CHUNK = 7
 
 
 def start(folder: Path, pause: float) -> subprocess.Popen[str]:
-    arguments = [folder / "asked.txt", folder / "wug.db", folder / "answers.db", pause]
+    arguments = [folder / "asked.txt", folder / "store", folder / "answers.db", pause]
     return subprocess.Popen(
         [sys.executable, str(SCRIPT), *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -67,7 +67,7 @@ def test_kills_at_random_points_change_nothing(tmp_path: Path, unbroken: list[di
     assert json.loads(out) == unbroken, errors
     # Only a chunk that was under way when the kill came can have been asked twice.
     assert SENTENCES <= len(asked(tmp_path)) <= SENTENCES + kills * CHUNK
-    (run,) = Store(tmp_path / "wug.db").runs()
+    (run,) = Store(tmp_path / "store").runs()
     assert (run.status, run.suites) == ("complete", 2)
 
 
@@ -94,4 +94,4 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "run the same command to resume" in errors
     assert "Traceback" not in errors
-    assert Store(tmp_path / "wug.db").runs()[0].status == "interrupted"
+    assert Store(tmp_path / "store").runs()[0].status == "interrupted"

@@ -17,7 +17,7 @@ from wug.results.store import Store
 @pytest.fixture
 def db() -> Path:
     """A complete run, one that failed, and one that was broken off."""
-    path = Path(os.environ["WUG_DB"])
+    path = Path(os.environ["WUG_STORE"])
     path.parent.mkdir(parents=True, exist_ok=True)
     made_runs.keep(path, made_runs.result("s", "causal/a@1", made_runs.outcomes({"accuracy": [True, False]})))
     store = Store(path)
@@ -81,3 +81,18 @@ def test_a_run_that_is_not_there_is_told(db: Path, command: tuple[str, ...]) -> 
 
 def test_a_store_without_runs_has_no_last_one() -> None:
     refused(wug("runs", "last"), "there is none yet")
+
+
+def test_runs_are_shared_added_and_found_as_files(tmp_path: Path) -> None:
+    here, there, bundle = tmp_path / "here", tmp_path / "there", tmp_path / "bundle.zip"
+    for model in ("causal/a@1", "causal/b@1"):
+        made_runs.keep(here, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True, False]})))
+    assert wug("runs", "share", 1, 2, "-o", bundle, "--store", here).err == f"wrote runs 1 and 2 to {bundle}\n"
+    assert wug("runs", "add", bundle, "--store", there).err == "added as runs 1 and 2\n"
+    assert wug("runs", "add", bundle, "--store", there).err == "nothing added; 2 left out, since the store has them\n"
+    for run in (1, 2):
+        texts = [wug("show", run, "--format", "csv", "--store", store).out for store in (here, there)]
+        assert texts[0] == texts[1]
+    (file,) = wug("runs", "path", 1, "--store", there).out.splitlines()
+    assert Path(file).parent == there / "outcomes"
+    assert Path(file).exists()

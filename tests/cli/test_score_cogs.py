@@ -55,7 +55,7 @@ def test_several_systems_give_each_and_their_mean(gold: Path, tmp_path: Path) ->
     systems = [gold, written(tmp_path, "seed_1.tsv", RENAMED)]
     said = wug("score", "cogs", "--gold", gold, "--predictions", *systems, "--format", "json")
     assert [values["exact_match", "all"] for values in said.values] == [1.0, 0.0, 0.5]
-    mean = next(e for e in said.results[2]["estimates"] if (e["check"], e["group"]) == ("exact_match", "all"))
+    mean = next(e for e in said.results[2]["estimates"] if (e["metric"], e["group"]) == ("exact_match", "all"))
     assert (mean["n"], mean["method"]) == (2, "sd of shares")
     assert mean["high"] - mean["value"] == pytest.approx(0.5**0.5)  # of a sample: n - 1
 
@@ -88,7 +88,7 @@ def test_a_person_sees_the_headlines_and_where_the_rest_is(gold: Path) -> None:
     assert "terms f1" in out
     assert "terms f1 macro" not in out
     assert "type=cp_recursion" in out
-    assert "more checks and groups: --format csv" in out
+    assert "more metrics and groups: --format csv" in out
 
 
 def test_gzipped_files_are_read(gold: Path, tmp_path: Path) -> None:

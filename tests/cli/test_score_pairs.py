@@ -79,7 +79,7 @@ def test_every_format_is_printed(scored: Path, form: str, part: str) -> None:
 def test_a_mean_is_printed_with_its_deviation_in_per_cent(scored: Path) -> None:
     out = wug("score", "pairs", "--predictions", scored, "--no-save", "--format", "md").out
     mean = next(line for line in out.splitlines() if "mean/2" in line and "| all |" in line)
-    assert "| 50.0 % | ± 70.7 | 2 |" in mean  # the deviation of 1 and 0 as a sample is √½
+    assert "| 50.0% | ± 70.7 | 2 |" in mean  # the deviation of 1 and 0 as a sample is √½
 
 
 def test_an_unknown_column_is_refused_with_the_nearest(scored: Path) -> None:
@@ -105,4 +105,4 @@ def test_lines_of_json_that_lack_a_field_are_refused(tmp_path: Path) -> None:
 def test_a_header_without_rows_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.tab"
     path.write_text(HEADER, encoding="utf-8")
-    refused(wug("score", "pairs", "--predictions", path), "there are no pairs in it")
+    refused(wug("score", "pairs", "--predictions", path), "the file has no pairs")

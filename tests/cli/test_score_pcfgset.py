@@ -94,7 +94,7 @@ def test_sources_and_targets_in_the_wrong_order_are_refused_with_the_first_fault
     source.write_text("copy A1 B2\n" * 50, encoding="utf-8")
     target.write_text("A1 B2\n" * 50, encoding="utf-8")
     said = wug("score", "pcfgset", "--gold", target, source, "--predictions", target)
-    refused(said, "'copy' is no symbol", "30 more")
+    refused(said, "'copy' is not a symbol", "30 more")
     assert len(said.err.splitlines()) < 30
 
 
@@ -116,12 +116,12 @@ def test_every_file_needs_its_twin(tmp_path: Path) -> None:
 
 def test_rows_that_are_no_twins_are_refused_with_their_line(tmp_path: Path) -> None:
     (run,) = write(tmp_path, run=TWINS)
-    refused(wug("score", "substitutivity", "--predictions", run, "--twin", run), "line 2", "0 functions have twins")
+    refused(wug("score", "substitutivity", "--predictions", run, "--twin", run), "line 2", "0 functions are replaced")
 
 
 def test_twins_of_another_length_are_refused(tmp_path: Path) -> None:
     run, synonym = write(tmp_path, run=TWINS, synonym=SYNONYMS.rsplit("\n", 2)[0] + "\n")
-    refused(wug("score", "substitutivity", "--predictions", run, "--twin", synonym), "1 rows beside 2 in run.txt")
+    refused(wug("score", "substitutivity", "--predictions", run, "--twin", synonym), "1 rows, but run.txt has 2")
 
 
 def test_a_trace_is_judged(tmp_path: Path) -> None:

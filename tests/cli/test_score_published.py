@@ -89,7 +89,7 @@ def test_three_runs_give_the_published_mean_and_standard_deviation() -> None:
     accuracies = [result["estimates"][0]["value"] for result in each]
     assert accuracies == pytest.approx([expected("pcfgset", run)["accuracy", "all"] for run in "123"], abs=1e-6)
     found = mean["estimates"][0]
-    assert (found["check"], found["group"], found["n"]) == ("accuracy", "all", 3)
+    assert (found["metric"], found["group"], found["n"]) == ("accuracy", "all", 3)
     assert found["value"] == pytest.approx(expected("pcfgset", "mean")["accuracy", "all"], abs=1e-6)
     assert found["high"] - found["value"] == pytest.approx(expected("pcfgset", "pstd")["accuracy", "all"], abs=1e-6)
     assert found["method"] == "population sd of shares"
@@ -101,7 +101,7 @@ def test_logs_are_averaged_over_the_runs_of_each_ratio() -> None:
     means = {result["suite"]: result for result in said.results if result["model"].startswith("mean/3 runs")}
     assert len(said.results) == 12 + 4
     for test, result in means.items():
-        values = {(e["check"], e["group"]): e for e in result["estimates"]}
+        values = {(e["metric"], e["group"]): e for e in result["estimates"]}
         for key, value in expected(test, "mean").items():
             assert values[key]["value"] == pytest.approx(value, abs=1e-6)
         for key, value in expected(test, "pstd").items():
@@ -109,7 +109,7 @@ def test_logs_are_averaged_over_the_runs_of_each_ratio() -> None:
 
 
 def percent(values: Values) -> dict[str, float]:
-    return {group: round(100 * value, 2) for (check, group), value in values.items() if check == "accuracy"}
+    return {group: round(100 * value, 2) for (metric, group), value in values.items() if metric == "accuracy"}
 
 
 def test_the_distributed_lstm_is_80_49_on_original_and_71_82_on_nonce_sentences() -> None:

@@ -27,7 +27,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def reader() -> RunReader:
     import os
 
-    return Store(Path(os.environ["WUG_DB"])).reader
+    return Store(Path(os.environ["WUG_STORE"])).reader
 
 
 def accuracies(*arguments: str) -> list[tuple[str, float]]:
@@ -139,9 +139,9 @@ def test_a_sweep_of_many_models_is_printed_as_models_by_suites(tmp_path: Path) -
     rows = [line.split() for line in said.out.splitlines()]
     assert rows[:5] == [
         ["model", "words"],
-        ["ngram:run/checkpoint-10.arpa", "25.0", "%"],
-        ["ngram:run/checkpoint-20.arpa", "100.0", "%"],
-        ["ngram:run/checkpoint-40.arpa", "0.0", "%"],
-        ["ngram:run/checkpoint-100.arpa", "75.0", "%"],
+        ["ngram:run/checkpoint-10.arpa", "25.0%"],
+        ["ngram:run/checkpoint-20.arpa", "100.0%"],
+        ["ngram:run/checkpoint-40.arpa", "0.0%"],
+        ["ngram:run/checkpoint-100.arpa", "75.0%"],
     ]
     assert "wug show 'sweep:ngram:run/checkpoint-*'" in said.err

@@ -34,11 +34,11 @@ def test_a_sweep_is_one_line_among_the_runs() -> None:
 def test_the_curves_of_a_sweep_are_means_over_seeds_at_each_step() -> None:
     said = wug("show", "sweep:fast")
     assert [line.split() for line in said.out.splitlines()[1:4]] == [
-        ["1", "25.0", "%"],
-        ["10", "75.0", "%"],
-        ["100", "100.0", "%"],
+        ["1", "25.0%"],
+        ["10", "75.0%"],
+        ["100", "100.0%"],
     ]
-    assert "Means of up to 2 runs at a step." in said.out
+    assert "Means of up to 2 runs per step." in said.out
     assert "6 models: 6 complete" in said.err
     curves = json.loads(wug("show", "sweep:1", "--format", "json").out)["curves"]
     assert [(point["step"], point["value"], point["runs"]) for point in curves[0]["points"]] == [
@@ -51,13 +51,13 @@ def test_the_curves_of_a_sweep_are_means_over_seeds_at_each_step() -> None:
 
 def test_the_matrix_of_a_sweep_has_a_line_for_each_model() -> None:
     rows = wug("show", "sweep:slow", "--matrix", "--format", "csv").out.splitlines()
-    assert rows[0] == "model,run,status,suite,check,value,low,high,n"
+    assert rows[0] == "model,run,status,suite,metric,value,low,high,n"
     assert [row.split(",")[:6] for row in rows[1:]] == [
         [f"ngram:slow/checkpoint-{step}.arpa", str(run), "complete", "words", "accuracy", value]
         for step, run, value in ((1, 7, "0.0"), (10, 8, "0.25"), (1000, 9, "1.0"))
     ]
     table = wug("show", "sweep:slow", "--matrix").out.splitlines()
-    assert table[1].split() == ["ngram:slow/checkpoint-1.arpa", "0.0", "%"]
+    assert table[1].split() == ["ngram:slow/checkpoint-1.arpa", "0.0%"]
     assert table[4] == "Values: accuracy."
 
 
@@ -106,7 +106,7 @@ def test_names_without_steps_give_a_matrix(tmp_path: Path) -> None:
     for name in ("a", "b"):
         trainings.checkpoint(tmp_path / "plain" / f"{name}.arpa", 1)
     assert wug("run", "words.jsonl", "--model", "ngram:plain/*", "--sweep", "plain").code == 0
-    assert wug("show", "sweep:plain").out.splitlines()[1].split() == ["ngram:plain/a.arpa", "25.0", "%"]
+    assert wug("show", "sweep:plain").out.splitlines()[1].split() == ["ngram:plain/a.arpa", "25.0%"]
     refused(wug("compare", "--curve", "sweep:plain"), "so there is no curve to draw")
 
 

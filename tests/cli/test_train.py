@@ -21,12 +21,12 @@ from wug.evaluation.opening import model_spec, open_model
 from wug.results.store import Store
 from wug.types import Request
 
-CORES = ("--batch", 4, "--device", "cpu", "--seed", 3)
-TINY = (*CORES, "--layers", 1, "--width", 16, "--inner", 16)
+CORES = ("--batch-size", 4, "--device", "cpu", "--seed", 3)
+TINY = (*CORES, "--layers", 1, "--embedding-size", 16, "--inner", 16)
 KINDS: dict[str, tuple[Any, ...]] = {
-    "causal": (*TINY, "--vocab", 300, "--length", 16, "--heads", 2),
-    "masked": (*TINY, "--vocab", 300, "--length", 16, "--heads", 2),
-    "lstm": (*TINY, "--vocab", 300, "--length", 16),
+    "causal": (*TINY, "--vocab", 300, "--context-length", 16, "--heads", 2),
+    "masked": (*TINY, "--vocab", 300, "--context-length", 16, "--heads", 2),
+    "lstm": (*TINY, "--vocab", 300, "--context-length", 16),
 }
 
 
@@ -70,7 +70,7 @@ def test_a_model_of_text_learns_and_its_backend_scores_with_it(
     tmp_path: Path, text: Path, kind: str, backend: str
 ) -> None:
     folder = tmp_path / "model"
-    said = train(kind, text, folder, "--steps", 60, "--rate", 2e-2, "--dtype", "float16")
+    said = train(kind, text, folder, "--steps", 60, "--learning-rate", 2e-2, "--dtype", "float16")
     assert (said.code, said.out.startswith(f"trained {folder}: 60 steps")) == (0, True), said.err
     losses = curve(folder)
     assert losses[-10:].mean() < 0.7 * losses[:5].mean()
@@ -86,7 +86,7 @@ def test_a_model_of_text_learns_and_its_backend_scores_with_it(
 def test_a_model_says_that_it_learnt_paragraphs(tmp_path: Path, text: Path, kind: str) -> None:
     assert train(kind, text, tmp_path / "model", "--steps", 2, "--unit", "paragraph").code == 0
     assert json.loads((tmp_path / "model" / "config.json").read_text())["training_context"] == "paragraph"
-    assert "It saw each paragraph by itself" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "It saw one paragraph at a time" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_card_says_how_others_score_the_model_as_wug_does(
     assert train(kind, material, folder, "--steps", 2, "--dtype", "float16").code == 0
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| weights | float16 |" in card
-    assert ("It saw each sentence by itself" in card) == (kind != "seq2seq")
+    assert ("It saw one sentence at a time" in card) == (kind != "seq2seq")
     assert ("dtype=torch.float32" in card) == (encoding is not None)
     assert encoding is None or encoding in card
 
@@ -122,7 +122,20 @@ def test_a_model_that_answers_learns_its_examples_by_heart(
     tmp_path: Path, examples: Path, network: str, backend: str
 ) -> None:
     folder = tmp_path / "model"
-    sizes = ("--layers", 1, "--width", 32, "--inner", 64, "--dropout", 0, "--rate", 1e-2, "--batch", 32)
+    sizes = (
+        "--layers",
+        1,
+        "--embedding-size",
+        32,
+        "--inner",
+        64,
+        "--dropout",
+        0,
+        "--learning-rate",
+        1e-2,
+        "--batch-size",
+        32,
+    )
     options = ("--network", network, "--steps", 200, "--device", "cpu", "--dtype", "float16")
     assert wug("train", "seq2seq", examples, "-o", folder, *sizes, *options).code == 0
     assert model_spec(str(folder)).kind == backend
@@ -159,18 +172,18 @@ def test_a_training_that_is_killed_and_started_again_ends_with_the_curve_of_an_u
 def test_a_model_of_text_goes_on_from_its_checkpoint(
     tmp_path: Path, text: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wug.train.checkpoint import Checkpoint
+    from wug.train.checkpoint import TrainingFolder
 
     options = ("--steps", 12, "--checkpoint-every", 5)
     assert train(kind, text, tmp_path / "whole", *options).code == 0
-    write = Checkpoint.write
+    write = TrainingFolder.write
 
-    def interrupted(self: Checkpoint, *given: Any) -> None:
+    def interrupted(self: TrainingFolder, *given: Any) -> None:
         write(self, *given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Checkpoint, "write", interrupted)
+        patched.setattr(TrainingFolder, "write", interrupted)
         said = train(kind, text, tmp_path / "broken", *options)
     assert (said.code, "run the same command to resume" in said.err) == (130, True)
     assert train(kind, text, tmp_path / "broken", *options).code == 0
@@ -183,17 +196,13 @@ def test_a_finished_training_is_left_alone_and_other_options_are_refused(tmp_pat
     written = (folder / "model.safetensors").stat().st_mtime_ns
     said = train("seq2seq", examples, folder, "--steps", 3)
     assert (said.code, said.out) == (0, "")
-    assert "is trained already" in said.err
-    refused(
-        train("seq2seq", examples, folder, "--steps", 4), str(folder), "steps = 3, and now it is 4", "another folder"
-    )
-    refused(
-        train("seq2seq", examples, folder, "--epochs", 3), "a finished training with epochs = not given, and now it"
-    )
-    refused(train("seq2seq", examples, folder, "--steps", 3, "--dtype", "bfloat16"), "now it is 'bfloat16'")
-    refused(train("seq2seq", examples, folder, "--steps", 3, "--precision", "bfloat16"), "now it is 'bfloat16'")
-    refused(train("seq2seq", examples, folder, "--steps", 4, "--seed", 9), "steps = 3", "seed = 3, and now it is 9")
-    refused(train("seq2seq", examples, folder, "--steps", 3, "--heads", 2), "heads = 4, and now it is 2")
+    assert "is already trained" in said.err
+    refused(train("seq2seq", examples, folder, "--steps", 4), str(folder), "steps = 3, now 4", "another folder")
+    refused(train("seq2seq", examples, folder, "--epochs", 3), "a finished training with epochs = not given, now 3")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--dtype", "bfloat16"), "now 'bfloat16'")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--precision", "bfloat16"), "now 'bfloat16'")
+    refused(train("seq2seq", examples, folder, "--steps", 4, "--seed", 9), "steps = 3", "seed = 3, now 9")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--heads", 2), "heads = 4, now 2")
     refused(train("seq2seq", examples, folder, "--steps", 3, "--network", "lstm"), "kind = 'seq2seq'")
     (examples / "train.src").write_text("copy A\n", encoding="utf-8")
     (examples / "train.tgt").write_text("A\n", encoding="utf-8")
@@ -212,10 +221,10 @@ def test_a_text_that_was_refused_leaves_nothing_behind_for_the_next(tmp_path: Pa
 
 @pytest.mark.parametrize("network", ["t5", "lstm"])
 def test_every_epoch_is_tested_and_kept_as_a_run(tmp_path: Path, examples: Path, network: str) -> None:
-    options = ("--network", network, "--batch", 16, "--epochs", 3, "--suite", examples / "test.src")
+    options = ("--network", network, "--batch-size", 16, "--epochs", 3, "--suite", examples / "test.src")
     said = train("seq2seq", examples, tmp_path / "model", *options)
     assert said.code == 0, said.err
-    runs = Store(Path(os.environ["WUG_DB"])).runs()
+    runs = Store(Path(os.environ["WUG_STORE"])).runs()
     assert sorted(run.model.partition("@")[0].rpartition("/")[2] for run in runs) == [
         "model-epoch1", "model-epoch2", "model-epoch3",
     ]  # fmt: skip
@@ -225,7 +234,7 @@ def test_every_epoch_is_tested_and_kept_as_a_run(tmp_path: Path, examples: Path,
 
 
 def test_models_of_epochs_are_kept_when_asked_for_and_tests_skip_epochs(tmp_path: Path, examples: Path) -> None:
-    options = ("--network", "lstm", "--batch", 16, "--epochs", 4, "--suite", examples / "test.src")
+    options = ("--network", "lstm", "--batch-size", 16, "--epochs", 4, "--suite", examples / "test.src")
     assert train("seq2seq", examples, tmp_path / "m", *options, "--every", 2, "--keep-epochs").code == 0
     kept = sorted((tmp_path / "m" / "epochs").iterdir())
     assert [path.name for path in kept] == ["m-epoch2", "m-epoch4"]
@@ -235,24 +244,35 @@ def test_models_of_epochs_are_kept_when_asked_for_and_tests_skip_epochs(tmp_path
 
 @pytest.mark.parametrize("network", ["t5", "lstm"])
 def test_patience_ends_a_training_whose_results_do_not_rise(tmp_path: Path, examples: Path, network: str) -> None:
-    options = ("--network", network, "--rate", 1e-7, "--batch", 16, "--epochs", 9, "--suite", examples / "test.src")
+    options = (
+        "--network",
+        network,
+        "--learning-rate",
+        1e-7,
+        "--batch-size",
+        16,
+        "--epochs",
+        9,
+        "--suite",
+        examples / "test.src",
+    )
     said = train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1)
     assert said.code == 0, said.err
-    assert len(Store(Path(os.environ["WUG_DB"])).runs()) == 3  # the first is the best, and two are no better
+    assert len(Store(Path(os.environ["WUG_STORE"])).runs()) == 3  # the first is the best, and two are no better
     assert len(curve(tmp_path / "model")) == 6
     assert f"{tmp_path / 'model' / 'best'}" in said.err
     best = open_model(str(tmp_path / "model" / "best"), {"device": "cpu"})
-    tested = [run.model.split("@")[1] for run in Store(Path(os.environ["WUG_DB"])).runs()]
+    tested = [run.model.split("@")[1] for run in Store(Path(os.environ["WUG_STORE"])).runs()]
     assert len(set(tested)) == 3  # weights hardly move at this rate, but they do
     assert best.id.split("@")[1] == tested[-1]
-    assert "is trained already" in train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1).err
+    assert "is already trained" in train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1).err
 
 
 def test_a_model_of_text_is_tested_after_epochs(tmp_path: Path, text: Path) -> None:
     said = train("lstm", text, tmp_path / "m", "--epochs", 2, "--suite", "wug_agreement_pp", "--suite", "wug_reflexive")
     assert said.code == 0, said.err
     assert "wug_agreement_pp 0." in said.err
-    assert [run.suites for run in Store(Path(os.environ["WUG_DB"])).runs()] == [2, 2]
+    assert [run.suites for run in Store(Path(os.environ["WUG_STORE"])).runs()] == [2, 2]
 
 
 def test_too_little_memory_is_said_with_a_remedy(
@@ -260,18 +280,18 @@ def test_too_little_memory_is_said_with_a_remedy(
 ) -> None:
     import torch
 
-    from wug.train import _steps
+    from wug.train import steps as _steps
 
     def starved(*given: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
-    take, folder, left = _steps.Steps.take, tmp_path / "model", itertools.count()
+    take, folder, left = _steps.TrainingSteps.take, tmp_path / "model", itertools.count()
     with monkeypatch.context() as patched:
-        patched.setattr(_steps.Steps, "take", starved)
+        patched.setattr(_steps.TrainingSteps, "take", starved)
         refused(train("seq2seq", examples, folder, "--steps", 6), "4 rows", "smaller --batch-size")
     with monkeypatch.context() as patched:
-        patched.setattr(_steps.Steps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
-        again = ("--steps", 6, "--batch", 2, "--checkpoint-every", 2)
+        patched.setattr(_steps.TrainingSteps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
+        again = ("--steps", 6, "--batch-size", 2, "--checkpoint-every", 2)
         refused(train("seq2seq", examples, folder, *again), "2 rows", "smaller --batch-size", "checkpoint", "stays")
     assert train("seq2seq", examples, folder, *again).code == 0
 
@@ -289,7 +309,20 @@ def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: P
 def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None:
     import json
 
-    given = ("-o", tmp_path / "m", "--network", "lstm", "--steps", 1, "--batch", 2, "--width", 8, "--device", "cpu")
+    given = (
+        "-o",
+        tmp_path / "m",
+        "--network",
+        "lstm",
+        "--steps",
+        1,
+        "--batch-size",
+        2,
+        "--embedding-size",
+        8,
+        "--device",
+        "cpu",
+    )
     assert wug("train", "seq2seq", examples, *given).code == 0
     recipe = json.loads((tmp_path / "m" / "training" / "recipe.json").read_text(encoding="utf-8"))
     assert (recipe["layers"], recipe["inner"], recipe["rate"], recipe["optimiser"]) == (2, 512, 1e-3, "adamw")
@@ -299,13 +332,12 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
 def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
     import json
 
-    from wug.models.attention_lstm.folder import load_attention_lstm
-    from wug.models.attention_lstm.network import ATTENTIONS, STARTS
+    from wug.models.attention_lstm.folder import ATTENTIONS, STARTS, load_attention_lstm
     from wug.train.options import KINDS
 
     declared = {option.name: option.type for option in KINDS["seq2seq"]}
     assert (declared["attention"], declared["start"]) == (ATTENTIONS, STARTS)
-    usual = ("--network", "lstm", "--steps", 1, "--rate", "1e-9")
+    usual = ("--network", "lstm", "--steps", 1, "--learning-rate", "1e-9")
     other = ("--attention", "dot", "--untied", "--start", "normal")
     folders = [tmp_path / "usual", tmp_path / "other"]
     for folder, words in zip(folders, ((), other), strict=True):
@@ -332,8 +364,8 @@ def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, 
     refused(
         train(kind, material, folder, "--steps", 1, "--suite", "wug_agreemen_pp"), "Did you mean 'wug_agreement_pp'"
     )
-    refused(train(kind, material, folder, "--steps", 1, "--dropout", 1.5), "dropout lies between 0 and 1")
-    refused(train(kind, material, folder, "--steps", 1, "--rate", 0), "a learning rate lies between 0 and 1")
+    refused(train(kind, material, folder, "--steps", 1, "--dropout", 1.5), "dropout must be between 0 and 1")
+    refused(train(kind, material, folder, "--steps", 1, "--learning-rate", 0), "must be between 0 and 1")
     refused(train(kind, tmp_path / "none.txt", folder, "--steps", 1), "none.txt")
     refused(train(kind, material, folder, "--steps", 1, "--device", "nowhere"), "device nowhere: unknown")
     if kind != "lstm":
@@ -343,7 +375,7 @@ def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, 
 
 
 def test_a_head_of_an_odd_number_of_places_is_refused(tmp_path: Path, text: Path) -> None:
-    odd = ("--steps", 1, "--width", 10, "--heads", 2)
+    odd = ("--steps", 1, "--embedding-size", 10, "--heads", 2)
     refused(train("causal", text, tmp_path / "m", *odd), "2 attention heads 5 dimensions", "even")
     refused(train("masked", text, tmp_path / "m", *odd), "2 attention heads 5 dimensions", "even")
 
@@ -352,15 +384,15 @@ def test_a_head_of_an_odd_number_of_places_is_refused(tmp_path: Path, text: Path
 def test_an_empty_text_is_refused(tmp_path: Path, kind: str) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
-    refused(train(kind, empty, tmp_path / "model", "--steps", 1), "empty.txt", "no text to learn from")
+    refused(train(kind, empty, tmp_path / "model", "--steps", 1), "empty.txt", "no text to train on")
 
 
 def test_a_suite_that_the_model_cannot_answer_is_refused_before_training(
     tmp_path: Path, text: Path, examples: Path
 ) -> None:
     given = ("--steps", 1, "--suite")
-    refused(train("lstm", text, tmp_path / "a", *given, examples / "test.src"), "data needs a model that turns text")
-    refused(train("seq2seq", examples, tmp_path / "b", *given, "wug_reflexive"), "how probable")
+    refused(train("lstm", text, tmp_path / "a", *given, examples / "test.src"), "model that generates text")
+    refused(train("seq2seq", examples, tmp_path / "b", *given, "wug_reflexive"), "scores text")
     assert not list(tmp_path.glob("*/training/checkpoint.pt"))
 
 

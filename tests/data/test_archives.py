@@ -89,7 +89,7 @@ def test_links_and_devices_are_refused(kind: bytes, tmp_path: Path) -> None:
         info = tarfile.TarInfo("set/link")
         info.type, info.linkname = kind, "/etc/passwd"
         packed.addfile(info)
-    with pytest.raises(DataError, match="'set/link' is no plain file"):
+    with pytest.raises(DataError, match="'set/link' is not a regular file"):
         unpacked(path)
 
 
@@ -99,7 +99,7 @@ def test_a_link_in_a_zip_file_is_refused(tmp_path: Path) -> None:
         info = zipfile.ZipInfo("set/link")
         info.external_attr = 0o120777 << 16
         packed.writestr(info, "/etc/passwd")
-    with pytest.raises(DataError, match="'set/link' is no plain file"):
+    with pytest.raises(DataError, match="'set/link' is not a regular file"):
         unpacked(path)
 
 

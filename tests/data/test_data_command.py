@@ -26,7 +26,7 @@ def test_list_shows_sets_of_a_family_and_a_language() -> None:
 
 def test_list_of_nothing_says_so() -> None:
     said = wug("data", "list", "--language", "tlh")
-    assert (said.code, said.out, said.err) == (0, "", "no set fits\n")
+    assert (said.code, said.out, said.err) == (0, "", "no such set\n")
 
 
 def test_show_tells_licence_citation_source_and_parts() -> None:

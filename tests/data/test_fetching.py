@@ -71,7 +71,7 @@ def test_a_broken_connection_is_resumed_where_it_broke(mirror: Mirror) -> None:
 
 def test_what_came_before_a_break_is_kept_for_the_next_call(mirror: Mirror) -> None:
     mirror.behaviours[BIG] = cut
-    with pytest.raises(DataError, match="kept: the same command goes on from there"):
+    with pytest.raises(DataError, match="kept: the same command resumes"):
         data.get("wugs/agreement")
     with pytest.raises(NotFetched):
         data.path("wugs/agreement")

@@ -69,7 +69,7 @@ def test_an_altered_file_named_by_its_path_is_run_without_the_citation(
 def test_a_file_added_to_the_folder_of_a_set_is_not_run_under_its_name(mirror: Mirror) -> None:
     folder = data.get("wugs/more")
     (folder / "mine.tsv").write_bytes(b"x\ty\tz\n")
-    with pytest.raises(DataError, match=r"wugs/more: the folder has files that are not of the set.*\n.*mine\.tsv"):
+    with pytest.raises(DataError, match=r"wugs/more: the folder has files that are not part of the set.*\n.*mine\.tsv"):
         data.for_a_run("wugs/more")
     place = data.known(folder)
     assert place is not None

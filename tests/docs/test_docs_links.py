@@ -1,4 +1,4 @@
-"""No dead link in the Markdown of the repository: files, and headings within them. Nothing is asked of the network."""
+"""No dead link in the Markdown of the repository: files, and headings within them. No network is used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """What the headings of a page are called in links, by GitHub and by the site alike where they agree."""
+    """The anchors of the headings of a page, as on GitHub and on the site."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     return {slug(heading) for heading in re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)}
 

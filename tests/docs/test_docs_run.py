@@ -17,7 +17,7 @@ def _name(page: Path) -> str:
 
 
 GALLERY = ROOT / "docs" / "gallery.md"
-"""Its Python shows no output, and runs when the site is built, which fails where it does (test_docs_site.py)."""
+"""Its Python shows no output, and runs when the site is built (test_docs_site.py)."""
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != GALLERY], ids=_name)

@@ -21,12 +21,12 @@ from patience import PATIENCE
 from wug.cli.main import cli
 
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}
-"""What a browser fetches by itself, and from where. Of a link, only these:"""
+"""Elements that a browser loads by itself, and the attribute with the address; links only with these relations:"""
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "preconnect", "dns-prefetch", "prefetch"}
 
 
 class Page(HTMLParser):
-    """The names that a page defines, where its links lead, and what it loads."""
+    """Anchors, links and loaded files of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The site, and what was said while it was built; a warning ends the build."""
+    """The site, and the output of the build; a warning ends it."""
     pytest.importorskip("mkdocs")
     folder = tmp_path_factory.mktemp("built") / "site"
     environment = {

@@ -1,4 +1,4 @@
-"""Every figure of a paper's table in the docs: traced to a record that the program wrote, its recipe and signatures.
+"""Every number of a paper's table in the docs comes from a record that the program wrote, with recipe and signatures.
 
 `wug reproduce NAME -o docs/tables/NAME.json` writes a record; `python tests/docs/test_docs_tables.py` the docs.
 """
@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from paper_tables import as_matrix, from_json
 from wug.reproduce.recipe import names, read
-from wug.reproduce.table import TableRow, as_json, as_markdown, as_matrix, from_json
+from wug.reproduce.table import TableRow, table
+from wug.tables import table_text
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = sorted((DOCS / "tables").glob("*.json"))
 BLOCK = re.compile(r"(<!-- paper: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-FORMS = {"rows": as_markdown, "matrix": as_matrix}
+FORMS = {"rows": lambda found: table_text(table(found), "md"), "matrix": as_matrix}
 
 
 def rows(name: str) -> list[TableRow]:
@@ -32,7 +34,7 @@ def up_to_date(text: str) -> str:
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_a_record_is_what_the_program_wrote_with_the_recipes_cells(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert as_json(from_json(text)) + "\n" == text
+    assert table_text(table(from_json(text)), "json") == text
     recipe = read(path.stem)
     networks = {network.title: network for network in recipe.networks.values()}
     published = {(test.row, name): cell for test in recipe.tests for name, cell in test.published.items()}

@@ -1,22 +1,24 @@
-"""Write anew what the pages show as output, where it is no longer what is printed.
+"""Update the outputs that the pages show, if they are no longer what is printed, and the versions in signatures.
 
     PYTHONPATH=src:tests python tests/docs/write_outputs.py [PAGE…]
 
-Of an output with one `...` line, as many lines as before are kept at its beginning and at its end.
+An output with one `...` line keeps as many lines as before at its beginning and at its end.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 from doc_blocks import PAGES
 from doc_run import Ran, run
+from wug import __version__
 
 
 def rewritten(page: Path, ran: list[Ran]) -> list[str]:
-    """The lines of a page with its outputs as they are today."""
+    """The lines of a page with its outputs updated."""
     lines = page.read_text(encoding="utf-8").split("\n")
     for one in sorted(ran, key=lambda one: -one.first):
         if one.shown and one.fault and one.code == one.expected_code:
@@ -27,7 +29,7 @@ def rewritten(page: Path, ran: list[Ran]) -> list[str]:
 
 
 def _cut(said: list[str], shown: list[str]) -> list[str]:
-    """What is printed, as long as what was shown of it."""
+    """The output, cut to the length of what was shown."""
     said = [line.rstrip() for line in said]
     gaps = [number for number, line in enumerate(shown) if line.strip() in ("...", "…")]
     if len(gaps) != 1:
@@ -40,7 +42,8 @@ if __name__ == "__main__":
     for page in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
         with tempfile.TemporaryDirectory() as folder:
             ran = list(run(page, Path(folder) / "page"))
-        page.write_text("\n".join(rewritten(page, ran)), encoding="utf-8")
+        text = re.sub(r"\bwug:\d+\.\d+\.\d+\w*(?=\|)", f"wug:{__version__}", "\n".join(rewritten(page, ran)))
+        page.write_text(text, encoding="utf-8")
         for one in ran:
             if one.fault and one.code != one.expected_code:
                 print(one.fault, file=sys.stderr)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import random
+import resource
+import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Sequence
@@ -19,10 +21,11 @@ from wug.errors import StoreError
 from wug.evaluation.cache import Cache
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.handle import ModelHandle
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
 from wug.results import sqlite as files
 from wug.results.comparison import compare
 from wug.results.reader import RunReader
+from wug.results.schema import INDEX
 from wug.results.store import Store
 from wug.rows import Filter
 from wug.types import Answer, Request, Result, Scored
@@ -184,10 +187,10 @@ LOOKS: dict[str, Callable[[Path], object]] = {
     "the results without outcomes": lambda path: Store(path).results(1, outcomes=False),
     "a page": lambda path: (
         RunReader(path).result(1)[0].estimates,
-        RunReader(path).rows(1).page(Filter(check="accuracy")),
+        RunReader(path).rows(1).page(Filter(metric="accuracy")),
     ),
     "counts of a page": lambda path: (RunReader(path).result(1)[0].n, RunReader(path).rows(1).tally("accuracy")),
-    "an overview": lambda path: [(one.estimates, one.n) for one in RunReader(path).overview() if not one.fault],
+    "an overview": lambda path: [(one.estimates, one.n) for one in RunReader(path).overview() if not one.error],
     "a comparison": lambda path: [one.p for one in compare(Store(path), [[1], [2]]).contrasts],
 }
 
@@ -199,21 +202,24 @@ LOOKS: dict[str, Callable[[Path], object]] = {
         "UPDATE results SET estimates = replace(estimates, '0.5', '0.75')",
         "UPDATE results SET summary = replace(summary, '0.5', '0.75')",
         "UPDATE results SET n = 41",
-        "UPDATE outcomes SET value = 1 - value WHERE place = 3",
-        "UPDATE outcomes SET detail = '{}' WHERE place = 3",
-        "UPDATE outcomes SET item = '77' WHERE place = 3",
-        "UPDATE outcomes SET seal = NULL WHERE place = 3",
-        "DELETE FROM outcomes WHERE place = 79",
-        "UPDATE results SET chain = NULL",
+        "UPDATE results SET rows = rows - 1",
+        "UPDATE results SET first = 1",
+        "UPDATE results SET file = (SELECT file FROM results WHERE run = 2)",
+        "UPDATE results SET sha256 = (SELECT sha256 FROM results WHERE run = 2)",
+        "UPDATE results SET columns = replace(columns, 'sentence', 'text')",
+        "UPDATE results SET checksum = NULL",
     ],
 )
 def test_an_altered_store_shows_no_other_number(tmp_path: Path, change: str, look: str) -> None:
-    path = tmp_path / "wug.db"
+    path = tmp_path / "store"
     kept(path)
     kept(path)
     expected = LOOKS[look](path)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(f"{change} {'WHERE run = 1' if 'UPDATE results' in change else 'AND result = 1'}")
+    with closing(sqlite3.connect(path / INDEX)) as db, db:
+        try:
+            db.execute(f"{change} WHERE run = 1")
+        except sqlite3.IntegrityError:  # the index refuses it
+            return
     try:
         found = LOOKS[look](path)
     except StoreError:
@@ -221,13 +227,42 @@ def test_an_altered_store_shows_no_other_number(tmp_path: Path, change: str, loo
     assert found == expected or (look == "an overview" and found == expected[1:])  # type: ignore[index]
 
 
+@pytest.mark.parametrize("how", ["flipped", "cut", "missing", "swapped", "emptied"])
+@pytest.mark.parametrize("look", LOOKS)
+def test_damaged_files_of_outcomes_show_no_other_number(tmp_path: Path, look: str, how: str) -> None:
+    path = tmp_path / "store"
+    kept(path)
+    made_runs.keep(path, made_runs.result("one", "causal/y@1", RESULT.outcomes[:40]))
+    expected = LOOKS[look](path)
+    first, second = sorted((path / "outcomes").iterdir())
+    data = first.read_bytes()
+    match how:
+        case "flipped":
+            first.write_bytes(flipped(data))
+        case "cut":
+            first.write_bytes(data[:-9])
+        case "missing":
+            first.unlink()
+        case "swapped":
+            first.write_bytes(second.read_bytes())
+            second.write_bytes(data)
+        case "emptied":
+            first.write_bytes(b"")
+    if look in ("the results without outcomes", "an overview"):
+        assert LOOKS[look](path) == expected
+        return
+    with pytest.raises(StoreError, match="the store is damaged here"):
+        LOOKS[look](path)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_damaged_store_shows_the_right_numbers_or_a_clear_word(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "wug.db"
+    path = tmp_path / "store"
     kept(path)
     kept(path)
     expected = {name: look(path) for name, look in LOOKS.items()}
-    damage(path, random.Random(seed))
+    draw = random.Random(seed)
+    damage(draw.choice([path / INDEX, *(path / "outcomes").iterdir()]), draw)
     for name, look in LOOKS.items():
         try:
             found = look(path)
@@ -240,21 +275,26 @@ def test_a_damaged_store_shows_the_right_numbers_or_a_clear_word(tmp_path: Path,
 
 
 def test_a_store_that_is_deleted_during_a_run_is_told_of(tmp_path: Path) -> None:
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     number = store.begin("key", "m", "c")
-    (tmp_path / "wug.db").unlink()
+    shutil.rmtree(tmp_path / "store")
     with pytest.raises(StoreError, match="was deleted or replaced"):
         store.add(number, RESULT)
 
 
 def test_a_full_disk_is_told_of_and_keeps_nothing_half(tmp_path: Path) -> None:
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     number = store.begin("key", "m", "c")
-    store._db.execute("PRAGMA max_page_count=20")
-    big = made_runs.result("big", "m", made_runs.outcomes({"accuracy": [True] * 2000}, text="x" * 200))
-    with pytest.raises(StoreError, match="the disk is full"):
-        store.add(number, big)
+    big = made_runs.result("big", "m", made_runs.outcomes({"accuracy": [True] * 2000}, [str(n) for n in range(2000)]))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))  # no file may be larger, as on a full disk
+    try:
+        with pytest.raises(StoreError, match="cannot be read or written"):
+            store.add(number, big)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert store.results(number) == []
+    assert list((tmp_path / "store" / "outcomes").iterdir()) == []
 
 
 def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
@@ -266,25 +306,26 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:
     odd = made_runs.result("s\ud800", "m", made_runs.outcomes({"accuracy": [True]}, ["item \udfff"], text="\ud800"))
-    made_runs.keep(tmp_path / "wug.db", odd)
-    (found,) = Store(tmp_path / "wug.db").results(1)
+    made_runs.keep(tmp_path / "store", odd)
+    (found,) = Store(tmp_path / "store").results(1)
     assert found.suite == "s\\ud800"
     assert found.outcomes[0].item == "item \\udfff"
     assert found.outcomes[0].detail["text"] == "\ud800"
 
 
 def test_files_that_wug_makes_are_their_owners_alone(tmp_path: Path) -> None:
-    Store(tmp_path / "made" / "wug.db").close()
+    Store(tmp_path / "made" / "store").close()
     Cache(tmp_path / "kept" / "a.db").close()
-    for path in (tmp_path / "made" / "wug.db", tmp_path / "kept" / "a.db"):
+    for path in (tmp_path / "made" / "store" / INDEX, tmp_path / "kept" / "a.db"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_reasons_are_given_in_words(tmp_path: Path) -> None:
-    (tmp_path / "x.db").write_bytes(b"no database at all" * 100)
-    with pytest.raises(StoreError, match="it is no SQLite file"):
-        Store(tmp_path / "x.db")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / INDEX).write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match="it is not an SQLite file"):
+        Store(tmp_path / "x")
     assert files.why(OSError(28, "No space left on device")) == "No space left on device"
 
 
@@ -298,10 +339,10 @@ def damage(path: Path, draw: random.Random) -> None:
         case 1:
             del data[draw.randrange(len(data)) :]
         case 2:
-            page = 4096 * draw.randrange(len(data) // 4096)
+            page = 4096 * draw.randrange(max(1, len(data) // 4096))
             data[page : page + 4096] = bytes(4096)
         case 3:
-            first, second = (4096 * draw.randrange(len(data) // 4096) for _ in range(2))
+            first, second = (4096 * draw.randrange(max(1, len(data) // 4096)) for _ in range(2))
             one, other = data[first : first + 4096], data[second : second + 4096]
             data[first : first + 4096], data[second : second + 4096] = other, one
         case 4:

@@ -25,7 +25,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import builtin_models, model_spec, open_model, open_suites
 from wug.models import Identity, ModelSpec
-from wug.models._fingerprint import fingerprint
+from wug.models.weights.fingerprints import fingerprint
 from wug.results.store import Store
 from wug.types import Request, Scored, Traits
 
@@ -49,7 +49,7 @@ ASKED = {
 
 def wug(folder: Path, *words: object) -> tuple[int, str, str, list[str]]:
     """Status, output and errors of a command in a process of its own, and which heavy packages it imported."""
-    environment = {**os.environ, "WUG_CACHE": str(folder / "answers.db"), "WUG_DB": str(folder / "wug.db")}
+    environment = {**os.environ, "WUG_CACHE": str(folder / "answers.db"), "WUG_STORE": str(folder / "store")}
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, *map(str, words)],
         env=environment,
@@ -72,7 +72,7 @@ def run(folder: Path, model: object, *more: object, suite: str = "wug_agreement_
 
 def run_here(folder: Path, model: object, suite: str = "wug_agreement_pp") -> str:
     """What a small run printed, in this process, which has imported everything; its answers are in the cache."""
-    files = ("--cache", folder / "answers.db", "--db", folder / "wug.db")
+    files = ("--cache", folder / "answers.db", "--store", folder / "store")
     options = ("--limit", 2, "--device", "cpu", "--format", "json", *files)
     said = wug_here("run", suite, "--model", model, *options)
     assert said.code == 0, said.err
@@ -217,7 +217,7 @@ def deferred(model: Lengths, *, known_as: str = "fake/lengths@1") -> ModelHandle
 
 
 def test_a_model_that_is_another_once_it_is_loaded_ends_the_run(tmp_path: Path) -> None:
-    store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
+    store, cache = Store(tmp_path / "store"), Cache(tmp_path / "answers.db")
     suites = open_suites("wug_agreement_pp")
     for other in (Lengths("fake/lengths@2"), Lengths(dtype="float16")):
         with pytest.raises(ModelError, match=r"fake/lengths@1 became fake/lengths@.* when it was loaded"):
@@ -252,7 +252,7 @@ class TwoRounds:
 
     name, kind, needs, checksum = "two", "pairs", "scorer", "1"
     options: ClassVar[dict[str, str]] = {}
-    checks = ()
+    metrics = ()
     meta: ClassVar[dict[str, str]] = {}
 
     def __len__(self) -> int:
@@ -271,7 +271,7 @@ def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path
     def fail() -> Lengths:
         raise ModelError("no such folder")
 
-    store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
+    store, cache = Store(tmp_path / "store"), Cache(tmp_path / "answers.db")
     cached(Lengths(), cache, lambda done, total: None).score([Request("first")])
     gone = ModelHandle(Identity("fake/lengths@1", {}, "scores"), fail)
     suites: list[Any] = [TwoRounds()]
@@ -298,19 +298,19 @@ def test_what_a_deferred_model_can_is_known_before_it_is_loaded() -> None:
 
 
 def test_a_folder_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.models import _fingerprint
+    from wug.models.weights import fingerprints
 
     model = copied(tmp_path)
     for path in model.iterdir():
         os.utime(path, (1e9, 1e9))
     read: list[str] = []
-    content = _fingerprint.content
+    content = fingerprints.content
 
     def noted(path: Path) -> str:
         read.append(path.name)
         return content(path)
 
-    monkeypatch.setattr(_fingerprint, "content", noted)
+    monkeypatch.setattr(fingerprints, "content", noted)
     first = fingerprint(model)
     times = len(read)
     assert fingerprint(model) == first

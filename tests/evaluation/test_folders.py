@@ -190,7 +190,7 @@ def test_a_folder_with_very_many_files_is_refused(tmp_path: Path) -> None:
 
 def test_a_conversion_takes_one_suite_and_drops_no_other(tmp_path: Path) -> None:
     put(tmp_path / "in", a__json=syntaxgym(), b__json=syntaxgym())
-    refused(wug("convert", tmp_path / "in", tmp_path / "out.csv"), "holds 2 suites: convert them one by one")
+    refused(wug("convert", tmp_path / "in", tmp_path / "out.csv"), "has 2 suites: convert them one at a time")
 
 
 def test_a_suite_that_is_there_twice_is_run_once_and_that_is_said(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_file_of_another_split_than_is_asked_for_is_refused(tmp_path: Path, na
     (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "test.tgt").write_text("A1\n", encoding="utf-8")
     split = name.partition(".")[0]
-    with pytest.raises(InputError, match=f"it is the split {split}, and split=dev is asked for"):
+    with pytest.raises(InputError, match=f"this is the split {split}, but split=dev was given"):
         open_suites(str(tmp_path / name), {"split": "dev"})
     assert len(open_suites(str(tmp_path / name), {"split": split})) == 1
 

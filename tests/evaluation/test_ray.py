@@ -75,8 +75,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def both_ways(*command: str) -> tuple[Said, Said]:
     """What a command says on this machine and on the cluster, each with a store and a cache of its own."""
-    here = wug(*command, "--db", "here.db", "--cache", "here.cache")
-    there = wug(*command, "--db", "there.db", "--cache", "there.cache", "--executor", "ray")
+    here = wug(*command, "--store", "here.db", "--cache", "here.cache")
+    there = wug(*command, "--store", "there.db", "--cache", "there.cache", "--executor", "ray")
     return here, there
 
 
@@ -109,7 +109,7 @@ def test_what_was_answered_on_the_cluster_is_in_the_cache_of_this_machine(cluste
     tiny.save_causal(tmp_path / "m" / "step-1")
     command = ("run", "words.jsonl", "--model", "causal:m/*", "--cache", "there.cache")
     assert wug(*command, "--executor", "ray").code == 0
-    outlook = json.loads(wug(*command, "--dry-run", "--format", "json", "--db", "another.db").out)
+    outlook = json.loads(wug(*command, "--dry-run", "--format", "json", "--store", "another.db").out)
     assert [(one["questions"], one["cached"]) for one in outlook["models"]] == [(5, 5)]
 
 
@@ -147,7 +147,7 @@ def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) ->
     assert "failed: ngram:run/checkpoint-15.arpa: " in said.err
     trainings.checkpoint(tmp_path / "run" / "checkpoint-15.arpa", 2)
     assert wug(*command).code == 0
-    store = Store(Path(os.environ["WUG_DB"]))
+    store = Store(Path(os.environ["WUG_STORE"]))
     assert len(store.runs()) == 4
     assert [run.specification for run in runs_of(store.reader, find(store.reader, "1"))] == [
         f"ngram:run/checkpoint-{step}.arpa" for step in (10, 15, 20, 100)
@@ -167,7 +167,7 @@ def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_p
     )
     models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
     command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache"])
+    process = _started(cluster, [*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache"])
     _wait(process, tmp_path / "where")
     pid = int((tmp_path / "where").read_text())
     (lost,) = (node for node in cluster.list_all_nodes() if _raylet(node) == pid)
@@ -175,7 +175,7 @@ def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_p
     out, errors = process.communicate(timeout=PATIENCE)
     cluster.add_node(num_cpus=1)
     assert process.returncode == 0, errors
-    here = wug(*command, "--db", "here.db", "--cache", "here.cache")
+    here = wug(*command, "--store", "here.db", "--cache", "here.cache")
     assert json.loads(out) == here.results
     assert kept("there.db") == kept("here.db")
     assert "a machine of the cluster was lost; its tasks are started again" in errors
@@ -202,17 +202,17 @@ def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: P
     )
     models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
     command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache"])
+    process = _started(cluster, [*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache"])
     store = Store(tmp_path / "there.db")
     _wait(process, lambda: len(store.runs()) == 2 and "c" in (tmp_path / "loaded").read_text())
     process.kill()
     process.communicate()
     (tmp_path / "go").touch()
-    said = wug(*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache")
+    said = wug(*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache")
     assert said.code == 0, said.err
     # What was under way is loaded twice, all else once.
     assert sorted((tmp_path / "loaded").read_text()) == ["a", "b", "c", "c"]
-    assert said.out == wug(*command, "--db", "here.db", "--cache", "here.cache").out
+    assert said.out == wug(*command, "--store", "here.db", "--cache", "here.cache").out
     assert len(store.runs()) == 3
 
 
@@ -237,7 +237,7 @@ def test_fewer_models_than_places_are_asked_in_copies(cluster: Any, monkeypatch:
     monkeypatch.setattr(on_ray, "_run_tasks", lambda cluster, tasks, recorder: asked.append(len(tasks)))
     command = ("run", "copying", "--kind", "pcfgset", "--model", "oracle:pcfgset", "--sweep", "s", "--format", "json")
     there = wug(*command, "--executor", "ray", "--workers", "2")
-    assert there.out == wug(*command, "--db", "here.db", "--cache", "here.cache").out
+    assert there.out == wug(*command, "--store", "here.db", "--cache", "here.cache").out
     assert asked == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from evaluating import record
 from wug.errors import InputError, ModelError
 from wug.evaluation.handle import ModelHandle
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
 from wug.results.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
@@ -41,7 +41,7 @@ class Words:
     needs: Literal["scorer", "generator"] = "scorer"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
-    checks: tuple[Any, ...] = ()
+    metrics: tuple[Any, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Words:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "wug.db")
+    return Store(tmp_path / "store")
 
 
 MODEL = ModelHandle.around(Lengths(), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"}))

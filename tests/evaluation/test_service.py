@@ -16,7 +16,8 @@ from wug.evaluation.opening import open_model, open_suites
 from wug.evaluation.request import RunEvent, RunRequest
 from wug.evaluation.service import execute, resolve
 from wug.results.store import Store
-from wug.views.table import FORMATS
+from wug.tables import table_text
+from wug.views.result_tables import estimate_table
 from wug.web.jobs.tasks import run_suites
 
 MODELS = ["ngram:run/checkpoint-10.arpa", "ngram:run/broken.arpa", "ngram:run/checkpoint-20.arpa"]
@@ -32,12 +33,14 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def stored(path: str) -> str:
     """All results of a store as JSON, in the order of the runs."""
     store = Store(Path(path))
-    return FORMATS["json"]([result for run in reversed(store.runs()) for result in store.results(run.id)])
+    return table_text(
+        estimate_table([result for run in reversed(store.runs()) for result in store.results(run.id)]), "json"
+    )
 
 
 def by_command_line(path: str) -> list[str]:
     command = [argument for model in MODELS for argument in ("--model", model)]
-    said = wug("run", "words.jsonl", *command, "--db", path, "--no-cache", "--format", "json")
+    said = wug("run", "words.jsonl", *command, "--store", path, "--no-cache", "--format", "json")
     assert said.code == 1
     assert said.out.strip() == stored(path).strip()
     return [line.partition(": ")[2].partition(": ")[2] for line in said.err.splitlines() if line.startswith("failed: ")]

@@ -9,6 +9,7 @@ import gc
 import json
 import pickle
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -54,17 +55,19 @@ class Campaign:
         self._store, self._cache, self._said = pickle.loads((folder / "sound.pickle").read_bytes())
 
     def _ask_while_sound(self, folder: Path) -> None:
-        db, cache = folder / "wug.db", folder / "answers.db"
+        db, cache = folder / "store", folder / "answers.db"
         for suite, model in self._asked:
-            said = wug("run", suite, "--model", model, "--db", db, "--cache", cache, "--format", "json")
+            said = wug("run", suite, "--model", model, "--store", db, "--cache", cache, "--format", "json")
             if said.code:
                 raise RuntimeError(said.err)
         gc.collect()
-        store = [_bytes_of(db), _with_log(folder, "wug.db")]
+        outcomes = {f"store/outcomes/{path.name}": path.read_bytes() for path in (db / "outcomes").iterdir()}
+        indexes = [_bytes_of(db / "index.sqlite"), _with_log(db, "index.sqlite")]
+        store = [{**{f"store/{name}": data for name, data in index.items()}, **outcomes} for index in indexes]
         kept = [_bytes_of(cache), _with_log(folder, "answers.db")]
         told: dict[Arguments, Any] = {}
         for arguments in _reading(len(self._asked)):
-            told[arguments] = _numbers(wug(*arguments, "--db", db))
+            told[arguments] = _numbers(wug(*arguments, "--store", db))
         for place, (suite, model) in enumerate(self._asked):
             told[suite, model] = self._run(suite, model, folder / f"fresh{place}.db", folder / f"fresh{place}c.db")
         (folder / "sound.pickle").write_bytes(pickle.dumps((store, kept, told)))
@@ -73,7 +76,7 @@ class Campaign:
         """A damaged store or a damaged cache, and what is to be done with it."""
         if draw.random() < 0.5 and "cache" not in self._only:
             files = dict(draw.choice(self._store))
-            label, files = _damaged(draw, files, "wug.db", _STORE_EDITS)
+            label, files = _damaged_store(draw, files)
             wanted = tuple(draw.sample(_reading(len(self._asked)), 3))
             again = draw.choice(self._asked) if draw.random() < 0.2 else None
             return Case(f"store, {label}", files, (wanted, again))
@@ -84,8 +87,9 @@ class Campaign:
     def attempt(self, case: Case, folder: Path) -> None:
         """Put the files there and give the commands."""
         for old in folder.iterdir():
-            old.unlink()
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
         for name, data in case.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
         try:
             if case.label.startswith("cache"):
@@ -96,11 +100,11 @@ class Campaign:
                 return
             wanted, again = case.aside
             for arguments in wanted:
-                said = wug(*arguments, "--db", folder / "wug.db")
+                said = wug(*arguments, "--store", folder / "store")
                 _same(self._said[arguments], _numbers(said), f"wug {' '.join(map(str, arguments))}")
             if again is not None:
                 said = wug(
-                    "run", again[0], "--model", again[1], "--db", folder / "wug.db",
+                    "run", again[0], "--model", again[1], "--store", folder / "store",
                     "--cache", self._material / "answers.db", "--format", "json",
                 )  # fmt: skip
                 _same(self._said[again][0], _numbers(said), "wug run into the store")
@@ -109,10 +113,10 @@ class Campaign:
 
     def _run(self, suite: str, model: str, db: Path, cache: Path) -> Any:
         """The estimates of a run and every outcome; None where it is refused."""
-        said = wug("run", suite, "--model", model, "--db", db, "--cache", cache, "--format", "json")
+        said = wug("run", suite, "--model", model, "--store", db, "--cache", cache, "--format", "json")
         if said.code:
             return _numbers(said)
-        return _numbers(said), _numbers(wug("export", 1, "--to", "json", "--db", db))
+        return _numbers(said), _numbers(wug("export", 1, "--to", "json", "--store", db))
 
 
 def _write_material(folder: Path) -> list[tuple[str, str]]:
@@ -212,7 +216,7 @@ Edit = Callable[[random.Random, sqlite3.Connection], object]
 
 def _damaged(draw: random.Random, files: Files, name: str, edits: Sequence[Edit]) -> tuple[str, Files]:
     """The files with something wrong, and what that is."""
-    if draw.random() < 0.3 and len(files) == 1:
+    if draw.random() < 0.3 and len(files) == 1 and edits:
         return "edited", {name: _edited(draw, files[name], draw.choice(edits))}
     if draw.random() < 0.08:
         return "another file", {name: draw.choice(_OTHERS)(draw)}
@@ -222,6 +226,24 @@ def _damaged(draw: random.Random, files: Files, name: str, edits: Sequence[Edit]
     for _ in range(draw.choice((1, 1, 2, 5))):
         changed = step(draw, changed) if changed else changed
     return f"{label}{' of the log' if victim != name else ''}", {**files, victim: bytes(changed)}
+
+
+def _damaged_store(draw: random.Random, files: Files) -> tuple[str, Files]:
+    """A store with something wrong in its index or in its files of outcomes."""
+    outcomes = [name for name in files if "/outcomes/" in name]
+    if draw.random() < 0.5:
+        index = {name: data for name, data in files.items() if name not in outcomes}
+        label, changed = _damaged(draw, index, "store/index.sqlite", _STORE_EDITS)
+        return f"index, {label}", {**changed, **{name: files[name] for name in outcomes}}
+    one, other = draw.sample(outcomes, 2)
+    match draw.randrange(4):
+        case 0:
+            return "outcomes missing", {name: data for name, data in files.items() if name != one}
+        case 1:
+            return "outcomes swapped", {**files, one: files[other], other: files[one]}
+        case _:
+            label, changed = _damaged(draw, {one: files[one]}, one, ())
+            return f"outcomes, {label}", {**files, **changed}
 
 
 def _flipped(draw: random.Random, data: bytearray) -> bytearray:
@@ -312,20 +334,11 @@ def _row(draw: random.Random, db: sqlite3.Connection, columns: str, table: str) 
     return draw.choice(db.execute(f"SELECT {columns} FROM {table}").fetchall())
 
 
-def _other_outcome(draw: random.Random, db: sqlite3.Connection) -> None:
-    result, place = _row(draw, db, "result, place", "outcomes")
-    value = draw.choice(("1 - value", "value + 0.5", "NULL", "1e300"))
-    db.execute(f"UPDATE outcomes SET value = {value} WHERE result = ? AND place = ?", (result, place))
-
-
-def _other_detail(draw: random.Random, db: sqlite3.Connection) -> None:
-    result, place, detail = _row(draw, db, "result, place, detail", "outcomes")
-    changed = draw.choice((detail.replace("1", "2"), "{}", "[]", "{", detail[:-1], "null", "\x00"))
-    db.execute("UPDATE outcomes SET detail = ? WHERE result = ? AND place = ?", (changed, result, place))
-
-
-def _without_outcome(draw: random.Random, db: sqlite3.Connection) -> None:
-    db.execute("DELETE FROM outcomes WHERE result = ? AND place = ?", _row(draw, db, "result, place", "outcomes"))
+def _other_place(draw: random.Random, db: sqlite3.Connection) -> None:
+    """Outcomes that another result has, or fewer of them."""
+    change = draw.choice(("first = first + 1", "rows = rows - 1", "columns = '[]'", "file = NULL", "sha256 = 'x'"))
+    other = "file = (SELECT file FROM results WHERE id != results.id LIMIT 1)"
+    db.execute(f"UPDATE results SET {draw.choice((change, other))} WHERE id = ?", _row(draw, db, "id", "results"))
 
 
 def _other_estimate(draw: random.Random, db: sqlite3.Connection) -> None:
@@ -348,15 +361,10 @@ def _other_column(draw: random.Random, db: sqlite3.Connection) -> None:
         db.execute("UPDATE results SET n = n + 1")
 
 
-def _exchanged_results(draw: random.Random, db: sqlite3.Connection) -> None:
-    one, other = _row(draw, db, "result, place, value", "outcomes"), _row(draw, db, "result, place, value", "outcomes")
-    for (result, place, _), (*_, value) in ((one, other), (other, one)):
-        db.execute("UPDATE outcomes SET value = ? WHERE result = ? AND place = ?", (value, result, place))
-
-
 def _other_answer(draw: random.Random, db: sqlite3.Connection) -> None:
-    column = draw.choice(("model", "keys", "answers", "answers", "seal"))
+    column = draw.choice(("model", "keys", "outputs", "outputs", "crc"))
     number, value = _row(draw, db, f"id, {column}", "blocks")
+    value = value if isinstance(value, bytes) else str(value).encode()
     changed = bytearray(value or b"\0")
     changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
     other = draw.choice((bytes(changed), value[:-1], value + b"\0", b"", None, "text", 7, 1.5))
@@ -365,7 +373,7 @@ def _other_answer(draw: random.Random, db: sqlite3.Connection) -> None:
 
 def _exchanged_answers(draw: random.Random, db: sqlite3.Connection) -> None:
     """Two blocks of answers to each other's questions: each is sound, and neither belongs there."""
-    columns = draw.choice(("keys", "answers", "answers, seal"))
+    columns = draw.choice(("keys", "outputs", "outputs, crc"))
     rows = [_row(draw, db, f"id, {columns}", "blocks") for _ in range(2)]
     changes = ", ".join(f"{name} = ?" for name in columns.split(", "))
     for (number, *_), (_, *theirs) in zip(rows, reversed(rows), strict=True):
@@ -377,7 +385,7 @@ def _without_answers(draw: random.Random, db: sqlite3.Connection) -> None:
 
 
 _STORE_EDITS: tuple[Edit, ...] = (
-    _other_outcome, _other_detail, _without_outcome, _other_estimate, _other_column, _exchanged_results,
+    _other_place, _other_estimate, _other_column,
 )  # fmt: skip
 _CACHE_EDITS: tuple[Edit, ...] = (_other_answer, _other_answer, _exchanged_answers, _without_answers)
 

@@ -30,8 +30,8 @@ from fuzz.campaign import Case, Wrong, apart
 
 CHUNK, PAUSE = 5, 0.01
 """Questions that are asked and kept at a time, and seconds before each answer: so that there is time to be killed."""
-TINY = ("--batch", 4, "--device", "cpu", "--seed", 3, "--layers", 1, "--width", 16, "--inner", 16)
-ROWS = ("--vocab", 300, "--length", 16)
+TINY = ("--batch-size", 4, "--device", "cpu", "--seed", 3, "--layers", 1, "--embedding-size", 16, "--inner", 16)
+ROWS = ("--vocab", 300, "--context-length", 16)
 STEPS = ("--steps", 40, "--checkpoint-every", 7)
 
 LATE = (
@@ -75,7 +75,7 @@ class Campaign:
         transformers.logging.set_verbosity_error()
         for name in LATE:  # imported when they are looked at
             getattr(transformers, name)
-        for module in ("wug.views.table", "wug.cli.export", "wug.cli.train", "safetensors.torch"):
+        for module in ("wug.views.result_tables", "wug.cli.export", "wug.cli.train", "safetensors.torch"):
             importlib.import_module(module)
         damage._write_material(folder)
         sentences = [
@@ -176,7 +176,7 @@ def _run(job: Job, home: Path, place: Path, kill: float | None = None) -> tuple[
     else:
         suite, model, *more = given
         arguments = ["run", home.parent / str(suite), "--model", model, *more, "--format", "json"]
-        arguments += ["--db", place / "wug.db", "--cache", place / "answers.db"]
+        arguments += ["--store", place / "store", "--cache", place / "answers.db"]
     code, said = apart(lambda: _command([str(word) for word in arguments]), place / "said.txt", kill)
     if code == -signal.SIGKILL and kill is not None:
         return True, ""
@@ -223,7 +223,7 @@ def _found(job: Job, place: Path) -> Any:
         if (place / "model" / "training" / "checkpoint.pt").exists():
             raise Wrong("a training that has ended left a checkpoint behind")
         return {"weights": weights, "losses": [line.split("\t")[:2] for line in lines]}
-    with closing(sqlite3.connect(place / "wug.db")) as db, db:
+    with closing(sqlite3.connect(place / "store" / "index.sqlite")) as db, db:
         (sound,) = db.execute("PRAGMA integrity_check").fetchone()
         runs = db.execute("SELECT id, status FROM runs ORDER BY id").fetchall()
     db.close()
@@ -231,7 +231,7 @@ def _found(job: Job, place: Path) -> Any:
     if sound != "ok" or {status for _, status in runs} != {"complete"}:
         raise Wrong(f"the store is {sound}, its runs are {runs}")
     code, said = apart(
-        lambda: _command(["export", str(runs[-1][0]), "--to", "json", "--db", str(place / "wug.db")]),
+        lambda: _command(["export", str(runs[-1][0]), "--to", "json", "--store", str(place / "store")]),
         place / "export.txt",
     )
     if code:

@@ -218,13 +218,13 @@ def _judge_form(text: str, aside: Any) -> None:
     gold = logical_form.parse(text, "cogs")
     if str(gold) != text:
         raise Wrong(f"a form is written otherwise than read: {text[:150]!r}")
-    same = logical_form.judge(text, text, "cogs")
+    same = logical_form.score_form(text, text, "cogs")
     if not (same.exact_match and same.exact_match_string and same.edit_distance == 0):
         raise Wrong(f"a form does not match itself: {text[:150]!r}")
     if not same.well_formed:
         return
     for other, ordered in ((shuffled, True), (renamed, False)):
-        found = logical_form.judge(text, other, "cogs")
+        found = logical_form.score_form(text, other, "cogs")
         if not found.semantic_match or (ordered and not found.order_invariant_match):
             raise Wrong(f"{other[:100]!r} does not match {text[:100]!r}")
         if found.edit_distance != _distance(text.split(), other.split()):
@@ -272,7 +272,7 @@ def _read_form(text: str, dialect: Any) -> None:
         "recogs": "Emma ( 0 ) ; nap ( 1 ) AND agent ( 1 , 0 )",
         "variable_free": "nap ( agent = Emma )",
     }[dialect]
-    logical_form.judge(gold, text, dialect or "cogs")
+    logical_form.score_form(gold, text, dialect or "cogs")
     logical_form.difference(gold, text, dialect or "cogs")
     logical_form.errors(gold, text, dialect or "cogs")
     form = logical_form.parse(text, dialect)
@@ -281,7 +281,7 @@ def _read_form(text: str, dialect: Any) -> None:
     logical_form.violations(form)
     logical_form.canonical(form)
     with suppress(WugError):
-        logical_form.judge(text, gold, form.dialect)
+        logical_form.score_form(text, gold, form.dialect)
 
 
 # Names of models, options, templates
@@ -359,8 +359,8 @@ def _value(draw: random.Random) -> str:
 def _take_option(text: str, _: Any) -> None:
     from wug import registry
     from wug.errors import WugError
-    from wug.families.pairs.settings import settings as pairs
-    from wug.families.syntaxgym.options import choices
+    from wug.families.pairs.settings import PairsSettings
+    from wug.families.syntaxgym.files import choices
     from wug.options import names, read
 
     key, _, value = text.partition("=")
@@ -379,7 +379,7 @@ def _take_option(text: str, _: Any) -> None:
         )
     else:
         cogs = partial(read, registry.find("families", "cogs").OPTIONS, what="cogs")
-        for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
+        for family, take in (("pairs", PairsSettings.of), ("syntaxgym", choices), ("cogs", cogs)):
             if key in names(registry.find("families", family).OPTIONS):
                 with suppress(WugError):
                     take(options)
@@ -398,12 +398,12 @@ def _template(draw: random.Random) -> tuple[str, Any]:
 
 def _read_template(text: str, _: Any) -> None:
     from wug.errors import WugError
-    from wug.families.pairs.templates import language
-    from wug.models.prompt import Template
+    from wug.families.pairs.templates.grammar import parse_template
+    from wug.models.prompt import PromptTemplate
 
     with suppress(WugError):
-        Template.of(text, [("a", "b")])
-    language.parse(text)
+        PromptTemplate.of(text, [("a", "b")])
+    parse_template(text)
 
 
 def _worse(draw: random.Random, text: str) -> str:

@@ -88,27 +88,27 @@ class Campaign:
         models = ("oracle:pcfgset", "oracle:pcfgset?error=0.5") if kind == "pcfg" else tuple(
             f"ngram:{self._folder / name}" for name in ("m.arpa", "n.arpa")
         )  # fmt: skip
-        db, encoding, forms = folder / "wug.db", plan["encoding"], plan["forms"]
+        db, encoding, forms = folder / "store", plan["encoding"], plan["forms"]
         try:
             _look(wug("check", suite, encoding=encoding), "table", encoding)
             for model, form in zip(models, forms, strict=False):
                 said = wug(
-                    "run", suite, "--model", model, "--db", db, "--no-cache", "--format", form, encoding=encoding
+                    "run", suite, "--model", model, "--store", db, "--no-cache", "--format", form, encoding=encoding
                 )
                 _look(said, form, encoding)
                 if said.code:
                     return
             more = ["--failing"] if forms[2] == "table" else []
-            _look(wug("show", 1, "--format", forms[2], "--db", db, *more, encoding=encoding), forms[2], encoding)
-            _look(wug("list", "runs", "--db", db, encoding=encoding), "table", encoding)
+            _look(wug("show", 1, "--format", forms[2], "--store", db, *more, encoding=encoding), forms[2], encoding)
+            _look(wug("list", "runs", "--store", db, encoding=encoding), "table", encoding)
             form, what = plan["export"]
-            said = wug("export", 1, 2, "--to", form, "--what", what, "--db", db, encoding=encoding)
+            said = wug("export", 1, 2, "--to", form, "--what", what, "--store", db, encoding=encoding)
             _look(said, form, encoding)
             if form == "csv" and said.code == 0:
                 _refuse_formulas(said.out)
-            _look(wug("compare", 1, 2, "--db", db, "--format", forms[0], encoding=encoding), forms[0], encoding)
+            _look(wug("compare", 1, 2, "--store", db, "--format", forms[0], encoding=encoding), forms[0], encoding)
             if plan["report"]:
-                said = wug("report", 1, 2, "-o", folder / "page.html", "--db", db, encoding=encoding)
+                said = wug("report", 1, 2, "-o", folder / "page.html", "--store", db, encoding=encoding)
                 _look(said, "table", encoding)
                 if said.code == 0:
                     (folder / "page.html").read_text(encoding="utf-8")

@@ -213,7 +213,7 @@ def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, k
     from wug.evaluation.signature import sign
 
     for suite in open_suites(str(folder / name), options or {}, kind):
-        _ = (suite.requests(), suite.checks, suite.meta, len(suite.sample(1)))
+        _ = (suite.requests(), suite.metrics, suite.meta, len(suite.sample(1)))
         str(sign(suite.name, suite.checksum, suite.options, "fuzz/x@1", {}))
 
 
@@ -255,32 +255,32 @@ def _forms(name: str, folder: Path) -> None:
 
 
 def _plain(folder: Path, gold: bool = False) -> None:
-    from wug.families.pcfgset.plain import answered_plain
+    from wug.families.pcfgset.suite import score_plain
 
-    _rows(answered_plain(folder / "run.txt", (folder / "test.src", folder / "test.tgt") if gold else None).rows)
+    _rows(score_plain(folder / "run.txt", (folder / "test.src", folder / "test.tgt") if gold else None).rows)
 
 
 def _steps(folder: Path) -> None:
-    from wug.families.pcfgset.localism import answered_steps
+    from wug.families.pcfgset.localism import score_trace
 
-    _rows(answered_steps(folder / "run.txt").rows)
+    _rows(score_trace(folder / "run.txt").rows)
 
 
 def _exceptions(folder: Path) -> None:
-    from wug.families.pcfgset.overgeneralisation import answered_exceptions
+    from wug.families.pcfgset.overgeneralisation import score_exceptions
 
-    _rows(answered_exceptions(folder / "ratio=0.1_run=1.txt", None).rows)
+    _rows(score_exceptions(folder / "ratio=0.1_run=1.txt", None).rows)
 
 
 def _twins(folder: Path) -> None:
-    from wug.families.pcfgset.substitutivity import answered_twins
+    from wug.families.pcfgset.substitutivity import score_synonyms
 
-    _rows(answered_twins(folder / "a.txt", folder / "b.txt", None).rows)
+    _rows(score_synonyms(folder / "a.txt", folder / "b.txt", None).rows)
 
 
 def _ngram(folder: Path) -> None:
     from wug.models import ngram
-    from wug.models._spec import ModelSpec
+    from wug.models.spec import ModelSpec
     from wug.types import Request
 
     model = ngram.load(ModelSpec("ngram", str(folder / "m.arpa")))
@@ -289,7 +289,7 @@ def _ngram(folder: Path) -> None:
 
 def _replay(name: str, folder: Path) -> None:
     from wug.models import replay
-    from wug.models._spec import ModelSpec
+    from wug.models.spec import ModelSpec
 
     replay.load(ModelSpec("replay", str(folder / name)))
 
@@ -317,7 +317,7 @@ def _pt(folder: Path) -> None:
 
 
 def _unigrams(folder: Path) -> None:
-    from wug.families.pairs.unigrams import read_unigrams
+    from wug.families.pairs.settings import read_unigrams
 
     read_unigrams(folder / "u.txt")
 

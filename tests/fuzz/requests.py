@@ -46,7 +46,7 @@ WORDS = (
     "1,2",
     "1 2",
 )
-NAMES = ("q", "page", "sort", "check", "group", "s", "m", "side", "seen", "suite", "suites", "items", "pool", "form",
+NAMES = ("q", "page", "sort", "metric", "group", "s", "m", "side", "seen", "suite", "suites", "items", "pool", "form",
 "name", "a", "b",
          "kind", "headlines", "runs", "run", "before", "after", "model", "text", "folder", "path", "all", "token",
          "filter", "value")  # fmt: skip
@@ -74,10 +74,10 @@ BODIES: tuple[Any, ...] = (
 def credentials(site: Any) -> list[tuple[bytes, bytes]]:
     """The headers of a request that may read and write: what a page of the site itself would send."""
     shown = [(b"x-wug-token", str(site.csrf_token).encode())]
-    if importlib.util.find_spec("wug.web.authentication") is not None:
-        from wug.web import authentication
+    if importlib.util.find_spec("wug.web.security") is not None:
+        from wug.web import security
 
-        shown.append((b"cookie", f"{authentication.cookie_name(HOST)}={site.access_token}".encode()))
+        shown.append((b"cookie", f"{security.cookie_name(HOST)}={site.access_token}".encode()))
     return shown
 
 
@@ -96,7 +96,7 @@ class Campaign:
         from wug.web import app  # noqa: F401
 
         for suite, model in damage._write_material(folder):
-            said = wug("run", suite, "--model", model, "--db", folder / "wug.db", "--no-cache")
+            said = wug("run", suite, "--model", model, "--store", folder / "store", "--no-cache")
             if said.code:
                 raise RuntimeError(said.err)
         (folder / "suites").mkdir()
@@ -161,7 +161,7 @@ class Campaign:
         from wug.web.site import Site
 
         folder = self._folder
-        self._site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", folders=(folder / "suites",))
+        self._site = Site(store=Store(folder / "store"), cache=folder / "answers.db", folders=(folder / "suites",))
         self._app = create_app(self._site)
         self._loop = asyncio.new_event_loop()
         self._heard: list[BaseException] = []

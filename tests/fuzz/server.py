@@ -72,7 +72,7 @@ class Campaign:
     def attempt(self, case: Case, folder: Path) -> None:
         """Load the model and ask it."""
         from wug.models import endpoint
-        from wug.models._spec import ModelSpec
+        from wug.models.spec import ModelSpec
         from wug.types import Request
 
         if self._server is None:

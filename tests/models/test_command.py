@@ -21,8 +21,8 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import open_suites
 from wug.models import command
-from wug.models._spec import ModelSpec, parse
 from wug.models.command import BatchCommand, FilterCommand, answers
+from wug.models.spec import ModelSpec, parse
 from wug.types import Result
 
 Writer = Callable[..., str]
@@ -90,12 +90,14 @@ def all_tests(model: FilterCommand | BatchCommand, folder: Path) -> list[Result]
 def assert_right(results: Sequence[Result]) -> None:
     assert [result.status for result in results] == ["complete"] * 5
     values = {
-        (e.check, e.value)
+        (e.metric, e.value)
         for result in results
         for e in result.estimates
-        if e.group == "all" and e.check in ("accuracy", "consistency", "original_accuracy", "overgeneralisation")
+        if e.group == "all" and e.metric in ("accuracy", "consistency", "original_accuracy", "overgeneralisation")
     }
-    assert values == {(check, 1.0) for check in ("accuracy", "consistency", "original_accuracy", "overgeneralisation")}
+    assert values == {
+        (metric, 1.0) for metric in ("accuracy", "consistency", "original_accuracy", "overgeneralisation")
+    }
 
 
 def test_a_filter_that_calls_the_interpreter_is_right_in_all_five_tests(write: Writer, tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ FAULTS = [
         "import sys; sys.exit('no model here')",
         r"ended (after 0 of 2|before).* \(exit code 1\)\n.*ends:\n    no model here",
     ),
-    ("print('ready', flush=True)\n" + ECHO, "first with 'ready' and then with 'a'|that was no answer: 'ready'"),
+    ("print('ready', flush=True)\n" + ECHO, "first with 'ready' and then with 'a'|is not an answer: 'ready'"),
     ("import sys\nfor line in sys.stdin: print(line, line)", "the same source 'a'"),
     ("import sys\nfor n, line in enumerate(sys.stdin): print(n)", "first with '0' and then with '1'"),
     ("import sys\nsys.stdin.readline(); sys.stdout.buffer.write(b'\\xff\\n'); sys.stdin.read()", r"not UTF-8.*\\xff"),
@@ -233,7 +235,7 @@ def test_a_line_too_many_is_noticed_at_the_next_question(write: Writer) -> None:
     assert model.generate(["a", "b"]) == ["a", "b"]
     assert model._filter is not None
     _wait_for_a_line(model)
-    with pytest.raises(ModelError, match="printed a line that was no answer: 'by the way'"):
+    with pytest.raises(ModelError, match="printed a line that is not an answer: 'by the way'"):
         model.generate(["c"])
     model.close()
 

@@ -27,8 +27,8 @@ from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.models import ctranslate
-from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
+from wug.models.spec import ModelSpec
 
 torch = pytest.importorskip("torch")
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -194,7 +194,7 @@ def test_a_checkpoint_with_something_executable_is_refused_by_name(tmp_path: Pat
     path, trap = tmp_path / "evil.pt", tmp_path / "sprung"
     evil = {**tiny_seq2seq.opennmt_checkpoint(), "optim": _Executable(trap)}
     torch.save(evil, path, _use_new_zipfile_serialization=zipped)
-    with pytest.raises(ModelError, match=r"asks for 'posix\.mkdir', which is no part of an OpenNMT-py checkpoint"):
+    with pytest.raises(ModelError, match=r"asks for 'posix\.mkdir', which is not part of an OpenNMT-py checkpoint"):
         load(path)
     assert not trap.exists()
 
@@ -225,7 +225,7 @@ def test_incomplete_checkpoints_say_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="word features"):
         load(_save(tmp_path / "features.pt", vocab={"src": [("a", 1), ("b", 2)], "tgt": ["a"]}))
     (tmp_path / "text.pt").write_text("not a checkpoint at all")
-    with pytest.raises(ModelError, match="no file that PyTorch saved"):
+    with pytest.raises(ModelError, match="not a file that PyTorch saved"):
         load(tmp_path / "text.pt")
 
 
@@ -257,11 +257,11 @@ def test_memory_that_runs_out_makes_batches_smaller(folder: Path, caplog: pytest
 
     model._translator = Scarce()
     assert texts(model.generate(tiny_seq2seq.sources(5))) == expected
-    assert "going on with 256 tokens" in caplog.text
+    assert "continuing with 256 tokens" in caplog.text
 
 
 def test_a_source_beyond_the_models_positions_is_a_clear_error(folder: Path) -> None:
-    with pytest.raises(ModelError, match=r"CTranslate2 gave up: .*position"):
+    with pytest.raises(ModelError, match=r"CTranslate2 failed: .*position"):
         load(folder).generate(["copy " + "A1 " * 1300])
 
 
@@ -308,7 +308,7 @@ def test_wrong_names_and_options_are_errors(folder: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="device=gpu: write cpu, cuda or cuda:1"):
         load(folder, device="gpu")
     (tmp_path / "sp.model").write_text("none")
-    with pytest.raises(InputError, match="no SentencePiece model"):
+    with pytest.raises(InputError, match="not a SentencePiece model"):
         load(folder, tokens=str(tmp_path / "sp.model"))
     damaged = shutil.copytree(folder, tmp_path / "damaged")
     (damaged / "model.bin").write_bytes((folder / "model.bin").read_bytes()[:1000])

@@ -27,11 +27,11 @@ from patience import PATIENCE
 from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
-from wug.models._places import PART
-from wug.models._spec import ModelSpec, parse
 from wug.models.endpoint import EndpointGenerator, EndpointScorer
 from wug.models.endpoint.answers import read_echo, read_next
 from wug.models.endpoint.client import Address, Client
+from wug.models.spec import ModelSpec, parse
+from wug.models.tokenization.token_offsets import PART
 from wug.types import Request, Scored
 
 
@@ -157,8 +157,8 @@ def test_a_start_mark_of_ones_own_is_sent_and_cut_off(answer: Rule) -> None:
     [
         (Rule(), "<mark>", "bos=<mark> should be one token and alone"),
         (Rule(known_mark="<c>", shows_mark=False), "<mark>", "bos=<mark> should be one token and alone"),
-        (Rule(mark="<s>"), "<b>", "should be one token and alone|start mark of its own before every text"),
-        (Rule(mark="<s>", shows_mark=False), "<b>", "start mark of its own before every text: leave out bos=<b>"),
+        (Rule(mark="<s>"), "<b>", "should be one token and alone|its own BOS token before every text"),
+        (Rule(mark="<s>", shows_mark=False), "<b>", "its own BOS token before every text: leave out bos=<b>"),
         (Rule(shows_mark=False, usage=False), "<b>", r"out of its answers, and by its count of tokens \(None"),
     ],
 )
@@ -175,7 +175,9 @@ def test_first_words_that_the_echo_leaves_out_are_looked_up_among_those_that_may
         assert one(model, "The dogs").logprobs == (OPENINGS["The"], 0.0)
         assert model.options == {"bos": "<b>"}
         for text in ("x dogs", "cats bark"):  # two tokens of one name, and none
-            with pytest.raises(ModelError, match=f"about '{text}' cannot be used: it leaves out how likely the first"):
+            with pytest.raises(
+                ModelError, match=f"the response for '{text}' cannot be used: it leaves out how likely the first"
+            ):
                 one(model, text)
 
 
@@ -209,11 +211,11 @@ def writes_nothing(body: dict[str, Any]) -> Any:
     ("answer", "options", "reason"),
     [
         (Rule(value_of="after"), {}, r"not those of its tokens\. After '.*' it writes ' more' with .*-M 'bos="),
-        (Rule(value_of="after", continues=False), {}, "llama-cpp-python gives each token its value after itself"),
+        (Rule(value_of="after", continues=False), {}, "llama-cpp-python shifts values by one token"),
         (Rule(value_of="after"), {"dtype": "bfloat16"}, "not those of its tokens"),
         (ignores_company, {}, "12 of 12 such values differ"),
         (writes_nothing, {}, "cannot be checked, since it writes no token: .*no text is written here"),
-        (Rule(stale=True), {}, "depend on what else it is asked: .*--no-enable-prefix-caching"),
+        (Rule(stale=True), {}, "depend on other requests: .*--no-enable-prefix-caching"),
         (Rule(drops_last=True), {}, r"no token is left for '\.'"),
         (Rule(drops_last=True, usage=False), {}, r"no token is left for '\.'"),
     ],
@@ -415,7 +417,7 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> N
         scorer("http://h/v1", key="sk-secret")
     assert "secret" not in str(fault.value)
     monkeypatch.setenv("OTHER", "sk-secret\nX-Header: 1")
-    with pytest.raises(InputError, match="OTHER has is no key") as fault:
+    with pytest.raises(InputError, match="OTHER is not a valid key") as fault:
         scorer("http://h/v1", key="OTHER")
     assert "secret" not in str(fault.value)
     with pytest.raises(InputError, match="password") as fault:
@@ -461,12 +463,12 @@ def test_a_server_that_stays_away_is_given_up_with_address_and_remedy(waits: lis
 
     with serving(answer) as server:
         model = scorer(server, retries="3")
-        with pytest.raises(ModelError, match=r"/v1/completions gives no answer after 4 tries: status 503: loading\."):
+        with pytest.raises(ModelError, match=r"/v1/completions does not respond after 4 tries: status 503: loading\."):
             model.score([Request(text) for text in ("a", "x", "b")])
         assert waits == [0.5, 1.0, 2.0]
         assert one(model, "The dogs bark") == EXPECTED  # it may be asked again
         address = server.address
-    with pytest.raises(ModelError, match=f"{address}/models gives no answer.*connection refused.*Is the server run"):
+    with pytest.raises(ModelError, match=f"{address}/models does not respond.*connection refused.*Is the server run"):
         scorer(address)
 
 
@@ -500,18 +502,18 @@ def test_a_server_that_drips_is_given_up_when_the_time_for_the_whole_answer_is_o
             yield b" "
 
     with serving(lambda body: (-1 if start else 200, {}, dripping())) as server:
-        with pytest.raises(ModelError, match=r"at the first try: no whole answer came within 0\.5 s"):
+        with pytest.raises(ModelError, match=r"at the first try: no complete response came within 0\.5 s"):
             client(server, timeout=0.5).post_all("/completions", [{}])
         enough.set()
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.models.endpoint.client.LARGEST", 2**20)
+    monkeypatch.setattr("wug.models.endpoint.client.MAX_ANSWER_BYTES", 2**20)
 
     parts = [b"HTTP/1.1 200 OK\r\n\r\n", *[b" " * 2**16] * 99]
     with (
         serving(lambda body: (-1, {}, iter(parts))) as server,
-        pytest.raises(ModelError, match="more than 1 MiB is not read"),
+        pytest.raises(ModelError, match="more than 1 MiB"),
     ):
         client(server, timeout=60).post_all("/completions", [{}])
 
@@ -561,18 +563,18 @@ def test_a_server_without_log_probabilities_of_prompts_is_found_out_at_load(
 
 
 HOSTILE: list[tuple[Any, str]] = [
-    (b"not json", "no JSON: 'not json'"),
-    (b"\xff\xfe", "no JSON"),
-    (b"[" * 100_000, "no JSON"),
+    (b"not json", "not JSON: 'not json'"),
+    (b"\xff\xfe", "not JSON"),
+    (b"[" * 100_000, "not JSON"),
     (b"[]", "no choices"),
     ({"choices": []}, "0 choices"),
     ({"choices": [{}, {}]}, "2 choices"),
     ({"choices": "x"}, "no choices"),
     ({"choices": [{"logprobs": {"tokens": ["x"], "token_logprobs": []}}]}, "1 tokens and 0 log-prob"),
-    ({"choices": [{"logprobs": {"tokens": [1], "token_logprobs": [None]}}]}, "no text: 1"),
+    ({"choices": [{"logprobs": {"tokens": [1], "token_logprobs": [None]}}]}, "not text: 1"),
     ({"choices": [{"logprobs": {"tokens": ["token_id:5"], "token_logprobs": [None]}}]}, "return-tokens-as-token-ids"),
-    ({"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [None, "?"]}}]}, "no number: '\\?'"),
-    ({"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [None, True]}}]}, "no number: True"),
+    ({"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [None, "?"]}}]}, "not a number: '\\?'"),
+    ({"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [None, True]}}]}, "not a number: True"),
     (b'{"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [null, NaN]}}]}', "nan for a log"),
     (b'{"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [null, -1e999]}}]}', "inf for a log"),
     ({"choices": [{"logprobs": {"tokens": ["x", "y"], "token_logprobs": [None, 0.5]}}]}, "0.5 for a log"),
@@ -584,8 +586,8 @@ HOSTILE: list[tuple[Any, str]] = [
     ({"choices": [{"prompt_logprobs": [None, {"1": {}}]}]}, "without decoded_token"),
     ({"choices": [{"prompt_logprobs": [None, {"1": {}, "2": {}}]}]}, "names 2 tokens in place 2"),
     ({"choices": [{"prompt_logprobs": [None, {"1": {"decoded_token": "q", "logprob": -1}}]}]}, "no text, and the oth"),
-    ((302, {"Location": "https://elsewhere/v1"}, b""), "sends on to https://elsewhere/v1"),
-    ((400, {"message": "too long:\x1b[31m 9 > 8"}), "refuses the question, status 400: too long:�\\[31m 9 > 8"),
+    ((302, {"Location": "https://elsewhere/v1"}, b""), "redirects to https://elsewhere/v1"),
+    ((400, {"message": "too long:\x1b[31m 9 > 8"}), "refuses the request, status 400: too long:�\\[31m 9 > 8"),
     ((404, b"<html>"), "status 404: <html>.*up to /v1"),
 ]
 
@@ -625,8 +627,8 @@ def test_no_json_makes_anything_but_a_clear_error(found: Any) -> None:
     ("address", "options", "message"),
     [
         ("localhost:8000/v1", {}, "Write it as endpoint:http://localhost:8000/v1"),
-        ("http://h:port/v1", {}, "is no address"),
-        ("http:///v1", {}, "is no address"),
+        ("http://h:port/v1", {}, "is not an address"),
+        ("http:///v1", {}, "is not an address"),
         ("http://h/v1", {"concurrency": "0"}, "concurrency=0: write a whole number, 1 or more"),
         ("http://h/v1", {"retries": "-1"}, "retries=-1: write a whole number from 0 to 9,999"),
         ("http://h/v1", {"timeout": "soon"}, "timeout=soon: write a number"),

@@ -16,8 +16,8 @@ import pytest
 from fake_completions import FakeServer, Rule, by_rule, listed, serving
 from wug.errors import ModelError
 from wug.models import endpoint
-from wug.models._spec import ModelSpec
 from wug.models.endpoint import EndpointScorer
+from wug.models.spec import ModelSpec
 from wug.types import Request, Scored
 
 FILES = sorted((Path(__file__).parent / "server_answers").glob("*.json"))
@@ -56,7 +56,7 @@ def test_answers_of_a_named_version_are_read(file: Path) -> None:
         for one in kept["answers"]:
             text, expected = one["text"], one["expected"]
             if expected is None:  # the first token is a part of a character, and prompt_logprobs does not show it
-                with pytest.raises(ModelError, match=f"about '{text}' cannot be used: its first token has no text"):
+                with pytest.raises(ModelError, match=f"for '{text}' cannot be used: its first token has no text"):
                     model.score([Request(text)])
             else:
                 starts, ends, values = zip(*expected, strict=True)
@@ -130,7 +130,7 @@ def test_the_number_that_vllm_writes_for_a_probability_of_nought_is_no_score() -
 
     with serving(answer) as server:
         model = scorer(server, "vllm")
-        with pytest.raises(ModelError, match=r"about 'The dogs' cannot be used: it has -9999\.0 for a log-prob"):
+        with pytest.raises(ModelError, match=r"for 'The dogs' cannot be used: it has -9999\.0 for a log-prob"):
             model.score([Request("The dogs")])
 
 
@@ -143,5 +143,8 @@ def test_logits_in_the_place_of_log_probabilities_are_found_out() -> None:
         values[:] = [None if value is None else value - 40 for value in values]
         return found
 
-    with serving(answer) as server, pytest.raises(ModelError, match=r"no log-probability.*--logprobs-mode raw_logits"):
+    with (
+        serving(answer) as server,
+        pytest.raises(ModelError, match=r"not a log-probability.*--logprobs-mode raw_logits"),
+    ):
         scorer(server, "vllm")

@@ -17,10 +17,10 @@ from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families import pairs
 from wug.models import lstm
-from wug.models._ragged import Ragged
-from wug.models._spec import ModelSpec, parse
 from wug.models.lstm import network as _lstm_network
-from wug.models.lstm.walk import levels
+from wug.models.lstm.network import levels
+from wug.models.spec import ModelSpec, parse
+from wug.models.tokenization.ragged import Ragged
 from wug.types import Outcome, Reading, Request, Scored, Turn
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
@@ -120,7 +120,7 @@ def test_a_fresh_state_gives_torchs_numbers_whatever_the_batch(
 
 
 def test_more_texts_than_a_tree_takes_are_split(plain: Plain, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lstm, "PIECE", 3)
+    monkeypatch.setattr(lstm, "TEXTS_PER_TREE", 3)
     draw = random.Random(1)
     some = [" ".join(draw.choices(WORDS, k=draw.randint(0, 6))) for _ in range(20)]
     for text, scored in zip(some, score(load(saved), *some), strict=True):
@@ -145,7 +145,7 @@ def test_the_same_word_behind_different_words_is_different_nodes() -> None:
 
 
 def test_the_output_layer_runs_in_slices(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_lstm_network.SLICE, "cpu", 3 * len(WORDS))
+    monkeypatch.setitem(_lstm_network.MAX_LOGITS, "cpu", 3 * len(WORDS))
     assert load(saved)._network.rows == 3
 
 
@@ -412,7 +412,7 @@ def test_the_vocabulary_must_be_named(saved: Path) -> None:
 def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
     damaged = Plain()
     damaged.decoder.bias.data[3] = np.nan
-    with pytest.raises(ModelError, match="no numbers"):
+    with pytest.raises(ModelError, match="NaN"):
         score(load(damaged.save(tmp_path)), "the boy")
 
 

@@ -14,8 +14,8 @@ import pytest
 from wug.errors import InputError, ModelError
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import lstm
-from wug.models._spec import ModelSpec
 from wug.models.lstm.folder import save_word_lstm
+from wug.models.spec import ModelSpec
 from wug.types import Request
 
 WORDS = "<unk> <eos> who didn't she see ? the boy swims . Who".split()
@@ -235,7 +235,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("config.json", "{", r"config\.json: no JSON"),
+        ("config.json", "{", r"config\.json: not JSON"),
         ("config.json", "[]", r"config\.json: expected an object"),
         ("vocab.txt", "<unk>\n<eos>\n", r"12 words and .*vocab\.txt has 2"),
         ("model.safetensors", "12345678{", r"model\.safetensors: damaged"),
@@ -261,7 +261,7 @@ def test_a_bare_folder_that_says_nothing_of_its_kind_is_refused(tmp_path: Path, 
         ("words", "embeddings for 12 words, and a vocabulary of 11"),
         ("hidden", "says hidden 8"),
         ("untied", r"tied, but encoder\.weight and decoder\.weight differ"),
-        ("extra", r"scale\.weight is nothing that a word LSTM has"),
+        ("extra", r"scale\.weight does not belong to a word LSTM"),
         ("twice", "'the' is there already"),
     ],
 )

@@ -13,7 +13,7 @@ from reference import reference
 from wug.errors import ModelError
 from wug.families import pairs
 from wug.models import lstm
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
 from wug.types import Outcome, Request
 
 WORDS = "<unk> <eos> the a boy girls swim swims swam that near , . The is are".split()
@@ -154,7 +154,7 @@ def test_the_first_word_of_the_text_has_no_probability(tmp_path: Path) -> None:
     (outcome,) = judged(tmp_path / "made.tab", load(Cells(WORDS).save(tmp_path))).values()
     assert (outcome.value, outcome.detail["why"]) == (
         None,
-        "the model gives no log-probability at all for one of the targets",
+        "the model gives no log-probability for one of the targets",
     )
 
 
@@ -170,11 +170,11 @@ def test_line_aligned_files_go_on_from_their_own_text(tmp_path: Path) -> None:
 
 def test_what_has_no_place_in_a_text_is_refused(tmp_path: Path) -> None:
     model = load(Cells(WORDS).save(tmp_path))
-    with pytest.raises(ModelError, match=r"state=published goes on from the sentences of the .text file"):
+    with pytest.raises(ModelError, match=r"state=published continues from the sentences of the .text file"):
         model.score([Request("the boy swims")])
     table, _, _ = made(tmp_path, 3, 0)
     (tmp_path / "made.text").unlink()
-    with pytest.raises(ModelError, match=r"'.+' has no place in such a file"):
+    with pytest.raises(ModelError, match=r"'.+' is not in such a file"):
         judged(table, model)
 
 
@@ -184,7 +184,7 @@ def test_a_text_that_does_not_fit_is_found_by_check_and_refused(tmp_path: Path) 
     (problem,) = [problem for problem in pairs.check(table) if "made.text" in problem.message]
     assert (problem.level, problem.place) == ("warning", "pair p/2/0")
     assert problem.message.endswith("after line 3")
-    with pytest.raises(ModelError, match="`wug check` says where it does not fit"):
+    with pytest.raises(ModelError, match="`wug check` reports if it does not fit"):
         judged(table, load(Cells(WORDS).save(tmp_path)))
 
 

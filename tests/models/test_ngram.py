@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import ngram
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
 from wug.types import Reading, Request
 
 ARPA = """made by hand

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError, UnknownName
 from wug.families.pcfgset.language import meaning
-from wug.models._spec import parse
 from wug.models.oracle import Oracle, load
+from wug.models.spec import parse
 
 SOURCES = [f"reverse {letter}{number} B2" for letter in "ABCDEFGHIJ" for number in range(1, 21)]
 

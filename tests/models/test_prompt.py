@@ -18,9 +18,8 @@ from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.models import prompt
-from wug.models._options import TEMPLATE
-from wug.models._spec import ModelSpec
-from wug.models.prompt import Template
+from wug.models.prompt import PromptTemplate
+from wug.models.spec import TEMPLATE, ModelSpec
 from wug.types import Answer
 
 Maker = Callable[..., Path]
@@ -140,27 +139,27 @@ def test_a_prompt_that_leaves_no_room_gets_an_empty_answer(tiny_causal: Maker) -
 
 
 def test_the_default_template_puts_an_arrow_behind_the_source() -> None:
-    assert Template.of(TEMPLATE.default).prompt("copy A1") == "copy A1 ->"
+    assert PromptTemplate.of(TEMPLATE.default).prompt("copy A1") == "copy A1 ->"
 
 
 def test_examples_stand_before_the_question_with_their_answers() -> None:
-    template = Template.of("{source} ->", [("copy A1", "A1"), ("echo B2", "B2 B2")])
+    template = PromptTemplate.of("{source} ->", [("copy A1", "A1"), ("echo B2", "B2 B2")])
     assert template.prompt("copy C3") == "copy A1 -> A1\necho B2 -> B2 B2\ncopy C3 ->"
 
 
 def test_a_template_says_where_answers_stand_and_what_follows_them() -> None:
-    template = Template.of(r"Q: {source}\nA: {answer}\n\n", [("copy A1", "A1")])
+    template = PromptTemplate.of(r"Q: {source}\nA: {answer}\n\n", [("copy A1", "A1")])
     assert template.prompt("copy C3") == "Q: copy A1\nA: A1\n\nQ: copy C3\nA:"
 
 
 def test_braces_and_backslashes_in_sources_and_templates_are_plain_text() -> None:
-    assert Template.of(r"a\\n {b} {source}").prompt("{answer} \\n") == "a\\n {b} {answer} \\n"
+    assert PromptTemplate.of(r"a\\n {b} {source}").prompt("{answer} \\n") == "a\\n {b} {answer} \\n"
 
 
 @pytest.mark.parametrize("text", ["no place", "{source} {source}", "{answer} {source}", "{source} {answer} {answer}"])
 def test_a_template_without_its_places_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="template"):
-        Template.of(text)
+        PromptTemplate.of(text)
 
 
 def test_examples_are_read_from_a_file_and_are_part_of_the_identity(tiny_causal: Maker, tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ import tiny_architectures
 from shares import each_kind, share
 from wug.errors import ModelError
 from wug.models import ModelSpec, causal
-from wug.models._passages import on_both_sides, to_the_left
-from wug.models._ragged import Ragged
-from wug.models.causal import head
-from wug.models.causal.forward import Engine, Ways
+from wug.models.causal import output_layer
+from wug.models.causal.forward import CausalEngine, ScoringMethods
 from wug.models.causal.selftest import choose_engine
+from wug.models.tokenization.ragged import Ragged
+from wug.models.tokenization.sliding_windows import on_both_sides, to_the_left
 from wug.types import Reading, Request, Scored
 
 Maker = Callable[..., Path]
@@ -31,8 +31,8 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that vocabularies stand in several blocks, the last not full, and places in several."""
-    monkeypatch.setattr(head, "BLOCK", (13, 64))
-    monkeypatch.setattr(head, "MOST", 17)
+    monkeypatch.setattr(output_layer, "BLOCK_SIZE", (13, 64))
+    monkeypatch.setattr(output_layer, "MAX_GPU_POSITIONS", 17)
 
 
 def load(folder: Path, **options: str) -> causal.CausalModel:
@@ -57,9 +57,9 @@ def rank_bounds(logits: Any, targets: Sequence[int], near: float) -> tuple[Any, 
     return (logits > own + near).sum(dim=1) + 1, (logits > own - near).sum(dim=1)
 
 
-def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any, Any]]:
+def distributions(engine: CausalEngine, sequences: list[list[int]]) -> list[tuple[Any, Any]]:
     ragged = Ragged.of(sequences)
-    asked = engine.ask(engine.plan(ragged))
+    asked = engine.start(engine.plan(ragged))
     entropies, ranks = engine.collect_distributions(asked, len(ragged.flat))
     bounds = zip(ragged.starts, ragged.lengths, strict=True)
     return [(entropies[a + 1 : a + n], ranks[a + 1 : a + n]) for a, n in bounds]
@@ -80,14 +80,16 @@ def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, logi
     }
     model = tiny_architectures.model(tiny_architectures.configuration(name, **settings.get(name, {})))
     found = choose_engine(model)
-    assert found.ways.head is not None
-    filled_up = head.Head(model.get_output_embeddings(), found.ways.head.adjustment, at_once=True)
-    heads = {"in blocks": found.ways.head, "at once": filled_up, "of the model": None}
-    ways = replace(found.ways, head=heads[logits])
+    assert found.methods.output_layer is not None
+    filled_up = output_layer.OutputLayer(
+        model.get_output_embeddings(), found.methods.output_layer.adjustment, at_once=True
+    )
+    heads = {"in blocks": found.methods.output_layer, "at once": filled_up, "of the model": None}
+    methods = replace(found.methods, output_layer=heads[logits])
     texts = tiny_architectures.texts(LENGTHS, seed=23)
     texts += [text[:2] + text[5:9] for text in texts if len(text) > 9]  # several questions to one place
     for text, (entropies, ranks) in zip(
-        texts, distributions(Engine(model, ways, distribution=True), texts), strict=True
+        texts, distributions(CausalEngine(model, methods, distribution=True), texts), strict=True
     ):
         expected = logits_of(model, text)[:-1]
         assert np.abs(entropies - entropy(expected).numpy()).max(initial=0) < 1e-4
@@ -100,7 +102,7 @@ def test_words_of_equal_probability_share_the_best_rank_in_whatever_block_they_a
     model = tiny_architectures.model(tiny_architectures.configuration("gpt2"))
     with torch.no_grad():  # tied embeddings: these words have one and the same logit everywhere
         model.transformer.wte.weight[[3, 70, 140, 200]] = model.transformer.wte.weight[3].clone()
-    engine = Engine(model, choose_engine(model).ways, distribution=True)
+    engine = CausalEngine(model, choose_engine(model).methods, distribution=True)
     texts = [[5, word] for word in (3, 70, 140, 200)]
     found = [int(ranks[0]) for _, ranks in distributions(engine, texts)]
     (logits,) = logits_of(model, [5])
@@ -112,16 +114,16 @@ def test_a_word_that_cannot_come_leaves_the_entropy_a_number() -> None:
     model = tiny_architectures.model(tiny_architectures.configuration("phi"))
     with torch.no_grad():
         model.lm_head.bias[60:140] = -torch.inf
-    (found,) = distributions(Engine(model, Ways(), distribution=True), [[5, 6, 7]])
+    (found,) = distributions(CausalEngine(model, ScoringMethods(), distribution=True), [[5, 6, 7]])
     logits = logits_of(model, [5, 6, 7])[:-1].clamp(min=-1e4)  # else the definition gives no number
     assert np.abs(found[0] - entropy(logits).numpy()).max() < 1e-4
 
 
 def test_half_precision_has_the_ranks_of_its_own_logits() -> None:
     model = tiny_architectures.model(tiny_architectures.configuration("gpt2")).to(torch.bfloat16)
-    ways = Ways(head=choose_engine(model).ways.head)
+    methods = ScoringMethods(output_layer=choose_engine(model).methods.output_layer)
     text = tiny_architectures.texts([40], seed=4)[0]
-    ((entropies, ranks),) = distributions(Engine(model, ways, distribution=True), [text])
+    ((entropies, ranks),) = distributions(CausalEngine(model, methods, distribution=True), [text])
     logits = logits_of(model, text)[:-1]
     assert np.abs(entropies - entropy(logits).numpy()).max() < 0.02
     low, high = rank_bounds(logits, text[1:], 0.1)
@@ -139,7 +141,7 @@ def test_log_probabilities_are_the_same_with_and_without_the_distribution(tiny_c
         assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
         assert a.entropies is None
         assert b.entropies is not None
-        assert len(b.entropies) == len(b.ranks or ()) == len(b.closed or ()) == len(b.starts)
+        assert len(b.entropies) == len(b.ranks or ()) == len(b.logprobs_with_word_end or ()) == len(b.starts)
 
 
 @pytest.mark.parametrize("tokenizer", ["byte_level", "no_bos", "metaspace"])
@@ -149,7 +151,7 @@ def test_the_end_of_a_word_is_counted_beside_as_the_option_counts_it(tiny_causal
     expected = load(folder, boundary="yes").score([Request(text) for text in texts])
     found = load(folder).score([Request(text, reading=Reading(boundary=True)) for text in texts])
     for a, b in zip(expected, found, strict=True):
-        assert a.logprobs == pytest.approx(b.closed, abs=1e-5)
+        assert a.logprobs == pytest.approx(b.logprobs_with_word_end, abs=1e-5)
 
 
 def test_both_ways_to_ask_for_the_end_of_a_word_are_refused_together(tiny_causal: Maker) -> None:
@@ -162,7 +164,7 @@ def test_requests_of_several_readings_are_answered_in_order(tiny_causal: Maker) 
     readings = [None, Reading(distribution=True), None, Reading(boundary=True)]
     found = model.score([Request("the boy swims", reading=reading) for reading in readings])
     assert [scored.entropies is not None for scored in found] == [False, True, False, False]
-    assert [scored.closed is not None for scored in found] == [False, False, False, True]
+    assert [scored.logprobs_with_word_end is not None for scored in found] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("window_bos", [True, False])
@@ -176,7 +178,7 @@ def test_a_long_text_is_read_in_windows(
     reading = Reading(distribution=True, window=window, stride=stride, window_bos=window_bos)
     (found,) = model.score([Request(text, reading=reading)])
     hf = model._engine.model
-    ids = model._tokenise.hf(text, add_special_tokens=False)["input_ids"]
+    ids = model._tokenize.hf(text, add_special_tokens=False)["input_ids"]
     mark = [] if model._bos is None else [model._bos]
     room = window - len(mark)
     assert len(ids) > 5 * room
@@ -214,16 +216,16 @@ def test_windows_count_the_end_of_each_word_as_one_pass_does(tiny_causal: Maker)
     model = load(tiny_causal())
     text = " ".join(f"{sentence} wugs blicked" for sentence in tiny.sentences(12, seed=3))
     (found,) = model.score([Request(text, reading=Reading(boundary=True, window=24, stride=7))])
-    assert found.closed is not None
+    assert found.logprobs_with_word_end is not None
     (plain,) = model.score([Request(text, reading=Reading(boundary=True))])
-    assert plain.closed is not None
+    assert plain.logprobs_with_word_end is not None
     first = slice(0, 22)  # a window of 24 has the start mark and the token behind
-    assert found.closed[first] == pytest.approx(plain.closed[first], abs=1e-4)
-    opens = [name.startswith("Ġ") for name in model._tokenise.hf.tokenize(text)]
+    assert found.logprobs_with_word_end[first] == pytest.approx(plain.logprobs_with_word_end[first], abs=1e-4)
+    opens = [name.startswith("Ġ") for name in model._tokenize.hf.tokenize(text)]
     inner = [place for place in range(1, len(opens) - 1) if not opens[place] and not opens[place + 1]]
     assert inner
     for place in inner:  # neither begins nor ends a word: nothing is counted elsewhere
-        assert found.closed[place] == pytest.approx(found.logprobs[place], abs=1e-6)
+        assert found.logprobs_with_word_end[place] == pytest.approx(found.logprobs[place], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -253,4 +255,4 @@ def test_pieces_ask_every_token_once_with_company(cut: Any) -> None:
 
 def test_texts_without_tokens_have_no_values(tiny_causal: Maker) -> None:
     found = load(tiny_causal()).score([Request("", reading=Reading(distribution=True, boundary=True))])
-    assert found == [Scored("", (), (), (), entropies=(), ranks=(), closed=())]
+    assert found == [Scored("", (), (), (), entropies=(), ranks=(), logprobs_with_word_end=())]

@@ -10,8 +10,8 @@ import pytest
 
 from wug.errors import InputError
 from wug.models import replay
-from wug.models._spec import ModelSpec
 from wug.models.replay import ReplayScorer
+from wug.models.spec import ModelSpec
 from wug.types import Request, Scored
 
 

@@ -23,8 +23,8 @@ from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.models import seq2seq
-from wug.models._spec import ModelSpec
 from wug.models.decoding.generation import Decoder
+from wug.models.spec import ModelSpec
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["t5", "bart", "marian"]
@@ -150,7 +150,7 @@ def test_answers_that_come_to_no_end_are_cut_off_and_say_so(made: Maker) -> None
 
 def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> None:
     model = load(made())
-    assert [model._longest(n) for n in (1, 16, 17, 64, 500)] == [128, 128, 256, 512, 1024]
+    assert [model._token_limit(n) for n in (1, 16, 17, 64, 500)] == [128, 128, 256, 512, 1024]
     assert model.options["max_length"] == "auto"
 
 
@@ -243,7 +243,7 @@ def test_a_tokenizer_that_changes_text_is_noticed(tmp_path: Path, caplog: pytest
     tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
     model = load(tiny_seq2seq.save_seq2seq(tmp_path, tokenizer=tokenizer), max_length="3")
     model.generate(["copy A1"])
-    assert "gives 'copy A1' back as 'copy a1'" in caplog.text
+    assert "turns 'copy A1' into 'copy a1'" in caplog.text
 
 
 def test_a_byte_level_tokenizer_gives_text_back_exactly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -23,13 +23,12 @@ from shares import cases, each_kind, share
 from wug.errors import ModelError
 from wug.evaluation.opening import builtin_models
 from wug.models import seq2seq
-from wug.models._fingerprint import content
-from wug.models._spec import ModelSpec
-from wug.models.decoding import conversion_cache
 from wug.models.decoding.generation import Decoder
-from wug.models.seq2seq import conversion, translator
-from wug.models.seq2seq.facts import HubWords, SavedWords
-from wug.models.seq2seq.translator import Translator
+from wug.models.seq2seq import conversion
+from wug.models.seq2seq.config import HubTokenizer, SavedTokenizer
+from wug.models.seq2seq.conversion import Translator
+from wug.models.spec import ModelSpec
+from wug.models.weights.fingerprints import CHECKSUMS, content, obtain_conversion
 from wug.types import Answer, Source
 
 ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "umt5"]
@@ -138,7 +137,7 @@ def test_marks_and_forbidden_words_are_heeded_alike(
 def test_tokens_that_may_not_come_first_are_left_to_transformers(made: Maker, tmp_path: Path) -> None:
     folder = with_settings(made(), tmp_path / "begins", begin_suppress_tokens=[2])
     assert isinstance(load(folder)._decoder, Decoder)
-    with pytest.raises(ModelError, match="engine=ctranslate cannot be had"):
+    with pytest.raises(ModelError, match="engine=ctranslate is not possible"):
         load(folder, engine="ctranslate")
 
 
@@ -203,14 +202,14 @@ def test_near_ties_are_found_whether_or_not_all_logits_fit_in_memory(
     sources = tiny_seq2seq.sources(20, seed=16)
     answers = model.generate(sources)
     assert 0 < noticed(answers, "near tie") < len(sources)
-    monkeypatch.setattr(translator, "MAX_LOGITS", 1)
+    monkeypatch.setattr(conversion, "MAX_LOGITS", 1)
     assert model.generate(sources) == answers
 
 
 def test_the_second_time_neither_torch_nor_transformers_is_started(made: Maker) -> None:
     first = load(made()).generate(["copy A1 B2", "copy jabberwocky"])
     code = (
-        "import sys; from wug.models import seq2seq; from wug.models._spec import ModelSpec\n"
+        "import sys; from wug.models import seq2seq; from wug.models.spec import ModelSpec\n"
         "model = seq2seq.load(ModelSpec('seq2seq', sys.argv[1], options={'device': 'cpu'}))\n"
         "print([answer.text for answer in model.generate(['copy A1 B2', 'copy jabberwocky'])])\n"
         "print('torch' in sys.modules, 'transformers' in sys.modules)"
@@ -250,16 +249,14 @@ def test_a_conversion_that_writes_something_else_is_not_used(
     about = json.loads((folder / "wug.json").read_text())
     about["probes"][0]["logprob"] += 0.01
     (folder / "wug.json").write_text(json.dumps(about))
-    sums = json.loads((folder / conversion_cache.CHECKSUMS).read_text())
+    sums = json.loads((folder / CHECKSUMS).read_text())
     sums["wug.json"] = content(folder / "wug.json")
-    (folder / conversion_cache.CHECKSUMS).write_text(json.dumps(sums))
+    (folder / CHECKSUMS).write_text(json.dumps(sums))
     model = load(made(), max_length="6")
     assert isinstance(model._decoder, Decoder)
-    assert (
-        "runs on PyTorch, which is slower than CTranslate2: its answer to a probe is not the plain one" in caplog.text
-    )
+    assert "runs on PyTorch, which is slower than CTranslate2: its answer to a probe is not PyTorch's" in caplog.text
     assert model.generate(sources) == expected
-    with pytest.raises(ModelError, match="engine=ctranslate cannot be had: its answer to a probe"):
+    with pytest.raises(ModelError, match="engine=ctranslate is not possible: its answer to a probe"):
         load(made(), engine="ctranslate")
 
 
@@ -278,7 +275,7 @@ def test_several_may_convert_at_once(own_conversions: Path) -> None:
         (folder / "model.bin").write_bytes(b"x" * 100_000)
 
     def obtain(_: int) -> bytes:
-        return (conversion_cache.obtain("same", make) / "model.bin").read_bytes()
+        return (obtain_conversion("same", make) / "model.bin").read_bytes()
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(obtain, range(40))) == {b"x" * 100_000}
@@ -301,7 +298,7 @@ def test_what_ctranslate2_is_not_asked_for_goes_to_transformers(
 ) -> None:
     assert isinstance(load(made(), **options)._decoder, Decoder)
     assert not caplog.records
-    with pytest.raises(ModelError, match="engine=ctranslate cannot be had"):
+    with pytest.raises(ModelError, match="engine=ctranslate is not possible"):
         load(made(), engine="ctranslate", **options)
 
 
@@ -313,13 +310,13 @@ def test_a_tokenizer_with_ways_of_its_own_is_not_taken_apart(made: Maker) -> Non
             return str(super()._decode(*arguments, **rest)).upper()
 
     tokenizer = AutoTokenizer.from_pretrained(made())
-    saved = SavedWords.of(tokenizer)
+    saved = SavedTokenizer.of(tokenizer)
     assert saved is not None
     for text in ("copy A1 , B2", "", "  copy   <unk> jabberwocky </s> A1 ", "<pad> A1"):
-        assert saved.read([text]) == HubWords(tokenizer).read([text])
-        assert saved.read_answer(text) == HubWords(tokenizer).read_answer(text)
-        assert saved.write(saved.read([text])[0]) == HubWords(tokenizer).write(saved.read([text])[0])
-    assert SavedWords.of(Shouting(tokenizer_object=tokenizer.backend_tokenizer)) is None
+        assert saved.encode([text]) == HubTokenizer(tokenizer).encode([text])
+        assert saved.encode_answer(text) == HubTokenizer(tokenizer).encode_answer(text)
+        assert saved.decode(saved.encode([text])[0]) == HubTokenizer(tokenizer).decode(saved.encode([text])[0])
+    assert SavedTokenizer.of(Shouting(tokenizer_object=tokenizer.backend_tokenizer)) is None
 
 
 @pytest.mark.parametrize("engine", ["ctranslate", "transformers"])

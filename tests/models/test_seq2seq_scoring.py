@@ -17,7 +17,8 @@ from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
 from wug.families.context import sees_right
 from wug.models import ModelSpec, seq2seq
-from wug.models._forced import Asker, Forced
+from wug.models.decoding.conditional_scoring import ForcedTarget
+from wug.models.decoding.teacher_forcing import TeacherForcing
 from wug.texts import surprisal
 from wug.types import Reading, Request, Scored
 
@@ -342,9 +343,9 @@ def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
 ) -> None:
     import torch
 
-    from wug.models.seq2seq.scoring import Network
+    from wug.models.seq2seq.scoring import HubEncoderDecoder
 
-    class Minding(Network):
+    class Minding(HubEncoderDecoder):
         """What stands at the end of a row counts for all of it."""
 
         def write(self, memory: Any, rows: Any, written: Any) -> Any:
@@ -354,25 +355,25 @@ def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
     model, _ = plain(t5)
     draw = torch.Generator().manual_seed(0)
     asked = [
-        Forced(tuple(range(5, 5 + source)), torch.randint(40, (written,), generator=draw).tolist(), 1)
+        ForcedTarget(tuple(range(5, 5 + source)), torch.randint(40, (written,), generator=draw).tolist(), 1)
         for source, written in [(3, 2), (3, 9), (4, 9), (1, 2), (3, 2), (3, 17), (4, 3)]
     ]
-    few, many = (Asker(Network(model), size).columns(asked, distribution=True) for size in (1, None))
+    few, many = (TeacherForcing(HubEncoderDecoder(model), size).columns(asked, distribution=True) for size in (1, None))
     for one, other in zip(few, many, strict=True):
         assert one == pytest.approx(other, abs=NEAR)
     with caplog.at_level(logging.WARNING, "wug"):
-        minding = Asker(Minding(model))
+        minding = TeacherForcing(Minding(model))
     assert "batches of equal length" in caplog.text
     (alone,) = minding.columns(asked[:1])
     assert minding.columns(asked)[0] == pytest.approx(alone, abs=NEAR)
 
 
 def test_a_bounded_memory_takes_a_long_text_in_parts(folders: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.models import _forced
+    from wug.models.decoding import teacher_forcing
 
     text = tiny_seq2seq.sources(1, seed=9)[0]
     (whole,) = load(folders("t5"), score="source").score([Request(text)])
-    monkeypatch.setattr(_forced, "LOGITS", {"cpu": 1})
+    monkeypatch.setattr(teacher_forcing, "MAX_LOGITS", {"cpu": 1})
     (parts,) = load(folders("t5"), score="source").score([Request(text)])
     assert replace(parts, logprobs=()) == replace(whole, logprobs=())
     assert parts.logprobs == pytest.approx(whole.logprobs, abs=NEAR)

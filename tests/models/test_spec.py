@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.models._spec import ModelSpec, parse
+from wug.models.spec import ModelSpec, parse
 
 KINDS = ["causal", "command", "lstm"]
 

@@ -40,7 +40,7 @@ data = "SET"
 
 [[tests]]
 row = "original"
-check = "accuracy"
+metric = "accuracy"
 group = "type=original"
 published = { both = 0.75, first = 0.5, paper = 0.9 }
 """
@@ -106,8 +106,8 @@ def test_a_dry_run_without_the_data_says_what_is_not_here(tmp_path: Path, monkey
     monkeypatch.setenv("WUG_DATA", str(tmp_path / "none"))
     said = wug("reproduce", "warstadt2020", "--folder", tmp_path / "work", "--only", "ellipsis", "--dry-run")
     assert said.code == 0
-    assert said.out.splitlines()[0].split() == ["data", "blimp", "not", "here"]
-    assert "3 of 3 steps to take, none of them a training" in said.err
+    assert said.out.splitlines()[0].split() == ["data", "blimp", "missing"]
+    assert "3 of 3 steps to run, none of them a training" in said.err
     assert "wug data get blimp\n" in said.err + "\n"
     assert not (tmp_path / "work").exists()
 
@@ -145,7 +145,7 @@ def test_a_miniature_of_blimp_asks_some_pairs_of_each_paradigm(tmp_path: Path, m
         '\n'.join([
             'title = "One model"', "seeds = []", "[networks.lstm]", 'title = "LSTM"', 'model = "wug-lstm"',
             'small = "--limit 67"', "[materials.blimp]", 'data = "blimp"', "[[tests]]", 'row = "ellipsis"',
-            'suite = "{blimp}"', 'check = "accuracy"', 'group = "phenomenon=ellipsis"', "published = { lstm = 0.676 }",
+            'suite = "{blimp}"', 'metric = "accuracy"', 'group = "phenomenon=ellipsis"', "published = { lstm = 0.676 }",
         ]),
         encoding="utf-8",
     )  # fmt: skip

@@ -18,12 +18,12 @@ import made_runs
 from command_line import refused, wug
 from patience import PATIENCE
 from wug.errors import InputError
-from wug.reproduce.figures import courses
-from wug.reproduce.launch import Here, Launch
-from wug.reproduce.plan import Plan, Planner
+from wug.reproduce.page import courses
+from wug.reproduce.plan import Planner, ReproductionPlan
 from wug.reproduce.recipe import names, parse, read
-from wug.reproduce.table import as_json, cells, rows_of
-from wug.reproduce.work import take
+from wug.reproduce.table import cells, rows_of, table
+from wug.reproduce.work import LocalRunner, StepCommand, take
+from wug.tables import table_text
 
 RECIPE = """
 title = "A small table"
@@ -46,14 +46,14 @@ make = "overgeneralisation --ratio 0.02 --samples 300"
 row = "task"
 train_on = "{base}"
 suite = "{base}/test.src"
-check = "accuracy"
+metric = "accuracy"
 published = { t5 = [0.5, 0.1] }
 
 [[tests]]
 row = "localism"
 train_on = "{base}"
 suite = "{steps}"
-check = "consistency"
+metric = "consistency"
 by = "steps"
 published = { t5 = 0.25 }
 
@@ -61,7 +61,7 @@ published = { t5 = 0.25 }
 row = "profile"
 train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
 profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --every 1"
-check = "overgeneralisation"
+metric = "overgeneralisation"
 published = { t5 = [] }
 """
 
@@ -84,7 +84,7 @@ make = "overgeneralisation --ratio 0.02 --samples 100"
 row = "task"
 train_on = "{base}"
 suite = "{base}/test.src"
-check = "accuracy"
+metric = "accuracy"
 by = "depth"
 published = { lstm = [0.5, 0.1] }
 
@@ -92,7 +92,7 @@ published = { lstm = [0.5, 0.1] }
 row = "profile"
 train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
 profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --steps 24"
-check = "overgeneralisation"
+metric = "overgeneralisation"
 curves = "epoch"
 published = { lstm = [] }
 """
@@ -115,17 +115,17 @@ def told(recipe: Path, folder: Path) -> list[str]:
     return ["reproduce", str(recipe), "--folder", str(folder), "--device", "cpu", "--format", "json"]
 
 
-def planned(folder: Path, seeds: Sequence[int], *rows: str) -> Plan:
+def planned(folder: Path, seeds: Sequence[int], *rows: str) -> ReproductionPlan:
     return Planner(parse(RECIPE, "small", Path("small.toml")), folder, small=False).plan(seeds, rows)
 
 
-def answered(plan: Plan, values: Mapping[str, Mapping[str, float]]) -> None:
+def answered(plan: ReproductionPlan, values: Mapping[str, Mapping[str, float]]) -> None:
     """As if these tests had been made: their values of `accuracy` by group, of ten items each."""
     for step in plan.steps:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         if step.name in values:
             estimates = [
-                {"check": "accuracy", "group": group, "value": value, "n": 10, "low": 0, "high": 1, "method": "wilson"}
+                {"metric": "accuracy", "group": group, "value": value, "n": 10, "low": 0, "high": 1, "method": "wilson"}
                 for group, value in values[step.name].items()
             ]
             result = {"model": "m", "signature": f"signature of {step.name}", "estimates": estimates}
@@ -135,7 +135,7 @@ def answered(plan: Plan, values: Mapping[str, Mapping[str, float]]) -> None:
 def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path) -> None:
     plan = planned(tmp_path, (1, 2), "task")
     answered(plan, {"base-test.src-t5-base-1": {"all": 0.39}, "base-test.src-t5-base-2": {"all": 0.41}})
-    (task,) = json.loads(as_json(rows_of(plan)))
+    (task,) = json.loads(table_text(table(rows_of(plan)), "json"))
     assert (task["row"], task["published"], task["published_sd"], task["seeds"]) == ("task", 0.5, 0.1, [1, 2])
     assert (task["value"], task["n"], task["method"]) == (pytest.approx(0.4), 10, "t over seeds")
     assert task["sd"] == pytest.approx(0.02 / 2**0.5)  # (0.01² + 0.01²) / (2 - 1)
@@ -158,7 +158,7 @@ def test_an_interval_over_seeds_ends_where_shares_do(tmp_path: Path) -> None:
 
 def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp_path: Path) -> None:
     """Exceptions answered by the rules: 1, 3 and 2 of 4; an epoch that was tested twice, after a kill, counts once."""
-    text = RECIPE.replace('check = "overgeneralisation"', 'check = "overgeneralisation"\ncurves = "epoch"')
+    text = RECIPE.replace('metric = "overgeneralisation"', 'metric = "overgeneralisation"\ncurves = "epoch"')
     plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=False).plan([1], ["profile"])
     (training,) = (step for step in plan.steps if step.kind == "train")
     training.made.parent.mkdir(parents=True)
@@ -183,7 +183,7 @@ def test_a_curve_has_a_line_for_each_network_and_the_numbers_of_a_field_in_their
     text = RECIPE.replace("t5 = [0.5, 0.1]", "t5 = 0.5, lstm = 0.4").replace(
         "[materials.base]", '[networks.lstm]\ntitle = "LSTM"\ntrain = "seq2seq"\n\n[materials.base]'
     )
-    text = text.replace('check = "accuracy"', 'check = "accuracy"\ncurves = "depth"')
+    text = text.replace('metric = "accuracy"', 'metric = "accuracy"\ncurves = "depth"')
     plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=False).plan([1, 2], ["task"])
     t5 = {"all": 0.5, "depth=10": 0.2, "depth=2": 0.6, "length=3": 1.0}
     given = {f"base-test.src-t5-base-{seed}": {**t5, "depth=2": seed / 2} for seed in (1, 2)}
@@ -259,7 +259,9 @@ def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(
 
 def test_a_finished_table_is_printed_at_once_and_other_options_are_refused(made: Path) -> None:
     files = [path for path in (made / "work").rglob("*") if path.is_file() and path.parent.name != "locks"]
-    before = {path: path.stat().st_mtime_ns for path in files if ".db" not in path.name}
+    before = {
+        path: path.stat().st_mtime_ns for path in files if ".db" not in path.name and "index.sqlite" not in path.name
+    }
     assert wug(*told(made / "smaller.toml", made / "work")).out == (made / "table.json").read_text(encoding="utf-8")
     assert {path: path.stat().st_mtime_ns for path in before} == before
     refused(wug("reproduce", made / "smaller.toml", "--folder", made / "none", "--so-far", "--only", "x"), "no row 'x'")
@@ -291,7 +293,7 @@ def test_a_step_that_fails_is_said_and_the_others_are_taken(tmp_path: Path) -> N
         ("row = ", "row ", "not TOML"),
         ("{base}/test.src", "{bass}/test.src", "unknown material 'bass'"),
         ("t5 = 0.25", "t6 = 0.25", "unknown network 't6'"),
-        ('check = "accuracy"', 'chek = "accuracy"', "chek"),
+        ('metric = "accuracy"', 'metrc = "accuracy"', "metrc"),
         ("seeds = [1, 2]", "", "seeds"),
         ('row = "task"', 'row = "task"\ntrain = "--steps 9"', "train of a test is by network"),
         ('row = "task"', 'row = "task"\ntrain = { t4 = "--steps 9" }', "unknown network 't4'"),
@@ -322,12 +324,12 @@ def test_an_unknown_recipe_names_the_nearest() -> None:
 class Unending:
     """Runs commands that end when they are told to."""
 
-    places = 2
+    parallel = 2
 
     def __init__(self) -> None:
         self.stopped = threading.Event()
 
-    def run(self, launch: Launch) -> int:
+    def run(self, launch: StepCommand) -> int:
         return 1 if self.stopped.wait(PATIENCE) else 0
 
     def stop(self) -> None:
@@ -342,7 +344,7 @@ def test_whoever_ends_it_ends_what_is_under_way(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        take(planned(tmp_path, (1, 2), "task"), launcher=launcher, tell=interrupt)
+        take(planned(tmp_path, (1, 2), "task"), runner=launcher, tell=interrupt)
     assert launcher.stopped.is_set()
 
 
@@ -352,5 +354,5 @@ def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         step.made.touch()
     told: list[str] = []
-    assert take(plan, launcher=Here(1), tell=told.append) == []
+    assert take(plan, runner=LocalRunner(1), tell=told.append) == []
     assert told == []

@@ -15,10 +15,10 @@ import pytest
 
 from command_line import wug
 from wug.reproduce import cluster
-from wug.reproduce.cluster import OnRay, do, errand
-from wug.reproduce.launch import Launch
+from wug.reproduce.cluster import RayRunner, do, remote_step
 from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import parse
+from wug.reproduce.work import StepCommand
 from wug.results.reader import RunReader
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -37,7 +37,7 @@ make = "pcfgset --samples 40 --no-table"
 [[tests]]
 row = "task"
 suite = "{base}/test.src"
-check = "accuracy"
+metric = "accuracy"
 published = { right = 0.9 }
 """
 TRAINED = """
@@ -55,7 +55,7 @@ make = "overgeneralisation --ratio 0.02 --samples 40"
 row = "profile"
 train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
 profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src"
-check = "overgeneralisation"
+metric = "overgeneralisation"
 published = { lstm = [] }
 """
 
@@ -106,7 +106,7 @@ def test_a_training_on_another_machine_brings_home_its_model_and_its_runs(
     listed = [sorted(str(path.relative_to(tmp_path / at / model)) for path in (tmp_path / at / model).rglob("*"))
               for at in ("here", "far")]  # fmt: skip
     assert listed[0] == listed[1]
-    runs = [[run.model for run in RunReader(tmp_path / at / "runs.db").runs()] for at in ("here", "far")]
+    runs = [[run.model for run in RunReader(tmp_path / at / "runs").runs()] for at in ("here", "far")]
     assert runs[0] == runs[1]
     assert not [path for path in (tmp_path / "there").rglob("*") if path.is_file() and path.suffix != ".lock"]
 
@@ -123,7 +123,7 @@ def test_a_step_on_a_cluster_gives_the_row_that_it_gives_here(tmp_path: Path) ->
     assert '"value": 1.0' in here
 
 
-def launch(tmp_path: Path) -> Launch:
+def launch(tmp_path: Path) -> StepCommand:
     """Of a test whose suite lies in the folder, with a model that lies outside."""
     plan = Planner(parse(ASKED, "asked", Path("asked.toml")), tmp_path / "work", small=False).plan([])
     step = plan.step("base-test.src-right-0")
@@ -134,12 +134,12 @@ def launch(tmp_path: Path) -> Launch:
     (tmp_path / "given.src").touch()
     (tmp_path / "given.tgt").touch()
     command = (*step.command, "--option", str(tmp_path / "given.src"))
-    return Launch(tmp_path / "work", step, command, tmp_path / "out", tmp_path / "log")
+    return StepCommand(tmp_path / "work", step, command, tmp_path / "out", tmp_path / "log")
 
 
 def test_a_parcel_has_what_the_command_reads_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "unasked.src").touch()
-    sent = errand(launch(tmp_path))
+    sent = remote_step(launch(tmp_path))
     cluster._unpack(sent.parcel, tmp_path / "opened")
     found = sorted(str(p.relative_to(tmp_path / "opened")) for p in (tmp_path / "opened").rglob("*") if p.is_file())
     inside = ["plan/materials/base-0/test.src", "plan/materials/base-0/test.tgt"]
@@ -156,11 +156,11 @@ def test_a_command_that_fails_there_is_told_here_with_what_it_said(
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     asked = launch(tmp_path)
-    assert OnRay(OtherMachine(), 1).run(asked) == 3
+    assert RayRunner(OtherMachine(), 1).run(asked) == 3
     said = asked.log.read_text()
     root = next((tmp_path / "there").iterdir())
     scratch = next(path for path in root.iterdir() if path.is_dir())
     assert f"--option {scratch}/given-1/given.src" in said
     assert f"run {scratch}/plan/materials/base-0/test.src" in said
     assert (scratch / "sent").exists()  # what it left is there for another try
-    assert do(errand(asked)).code == 3
+    assert do(remote_step(asked)).code == 3

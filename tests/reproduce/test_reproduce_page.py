@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from wug.reproduce.figures import beside
-from wug.reproduce.page import table
-from wug.reproduce.recipe import Published
-from wug.reproduce.table import TableRow, as_json, as_matrix, from_json
+from paper_tables import as_matrix, from_json
+from wug.reproduce.page import beside, table
+from wug.reproduce.recipe import PublishedValue
+from wug.reproduce.table import TableRow
+from wug.reproduce.table import table as written
+from wug.tables import table_text
 
 RECIPE = """
 title = "Agreement & <more>"
@@ -32,13 +34,13 @@ title = "theirs"
 [[tests]]
 row = "agreement"
 suite = "wug_coord"
-check = "accuracy"
+metric = "accuracy"
 published = { lstm = 0.25, paper = 0.5 }
 """
 
 
 def row(test: str, network: str, published: float | None, value: float | None) -> TableRow:
-    cell = None if published is None else Published(published)
+    cell = None if published is None else PublishedValue(published)
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
     return TableRow(test, network, cell, value, None, low, high, "wilson", 8, (), (), "Table 1", pending=False)
 
@@ -57,7 +59,7 @@ def test_the_table_of_the_page_has_a_heading_for_each_test_and_no_empty_column_o
         "model",
         "published",
         "here",
-        "95 % interval",
+        "95% interval",
         "difference",
         "n",
     ]
@@ -96,7 +98,7 @@ def test_each_test_has_a_chart_where_there_are_more_models() -> None:
 def test_a_matrix_has_the_fewer_as_columns_and_the_papers_values_in_brackets() -> None:
     assert as_matrix(ROWS[:3]).splitlines()[2:] == ["| task | 0.750 (0.500) | (0.600) |", "| depth | 0.250 |  |"]
     assert as_matrix(ROWS[:2]).splitlines()[2:] == ["| a | 0.750 (0.500) |", "| b | (0.600) |"]
-    assert from_json(as_json(ROWS)) == ROWS
+    assert from_json(table_text(written(ROWS), "json")) == ROWS
 
 
 def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: P
     assert f"wrote {page}" in said.err
     text = page.read_text(encoding="utf-8")
     assert "<h1>Agreement &amp; &lt;more&gt;</h1>" in text
-    assert "A journal 1, 2-3. Of eight items. In miniature" in text
+    assert "A journal 1, 2-3. Of eight items. A miniature" in text
     assert not re.search(r"""(?:src|href)=["']https?:""", text)
     (ours, _) = json.loads(wug(*call, "--format", "json").out)
     shown = re.findall(r"<td[^>]*>\s*([^<]*?)\s*</td>", text[text.index(">wug-lstm<") :])[:4]

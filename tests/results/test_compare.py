@@ -14,7 +14,7 @@ from made_runs import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
 from wug.results.comparison import Choice, Comparison, Contrast, compare
 from wug.results.store import Store
-from wug.types import Check, Outcome
+from wug.types import Metric, Outcome
 
 A, B = "causal/a@1", "causal/b@2"
 RIGHT, WRONG = True, False
@@ -22,7 +22,7 @@ RIGHT, WRONG = True, False
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    return tmp_path / "wug.db"
+    return tmp_path / "store"
 
 
 def compared(db: Path, *sides: list[int], **choice: object) -> Comparison:
@@ -128,7 +128,7 @@ def test_checks_of_one_item_are_pooled_by_item_on_request(db: Path) -> None:
     keep(db, replace(result("s", A, outcomes(first)), kind="syntaxgym"))
     keep(db, replace(result("s", B, outcomes(second)), kind="syntaxgym"))
     found = compared(db, [1], [2], pool=True).contrasts
-    assert [c.check for c in found] == ["prediction_0", "prediction_1", "all_predictions", "prediction_*"]
+    assert [c.metric for c in found] == ["prediction_0", "prediction_1", "all_predictions", "prediction_*"]
     assert (found[-1].n, found[-1].items, found[-1].p) == (8, 4, 2 / 16)
 
 
@@ -136,7 +136,7 @@ def test_an_item_on_which_two_checks_turn_round_differs_though_its_mean_does_not
     keep(db, result("s", A, outcomes({"prediction_0": [WRONG, RIGHT], "prediction_1": [RIGHT, RIGHT]})))
     keep(db, result("s", B, outcomes({"prediction_0": [RIGHT, RIGHT], "prediction_1": [WRONG, RIGHT]})))
     pooled = compared(db, [1], [2], pool=True, items=5).contrasts[-1]
-    assert (pooled.check, pooled.difference, pooled.p, pooled.disagreeing) == ("prediction_*", 0.0, 1.0, 1)
+    assert (pooled.metric, pooled.difference, pooled.p, pooled.disagreeing) == ("prediction_*", 0.0, 1.0, 1)
     assert [one.item for one in pooled.disagreements] == ["1"]
 
 
@@ -144,24 +144,24 @@ def test_all_suites_are_pooled_too(db: Path) -> None:
     for model, value in ((A, WRONG), (B, RIGHT)):
         keep(db, *(result(suite, model, outcomes({"accuracy": [value] * 3})) for suite in ("s", "t")))
     last = compared(db, [1], [2], pool=True).contrasts[-1]
-    assert (last.suite, last.check, last.n, last.items) == ("all suites", "accuracy", 6, 6)
+    assert (last.suite, last.metric, last.n, last.items) == ("all suites", "accuracy", 6, 6)
     assert last.p == pytest.approx(0.0143, abs=5e-5)  # (6 - 0)² / 6 = 6 is chi-squared
 
 
 def test_all_predictions_is_left_out_where_it_repeats_the_only_one(db: Path) -> None:
     for model in (A, B):
-        checks = (Check("all_predictions", headline=False), Check("prediction_0"))
-        keep(db, result("s", model, outcomes({"prediction_0": [RIGHT], "all_predictions": [RIGHT]}), checks=checks))
-    assert only(compared(db, [1], [2])).check == "prediction_0"
-    assert only(compared(db, [1], [2], checks=["all*"])).check == "all_predictions"
+        metrics = (Metric("all_predictions", headline=False), Metric("prediction_0"))
+        keep(db, result("s", model, outcomes({"prediction_0": [RIGHT], "all_predictions": [RIGHT]}), metrics=metrics))
+    assert only(compared(db, [1], [2])).metric == "prediction_0"
+    assert only(compared(db, [1], [2], metrics=["all*"])).metric == "all_predictions"
 
 
 def test_a_suite_may_name_the_checks_to_compare(db: Path) -> None:
     values = {"match": [RIGHT, WRONG], "obscure": [RIGHT, WRONG]}
     for model in (A, B):
-        keep(db, result("s", model, outcomes(values), checks=(Check("match"), Check("obscure", headline=False))))
-    assert only(compared(db, [1], [2])).check == "match"
-    assert len(compared(db, [1], [2], checks=["*"]).contrasts) == 2
+        keep(db, result("s", model, outcomes(values), metrics=(Metric("match"), Metric("obscure", headline=False))))
+    assert only(compared(db, [1], [2])).metric == "match"
+    assert len(compared(db, [1], [2], metrics=["*"]).contrasts) == 2
 
 
 def test_holms_correction_is_over_all_tests_shown(db: Path) -> None:
@@ -298,7 +298,7 @@ def test_unknown_suites_and_checks_have_suggestions(db: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'number_prep'"):
         compared(db, [1], [2], suites=["nmber_prep"])
     with pytest.raises(UnknownName, match="Did you mean 'accuracy'"):
-        compared(db, [1], [2], checks=["acuracy"])
+        compared(db, [1], [2], metrics=["acuracy"])
 
 
 def test_runs_that_share_no_item_are_refused(db: Path) -> None:

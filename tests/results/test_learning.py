@@ -14,7 +14,7 @@ from wug.results.store import Store
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    return tmp_path / "wug.db"
+    return tmp_path / "store"
 
 
 def checkpoint(db: Path, model: str, right: int, revision: str | None = None) -> int:
@@ -51,7 +51,7 @@ def test_revisions_tell_the_steps_of_runs(db: Path) -> None:
         (20, 0.6, (3,)),
         (1000, 0.9, (1,)),
     ]
-    assert (curve.suite, curve.check, curve.series, curve.share) == ("s", "accuracy", "causal/org/pythia", True)
+    assert (curve.suite, curve.metric, curve.series, curve.share) == ("s", "accuracy", "causal/org/pythia", True)
     assert curve.points[0].low == pytest.approx(0.2366, abs=1e-4)  # Wilson's, of 5 in 10
 
 

@@ -16,14 +16,14 @@ from wug.results.store import Store
 @pytest.fixture
 def reader(tmp_path: Path) -> RunReader:
     """Runs 1 to 4 of gpt2, gpt2, opt and bert; 1 is called base-1, 2 base-2 and 3 is called large,small."""
-    path = tmp_path / "wug.db"
+    path = tmp_path / "store"
     for model in ("causal/gpt2@1", "causal/gpt2@2", "causal/opt@1", "masked/bert@1"):
         keep(path, result("words", model, outcomes({"accuracy": [True]})))
     store = Store(path)
     with store._transaction():
         for number, name in ((1, "base-1"), (2, "base-2"), (3, "large,small")):
             store._db.execute("UPDATE runs SET name = ? WHERE id = ?", (name, number))
-            store._seal_run(number)
+            store._update_checksum(number)
     store.close()
     return RunReader(path)
 
@@ -49,8 +49,8 @@ def test_a_word_stands_for_the_one_run_that_it_fits(reader: RunReader, word: str
     [
         ("base", r"'base' could be run 2 \(base-2\), 1 \(base-1\)\. Write more of the name, or the number"),
         ("gpt2", r"'gpt2' could be run 2 \(base-2\), 1 \(base-1\)"),
-        ("bass-2", r"no run 'bass-2' in .*wug\.db\. Did you mean 'base-2'\?"),
-        ("9", r"no run 9 in .*wug\.db; the latest is 4"),
+        ("bass-2", r"no run 'bass-2' in .*store\. Did you mean 'base-2'\?"),
+        ("9", r"no run 9 in .*store; the latest is 4"),
         ("", r"no run '' in"),
         ("²", r"no run '²' in"),
     ],
@@ -64,7 +64,7 @@ def test_an_exact_name_comes_before_longer_ones(reader: RunReader) -> None:
     store = Store(reader.path)
     with store._transaction():
         store._db.execute("UPDATE runs SET name = 'base' WHERE id = 4")
-        store._seal_run(4)
+        store._update_checksum(4)
     store.close()
     assert find(reader, "base").id == 4
 
@@ -73,7 +73,7 @@ def test_a_removed_run_is_found_only_where_removed_ones_are_asked_for(reader: Ru
     store = Store(reader.path)
     with store._transaction():
         store._db.execute("UPDATE runs SET removed = '2026-01-01' WHERE id = 4")
-        store._seal_run(4)
+        store._update_checksum(4)
     store.close()
     assert find(reader, "last").id == 3
     with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 brings it back"):

@@ -11,7 +11,7 @@ import pytest
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation import model_patterns as patterns
 from wug.evaluation.model_patterns import Named, expand, is_pattern, natural
-from wug.models._hub import needed
+from wug.models.huggingface.hub import needed
 
 
 def texts(*given: str) -> list[str]:

@@ -15,7 +15,8 @@ import pytest
 from evaluating import record
 from wug.errors import ModelError
 from wug.results.progress import Progress, Report, duration, in_words
-from wug.results.reader import RunReader, alive
+from wug.results.reader import RunReader
+from wug.results.records import alive
 from wug.results.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
@@ -49,7 +50,7 @@ class Texts:
     needs: Literal["scorer", "generator"] = "scorer"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
-    checks: tuple[Any, ...] = ()
+    metrics: tuple[Any, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -70,7 +71,7 @@ class Texts:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "wug.db")
+    return Store(tmp_path / "store")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import sqlite3
 import threading
 from contextlib import closing
@@ -13,27 +12,10 @@ import pytest
 
 from wug.errors import InputError, StoreError
 from wug.results.reader import RunReader
-from wug.results.schema import VERSION
+from wug.results.schema import INDEX
 from wug.results.store import Store
 from wug.rows import Filter
 from wug.types import Estimate, Outcome, Result, Signature
-
-FIRST_VERSION = """
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, status TEXT NOT NULL, model TEXT NOT NULL,
-    command TEXT NOT NULL, started TEXT NOT NULL, finished TEXT, version TEXT NOT NULL, host TEXT, pid INTEGER);
-CREATE TABLE results (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
-    suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
-    estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL, meta TEXT NOT NULL);
-CREATE TABLE outcomes (
-    result INTEGER NOT NULL REFERENCES results ON DELETE CASCADE, place INTEGER NOT NULL, item TEXT NOT NULL,
-    measure TEXT NOT NULL, value REAL, judged INTEGER NOT NULL, groups TEXT NOT NULL, detail TEXT NOT NULL,
-    PRIMARY KEY (result, place)) WITHOUT ROWID;
-CREATE INDEX results_by_run ON results (run);
-INSERT INTO runs VALUES (1, 'k', 'complete', 'causal/m@1', 'wug run', '2026-01-01', NULL, '0', NULL, NULL);
-PRAGMA user_version=1;
-"""
 
 
 def result(items: int = 10) -> Result:
@@ -62,7 +44,7 @@ def result(items: int = 10) -> Result:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     store.add(store.begin("k", "m", "wug run"), result())
     return store
 
@@ -101,7 +83,7 @@ def test_a_percent_sign_is_a_plain_character(reader: RunReader) -> None:
 
 
 def test_an_unknown_value_is_refused(reader: RunReader) -> None:
-    with pytest.raises(InputError, match="no value to look for"):
+    with pytest.raises(InputError, match="not a value to filter by"):
         reader.rows(1).count(Filter(value="maybe"))
 
 
@@ -123,7 +105,7 @@ def test_pages_go_forth_and_back_over_the_same_rows(reader: RunReader) -> None:
 def test_all_outcomes_of_an_item_are_found_beside_one(reader: RunReader) -> None:
     page = reader.rows(1).page(Filter("a"), after=5, size=1)
     every = reader.rows(1).same_item(page.rows[0])
-    assert [(p.outcome.item, p.outcome.check) for p in every] == [("3", "a"), ("3", "b")]
+    assert [(p.outcome.item, p.outcome.metric) for p in every] == [("3", "a"), ("3", "b")]
 
 
 def test_a_sketch_has_the_parts_asked_for_alone(reader: RunReader) -> None:
@@ -132,22 +114,11 @@ def test_a_sketch_has_the_parts_asked_for_alone(reader: RunReader) -> None:
 
 
 def test_checks_are_found_step_by_step(reader: RunReader) -> None:
-    assert reader.rows(1).checks() == ["a", "b"]
-
-
-def test_the_index_serves_a_page_of_failing_items(store: Store, reader: RunReader) -> None:
-    asked: list[str] = []
-    rows = reader.rows(1)
-    reader._connection().set_trace_callback(asked.append)
-    rows.page(Filter(check="a", value="false"), after=5)
-    with closing(sqlite3.connect(store.path)) as db, db:
-        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
-    assert "outcomes_by_check" in plan[0][3]
-    assert len(plan) == 1  # no sorting
+    assert reader.rows(1).metrics() == ["a", "b"]
 
 
 def test_a_look_does_not_wait_for_a_writer(store: Store, reader: RunReader) -> None:
-    with closing(sqlite3.connect(store.path, isolation_level=None)) as writer, writer:
+    with closing(sqlite3.connect(store.path / INDEX, isolation_level=None)) as writer, writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("UPDATE runs SET status = 'complete'")
         assert reader.run(1).status == "running"
@@ -157,7 +128,7 @@ def test_a_look_does_not_wait_for_a_writer(store: Store, reader: RunReader) -> N
 
 def test_a_run_whose_process_was_killed_is_told_as_interrupted(store: Store, reader: RunReader) -> None:
     assert (reader.run(1).status, reader.state()[1]) == ("running", True)
-    with closing(sqlite3.connect(store.path)) as db, db:
+    with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         db.execute("UPDATE runs SET pid = 2147483646")  # no process has this number
     assert (reader.run(1).status, reader.state()[1]) == ("interrupted", False)
 
@@ -167,43 +138,16 @@ def test_a_look_cannot_write(reader: RunReader) -> None:
         reader.one("DELETE FROM runs")
 
 
-def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    estimates = json.dumps(
-        [
-            {"check": "a", "group": g, "value": 0.5, "n": 2, "low": None, "high": None, "method": None}
-            for g in ("all", "x=y")
-        ]
-    )
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executescript(FIRST_VERSION)
-        db.execute(
-            "INSERT INTO results VALUES (1, 1, 's', 'pairs', 'complete', 'sig', 2, ?, '[]', '{}', '{}')", (estimates,)
-        )
-        db.execute("INSERT INTO results VALUES (2, 1, 't', 'pairs', 'complete', 'sig', 2, '{', '[]', '{}', '{}')")
-        db.execute("INSERT INTO outcomes VALUES (1, 0, '1', 'a', 1.0, 1, '{}', '{}')")
-    store = Store(path)
-    assert [p.outcome for p in RunReader(path).rows(1).each(Filter())] == [Outcome("1", "a", True)]
-    with closing(sqlite3.connect(path)) as db, db:
-        assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
-        assert db.execute("SELECT name FROM sqlite_master WHERE name = 'outcomes_by_check'").fetchone()
-    first, second = RunReader(path).overview()
-    assert [e.group for e in first.estimates] == ["all"]
-    assert "damaged" in second.fault
-    store.close()
-    Store(path).close()  # and again, with nothing to do
-
-
 def test_a_damaged_result_is_an_error_that_says_so(store: Store, reader: RunReader) -> None:
-    with closing(sqlite3.connect(store.path)) as db, db:
+    with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         db.execute("UPDATE results SET meta = '{'")
-    with pytest.raises(StoreError, match="the run store is damaged here"):
+    with pytest.raises(StoreError, match="the store is damaged here"):
         reader.result(1)
 
 
 def test_threads_that_have_ended_leave_no_files_open(tmp_path: Path) -> None:
     """SQLite itself keeps some for reuse, as long as another connection is open."""
-    keep = Store(tmp_path / "wug.db")
+    keep = Store(tmp_path / "store")
     reader = RunReader(keep.path)
     gc.disable()  # as in a large process, where the collector comes late
     try:

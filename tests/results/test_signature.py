@@ -18,7 +18,7 @@ from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import builtin_suites, open_suites
 from wug.evaluation.signature import sign, signature
 from wug.families import pairs, pcfgset, syntaxgym
-from wug.families.pcfgset.localism import answered_steps
+from wug.families.pcfgset.localism import score_trace
 from wug.results.comparison import Choice, compare
 from wug.results.store import Store, run_key
 from wug.types import Request, Result, Scored, Signature, Suite, Token
@@ -100,7 +100,7 @@ def test_a_limit_stands_beside_the_checksum_of_the_whole_and_only_where_it_cuts(
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_limited_run_is_compared_with_a_whole_one_item_by_item(name: str, tmp_path: Path) -> None:
     whole = suite_named(name).sample(20)
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     numbers = [keep(store, whole, "whole"), keep(store, whole.sample(7), "some")]
     found = compare(store, [[number] for number in numbers], Choice(items=100))
     assert max(contrast.items for contrast in found.contrasts) == 7
@@ -166,7 +166,7 @@ def test_items_that_are_not_called_after_their_place_may_stand_in_any_order(read
     one, two = read(tmp_path)
     assert one.checksum == two.checksum
     model: Any = Letters() if one.needs == "scorer" else Last()
-    rows = [{(row.item, row.check): row for row in suite.run(model)} for suite in (one, two)]
+    rows = [{(row.item, row.metric): row for row in suite.run(model)} for suite in (one, two)]
     assert rows[0] == rows[1]  # every item has the same content in both
     assert [row.item for row in rows[0].values()] != [row.item for row in rows[1].values()]
 
@@ -190,7 +190,7 @@ def test_what_a_model_with_a_carried_state_read_is_in_its_signature(tmp_path: Pa
 
 def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> None:
     folder = reference("pcfgset/model_predictions/lstms2s/localism")
-    asked: Any = [answered_steps(folder / f"run={n}.txt.gz").suite for n in (1, 2, 3)]
+    asked: Any = [score_trace(folder / f"run={n}.txt.gz").suite for n in (1, 2, 3)]
     (tested,) = pcfgset.read(reference("pcfgset/localism/unrolled_test.tsv.gz"), {})
     sources = [{sample.item: sample.source for sample in suite.items} for suite in (*asked, tested)]
     assert {suite.checksum for suite in (*asked, tested)} == {tested.checksum}

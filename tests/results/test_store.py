@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wug.errors import StoreError
 from wug.results import store as stores
+from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
 from wug.types import Estimate, Outcome, Result, Signature
 
@@ -36,7 +38,7 @@ RESULT = Result(
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "wug.db")
+    return Store(tmp_path / "store")
 
 
 def test_a_result_comes_back_as_it_was(store: Store) -> None:
@@ -78,20 +80,83 @@ def test_an_unknown_run_says_which_there_are(store: Store) -> None:
         store.run(3)
 
 
-def test_a_store_of_a_newer_program_is_not_touched(tmp_path: Path) -> None:
-    path = tmp_path / "wug.db"
-    with closing(sqlite3.connect(path)) as db, db:
+def test_a_store_of_another_version_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.mkdir()
+    with closing(sqlite3.connect(path / INDEX)) as db, db:
         db.execute("PRAGMA user_version=99")
     db.close()
-    with pytest.raises(StoreError, match="newer wug"):
+    with pytest.raises(StoreError, match="by another version of wug"):
         Store(path)
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+def test_a_file_is_not_a_store(tmp_path: Path) -> None:
     path = tmp_path / "wug.db"
-    path.write_bytes(b"something else entirely, and quite long" * 30)
-    with pytest.raises(StoreError, match="Choose another with --db"):
+    path.write_bytes(b"SQLite format 3\0, and so on" * 30)
+    with pytest.raises(StoreError, match=r"is a file, and a store is a folder.*\(wug\.db\).*with --store"):
         Store(path)
+
+
+def test_a_folder_with_other_content_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(StoreError, match="is not a store of wug, and not empty"):
+        Store(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_index_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / INDEX).write_bytes(b"something else entirely, and quite long" * 30)
+    with pytest.raises(StoreError, match="Choose another with --store"):
+        Store(tmp_path)
+
+
+def files(store: Store) -> list[str]:
+    return sorted(path.name for path in (store.path / OUTCOMES).iterdir())
+
+
+def test_small_results_of_a_finished_run_share_a_file(store: Store) -> None:
+    number = store.begin("key", "causal/x@1", "wug run x")
+    second = replace(RESULT, suite="second", outcomes=RESULT.outcomes[:1])
+    other = replace(RESULT, suite="other", outcomes=(Outcome("1", "m", True, {}, {"only": "here"}),))
+    for one in (RESULT, second, replace(RESULT, suite="empty", outcomes=()), other, second):
+        store.add(number, one)
+    assert len(files(store)) == 4
+    before = store.results(number)
+    store.finish(number, "complete")
+    assert len(files(store)) == 2
+    assert store.results(number) == before
+    assert before[1].outcomes == second.outcomes  # which were located in another file before
+    assert before[2].outcomes == ()
+
+
+def test_files_that_no_result_has_are_deleted_unless_their_run_is_running(store: Store, tmp_path: Path) -> None:
+    number = store.begin("key", "m", "c")
+    store.add(number, RESULT)
+    (kept,) = files(store)
+    for name in ("000009-00000000.parquet", "000009-00000000.parquet.tmp", f"{number:06d}-00000000.parquet", "notes"):
+        (store.path / OUTCOMES / name).touch()
+    other = Store(store.path)
+    other.begin("other", "m", "c")
+    assert files(store) == sorted([f"{number:06d}-00000000.parquet", kept, "notes"])
+    store.finish(number, "complete")
+    other.shrink()
+    assert files(store) == [kept, "notes"]
+
+
+def test_a_resumed_run_deletes_its_earlier_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = store.begin("key", "m", "c")
+    store.add(first, RESULT)
+    monkeypatch.setattr(stores, "alive", lambda host, pid: False)
+    assert store.begin("key", "m", "c") == first
+    assert files(store) == []
+
+
+def test_a_result_that_cannot_be_entered_leaves_no_file(store: Store) -> None:
+    number = store.begin("key", "m", "c")
+    store._db.execute("PRAGMA max_page_count=1")
+    with pytest.raises(StoreError, match="the disk is full"):
+        store.add(number, replace(RESULT, meta={"large": "x" * 100_000}))
+    assert files(store) == []
 
 
 def test_a_run_whose_process_was_killed_is_listed_as_interrupted(store: Store) -> None:

@@ -12,13 +12,14 @@ import made_runs
 from wug.errors import InputError, StoreError
 from wug.results import run_admin as tidying
 from wug.results import run_names as naming
+from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """Three runs, each with one result of two outcomes; the second is called `first try`, the third `final`."""
-    path = tmp_path / "wug.db"
+    path = tmp_path / "store"
     for model in ("causal/a@1", "causal/b@1", "causal/c@1"):
         made_runs.keep(path, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True, False]})))
     made = Store(path)
@@ -28,7 +29,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def count(store: Store, table: str) -> int:
-    with closing(sqlite3.connect(store.path)) as db, db:
+    with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
@@ -78,7 +79,7 @@ def test_what_was_removed_in_one_go_is_undone_in_one_go(store: Store) -> None:
 def test_purging_deletes_removed_runs_with_all_that_is_theirs_and_nothing_else(store: Store) -> None:
     tidying.remove(store, [store.run(1), store.run(3)])
     assert tidying.purge(store) == 2
-    assert (count(store, "runs"), count(store, "results"), count(store, "outcomes")) == (1, 1, 2)
+    assert (count(store, "runs"), count(store, "results"), len(list((store.path / OUTCOMES).iterdir()))) == (1, 1, 1)
     assert tidying.purge(store) == 0
     assert store.results(2)[0].model == "causal/b@1"
 
@@ -101,11 +102,11 @@ def test_a_removed_run_is_not_taken_up_again(store: Store) -> None:
     assert store.begin("again", "causal/d@1", "wug run") == number + 1
 
 
-def test_names_notes_and_removal_leave_the_seal_of_a_run_as_it_is(store: Store) -> None:
-    with closing(sqlite3.connect(store.path)) as db, db:
-        (before,) = db.execute("SELECT seal FROM runs WHERE id = 1").fetchone()
+def test_names_notes_and_removal_leave_the_checksum_of_a_run_as_it_is(store: Store) -> None:
+    with closing(sqlite3.connect(store.path / INDEX)) as db, db:
+        (before,) = db.execute("SELECT checksum FROM runs WHERE id = 1").fetchone()
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
-    with closing(sqlite3.connect(store.path)) as db, db:
-        assert db.execute("SELECT seal FROM runs WHERE id = 1").fetchone() == (before,)
+    with closing(sqlite3.connect(store.path / INDEX)) as db, db:
+        assert db.execute("SELECT checksum FROM runs WHERE id = 1").fetchone() == (before,)
     assert store.run(1).name == "a name"

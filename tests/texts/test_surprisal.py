@@ -239,7 +239,7 @@ def test_the_end_of_words_beside_the_plain_value(model: causal.CausalModel, tiny
     expected = surprisal(texts, load(tiny_causal(), boundary="yes"))
     assert table["surprisal_boundary"] == pytest.approx(expected["surprisal"], abs=1e-4)
     assert table["surprisal"] == pytest.approx(surprisal(texts, model)["surprisal"], abs=1e-4)
-    with pytest.raises(ModelError, match="ask without boundary"):
+    with pytest.raises(ModelError, match="leave boundary out"):
         surprisal(texts, Scripted(), boundary=True)
 
 
@@ -269,7 +269,7 @@ def test_a_long_text_has_a_row_for_every_word(model: causal.CausalModel) -> None
 def test_texts_are_asked_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     from wug.texts import surprisals
 
-    monkeypatch.setattr(surprisals, "TOGETHER", 3)
+    monkeypatch.setattr(surprisals, "MAX_GROUP_TEXTS", 3)
     seen: list[int] = []
 
     class Counting(Scripted):
@@ -309,7 +309,7 @@ def test_what_is_missing_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
         table = surprisal(["a b", "c"], Scripted())
     assert table["entropy"] == [None] * 3
     assert [record.message for record in caplog.records] == [
-        "scripted/one tells neither entropy nor rank: these columns are empty"
+        "scripted/one returns neither entropy nor rank: these columns are empty"
     ]
 
 
@@ -375,7 +375,7 @@ def test_progress_counts_requests_and_never_decreases(monkeypatch: pytest.Monkey
     """With `context="sentence"` a text is several requests: 2 + 1 of the first two texts, then 2 of the third."""
     from wug.texts import surprisals
 
-    monkeypatch.setattr(surprisals, "TOGETHER", 2)
+    monkeypatch.setattr(surprisals, "MAX_GROUP_TEXTS", 2)
     told: list[tuple[int, int]] = []
     texts = ["One two. Three.", "Four.", "Five. Six."]
     surprisal(
@@ -461,7 +461,7 @@ def test_several_paths_are_read_with_the_file_of_each_row(tmp_path: Path) -> Non
         path.write_text("Go.\n")
     assert surprisal(paths, Scripted())["file"] == list(map(str, paths))
     with pytest.raises(InputError, match=r"text 2: .*Path"):
-        surprisal(["Go.", paths[0]], Scripted())  # type: ignore[arg-type]
+        surprisal(["Go.", paths[0]], Scripted())
 
 
 class Sentencewise(Scripted):

@@ -98,7 +98,7 @@ def test_universal_dependencies_give_words_as_they_are_written(tmp_path: Path) -
     by_document = read_texts(path, part="file")
     assert [text.text for text in by_document] == ["Don't go. Stay", "猫だ"]
     assert by_document[0].sentences == ((0, 9), (10, 14))
-    with pytest.raises(InputError, match="line 4: expected the 10 fields"):
+    with pytest.raises(InputError, match="line 4: expected the 10 CoNLL-U fields"):
         read_texts(write(tmp_path, "b.conllu", CONLLU.replace("1-2\tDon't", "Don't")))
 
 
@@ -132,8 +132,8 @@ def test_the_command_writes_what_the_name_says(tmp_path: Path) -> None:
 def test_the_command_refuses_what_it_cannot_write_before_it_asks(tmp_path: Path) -> None:
     source = write(tmp_path, "a.txt", "Go.\n")
     for options, message in [
-        (["--format", "parquet"], "Parquet is not text"),
-        (["-o", str(tmp_path / "words.xlsx")], "cannot be written as .xlsx: use .csv .tsv .json .jsonl .parquet"),
+        (["--format", "parquet"], "parquet is not text"),
+        (["-o", str(tmp_path / "words.xlsx")], "cannot be written as .xlsx: use .csv .html .htm .json"),
     ]:
         done = wug("surprisal", str(source), *options)
         assert done.code == 1

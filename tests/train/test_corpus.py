@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from wug.errors import InputError
-from wug.train.corpus import Rows, Stream, corpus_checksum, encode, read_units, sentences
-from wug.train.words import frequent_words, numbers
+from wug.train.corpus import TokenRows, TokenStream, corpus_checksum, encode, read_units, sentences
+from wug.train.vocabulary import frequent_words, word_ids
 
 
 def test_a_paragraph_falls_into_sentences() -> None:
@@ -44,19 +44,19 @@ def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
 
 
 def test_rows_begin_where_a_sentence_does() -> None:
-    stream = Stream.of(np.array([0, 5, 6, 0, 7, 0, 8, 9, 0, 4, 0, 3, 2, 1], dtype=np.uint16), 0)
-    rows = Rows(stream, length=3, batch=4, seed=1)
-    assert rows.steps_an_epoch == 1
+    stream = TokenStream.of(np.array([0, 5, 6, 0, 7, 0, 8, 9, 0, 4, 0, 3, 2, 1], dtype=np.uint16), 0)
+    rows = TokenRows(stream, length=3, batch=4, seed=1)
+    assert rows.steps_per_epoch == 1
     seen = np.concatenate([rows.starts(step) for step in range(20)])
     assert set(seen) == {0, 3, 5, 8, 10}
-    assert np.array_equal(rows.starts(7), Rows(stream, 3, 4, 1).starts(7))
+    assert np.array_equal(rows.starts(7), TokenRows(stream, 3, 4, 1).starts(7))
 
 
 def test_the_vocabulary_has_the_most_frequent_words() -> None:
     texts = ["A cat, a dog.", "A cat sleeps."]
     words = frequent_words(texts, "punctuation", size=5, lowercase=True, special=("<eos>", "<unk>"))
     assert words == ["<eos>", "<unk>", "a", ".", "cat"]
-    stream = encode(texts, lambda some: numbers(some, "punctuation", words, "<unk>", lowercase=True), 0)
+    stream = encode(texts, lambda some: word_ids(some, "punctuation", words, "<unk>", lowercase=True), 0)
     assert stream.tolist() == [0, 2, 4, 1, 2, 1, 3, 0, 2, 4, 1, 3]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
-from wug.train.examples import Batches, alike, parts_of, read_examples
+from wug.train.examples import Batches, bucket_by_length, length_buckets, read_examples
 
 
 def test_folders_of_both_families_are_read(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_folders_of_both_families_are_read(tmp_path: Path) -> None:
 
 
 def test_faults_have_their_place(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"neither train\.src"):
+    with pytest.raises(InputError, match=r"has no train\.src"):
         read_examples(tmp_path)
     (tmp_path / "train.tsv").write_text("one\ttwo\nthree\n")
     with pytest.raises(InputError, match="line 2"):
@@ -40,7 +40,7 @@ def test_faults_have_their_place(tmp_path: Path) -> None:
 def test_every_example_is_in_one_part_unharmed(lengths: list[tuple[int, int]], fewest: int) -> None:
     sources = [[n + 1] * a for n, (a, _) in enumerate(lengths)]
     targets = [[n + 1] * b for n, (_, b) in enumerate(lengths)]
-    parts = parts_of(sources, targets, fewest)
+    parts = length_buckets(sources, targets, fewest)
     found = {}
     for part in parts:
         for source, target in zip(part.sources, part.targets, strict=True):
@@ -54,14 +54,14 @@ def test_examples_are_parted_where_most_padding_is_saved() -> None:
     other lines 64 each, so it is cut off first; then the two long sources (24) cost three short ones 16 each.
     """
     sizes = np.array([(3, 5), (20, 8), (8, 40), (4, 4), (24, 7), (5, 6)])
-    assert [part.tolist() for part in alike(sizes, 1)] == [[0, 3, 5], [1, 4], [2]]
-    assert [part.tolist() for part in alike(sizes, 2)] == [[0, 2, 3, 5], [1, 4]]  # no part of one line
-    assert [part.tolist() for part in alike(sizes, 4)] == [list(range(6))]
+    assert [part.tolist() for part in bucket_by_length(sizes, 1)] == [[0, 3, 5], [1, 4], [2]]
+    assert [part.tolist() for part in bucket_by_length(sizes, 2)] == [[0, 2, 3, 5], [1, 4]]  # no part of one line
+    assert [part.tolist() for part in bucket_by_length(sizes, 4)] == [list(range(6))]
 
 
 def test_an_epoch_shows_every_example_once() -> None:
     batches = Batches([8, 4], 4, seed=3)
-    assert batches.steps_an_epoch == 3
+    assert batches.steps_per_epoch == 3
     for epoch in range(2):
         seen = [batches.of(epoch * 3 + step) for step in range(3)]
         first = np.concatenate([places for part, places in seen if part == 0])
@@ -70,12 +70,12 @@ def test_an_epoch_shows_every_example_once() -> None:
 
 
 def test_few_examples_make_a_smaller_batch() -> None:
-    assert Batches([3], 100, seed=0).steps_an_epoch == 1
+    assert Batches([3], 100, seed=0).steps_per_epoch == 1
     assert sorted(Batches([3], 100, seed=0).of(5)[1]) == [0, 1, 2]
 
 
 def test_a_folder_with_two_training_sets_is_refused(tmp_path: Path) -> None:
     for name in ("train.src", "train.tgt", "train.tsv"):
         (tmp_path / name).write_text("copy A\tA\n")
-    with pytest.raises(InputError, match=r"has both train\.src and train\.tsv: name the file to learn from"):
+    with pytest.raises(InputError, match=r"has train\.src and train\.tsv: name the file to train on"):
         read_examples(tmp_path)

@@ -9,25 +9,24 @@ import pytest
 import torch
 
 from wug.errors import ModelError
-from wug.train.checkpoint import Checkpoint
+from wug.train.checkpoint import TrainingFolder
 from wug.train.examples import Examples
-from wug.train.lesson import Lesson
 from wug.train.loop import TrainingProgress, TrainingSettings, train
-from wug.train.recipe import Recipe
-from wug.train.seq2seq import Seq2SeqLesson
-from wug.train.shape import Shape
+from wug.train.options import NetworkSize, TrainingConfig
+from wug.train.seq2seq import T5Lesson
+from wug.train.steps import Lesson
 
 EXAMPLES = Examples(tuple(f"copy a{n} b{n % 3}" for n in range(24)), tuple(f"a{n} b{n % 3}" for n in range(24)))
-SHAPE = Shape(layers=1, embedding_size=16, heads=2, inner=16, dropout=0.1)
+SHAPE = NetworkSize(layers=1, embedding_size=16, heads=2, inner=16, dropout=0.1)
 
 
 def lesson(seed: int = 0) -> Lesson:
     torch.manual_seed(seed)
-    return Seq2SeqLesson(EXAMPLES, SHAPE, batch=8, seed=seed, device="cpu")
+    return T5Lesson(EXAMPLES, SHAPE, batch=8, seed=seed, device="cpu")
 
 
-def recipe(steps: int = 12, **more: object) -> Recipe:
-    return Recipe(**{"steps": steps, "batch": 8, "rate": 1e-2, "warmup": 2, **more})  # type: ignore[arg-type]
+def recipe(steps: int = 12, **more: object) -> TrainingConfig:
+    return TrainingConfig(**{"steps": steps, "batch": 8, "rate": 1e-2, "warmup": 2, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
@@ -71,10 +70,10 @@ def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_training_is_refused(tmp_path: Path) -> None:
-    Checkpoint(tmp_path).begin(recipe(), {"kind": "seq2seq"})
-    Checkpoint(tmp_path).begin(recipe(), {"kind": "seq2seq"})
-    with pytest.raises(ModelError, match="seed = 0, and now it is 7"):
-        Checkpoint(tmp_path).begin(recipe(seed=7), {"kind": "seq2seq"})
+    TrainingFolder(tmp_path).begin(recipe(), {"kind": "seq2seq"})
+    TrainingFolder(tmp_path).begin(recipe(), {"kind": "seq2seq"})
+    with pytest.raises(ModelError, match="seed = 0, now 7"):
+        TrainingFolder(tmp_path).begin(recipe(seed=7), {"kind": "seq2seq"})
 
 
 def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
@@ -147,6 +146,6 @@ def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
 def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
     train(lesson(), recipe(2), tmp_path, settings=TrainingSettings(checkpoint_every=1))
     (tmp_path / "training" / "checkpoint.pt").write_bytes(content)
-    with pytest.raises(ModelError, match=r"checkpoint\.pt: cannot be read .*Delete it to begin anew") as error:
+    with pytest.raises(ModelError, match=r"checkpoint\.pt: cannot be read .*Delete it to start again") as error:
         train(lesson(), recipe(3), tmp_path)
     assert "weights_only" not in str(error.value)

@@ -26,7 +26,22 @@ SUBJECTS = ("The cat", "A dog", "The old man", "My aunt")
 PREDICATES = ("sleeps.", "saw a bird.", "ran.", "left him.")
 SENTENCES = [f"{subject} {predicate}" for subject, predicate in itertools.product(SUBJECTS, PREDICATES)]
 SCORED = ["The cat saw a bird.", "My aunt ran.", "Dogs  bark at naïve cats", "Ran."]
-TINY = ("--layers", 1, "--width", 16, "--inner", 16, "--batch", 4, "--steps", 40, "--rate", 2e-2, "--device", "cpu")
+TINY = (
+    "--layers",
+    1,
+    "--embedding-size",
+    16,
+    "--inner",
+    16,
+    "--batch-size",
+    4,
+    "--steps",
+    40,
+    "--learning-rate",
+    2e-2,
+    "--device",
+    "cpu",
+)
 CAUSAL, MASKED = ("trained-causal", "wug-causal"), ("trained-masked", "wug-masked")
 
 
@@ -38,7 +53,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     text.write_text("\n".join(SENTENCES * 4) + "\n", encoding="utf-8")
     (folder / "train.src").write_text("copy A B\nreverse A B\n" * 8, encoding="utf-8")
     (folder / "train.tgt").write_text("A B\nB A\n" * 8, encoding="utf-8")
-    rows = ("--vocab", 300, "--length", 16)
+    rows = ("--vocab", 300, "--context-length", 16)
     for kind, source, more in (("causal", text, rows), ("masked", text, rows), ("seq2seq", folder, ())):
         said = wug("train", kind, source, "-o", folder / f"trained-{kind}", *TINY, "--heads", 2, *more)
         assert said.code == 0, said.err

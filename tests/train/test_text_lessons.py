@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +13,34 @@ from safetensors import SafetensorError
 
 from wug.errors import ModelError
 from wug.evaluation.opening import open_model
-from wug.models._spec import ModelSpec
 from wug.models.lstm import load as load_lstm
-from wug.train._text import TextLesson, block_mask
-from wug.train.causal import CausalLesson
-from wug.train.checkpoint import Checkpoint, TrainingState
-from wug.train.corpus import Rows, Stream, encode
-from wug.train.lstm import LSTMLesson, Words
-from wug.train.masked import HIDDEN, SHOWN_AS_MASK, MaskedLesson
-from wug.train.shape import Shape
-from wug.train.tokens import causal_tokenizer, encode_all, masked_tokenizer
+from wug.models.spec import ModelSpec
+from wug.train.checkpoint import TrainingFolder, TrainingState
+from wug.train.corpus import TokenRows, TokenStream, encode
+from wug.train.options import NetworkSize
+from wug.train.text_models import (
+    MASKED_SHARE,
+    SHOWN_AS_MASK,
+    CausalLesson,
+    LSTMLesson,
+    MaskedLesson,
+    TextLesson,
+    WordVocabulary,
+    block_mask,
+)
+from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
 from wug.types import Request
 
 UNITS = ["The cat sleeps here.", "A dog ran.", "My aunt saw the old man."] * 8
-SHAPE = Shape(layers=2, embedding_size=16, heads=2, inner=24)
+SHAPE = NetworkSize(layers=2, embedding_size=16, heads=2, inner=24)
 
 
-def causal(units: list[str] = UNITS, length: int = 8, shape: Shape = SHAPE) -> CausalLesson:
+def causal(units: list[str] = UNITS, length: int = 8, shape: NetworkSize = SHAPE) -> CausalLesson:
     tokenizer = causal_tokenizer(UNITS, 300)
     bos = tokenizer.bos_token_id
     ids = encode(units, lambda texts: encode_all(tokenizer, texts), bos)
     torch.manual_seed(0)
-    rows = Rows(Stream.of(ids, bos), length, batch=2, seed=0)
+    rows = TokenRows(TokenStream.of(ids, bos), length, batch=2, seed=0)
     return CausalLesson(tokenizer, shape, rows=rows, device="cpu", bfloat16=False)
 
 
@@ -42,16 +49,16 @@ def masked(length: int = 40) -> MaskedLesson:
     bos = tokenizer.cls_token_id
     ids = encode(UNITS, lambda texts: encode_all(tokenizer, texts), bos, tokenizer.sep_token_id)
     torch.manual_seed(0)
-    rows = Rows(Stream.of(ids, bos), length, batch=2, seed=0)
+    rows = TokenRows(TokenStream.of(ids, bos), length, batch=2, seed=0)
     return MaskedLesson(tokenizer, SHAPE, rows=rows, device="cpu", bfloat16=False)
 
 
-def word_lstm(shape: Shape = SHAPE) -> LSTMLesson:
+def word_lstm(shape: NetworkSize = SHAPE) -> LSTMLesson:
     names = ["<eos>", "<unk>", "the", "cat", "sleeps"]
     ids = np.array([0, 2, 3, 4, 0, 2, 1, 4, 0, 2, 3, 4], dtype=np.uint16)
     torch.manual_seed(0)
-    rows = Rows(Stream.of(ids, 0), 4, batch=2, seed=0)
-    words = Words(names, "spaces", lowercase=True)
+    rows = TokenRows(TokenStream.of(ids, 0), 4, batch=2, seed=0)
+    words = WordVocabulary(names, "spaces", lowercase=True)
     return LSTMLesson(words, shape, bos=0, rows=rows, device="cpu", bfloat16=False)
 
 
@@ -104,7 +111,7 @@ def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
     lesson = masked()
     tokens = lesson.rows_of(torch.from_numpy(np.repeat(lesson.rows.stream.starts[:6], 50)), 40)
     places, wanted, shown = lesson.hide(tokens)
-    assert places.shape == (300, int(HIDDEN * 40))
+    assert places.shape == (300, int(MASKED_SHARE * 40))
     assert not torch.isin(wanted, torch.tensor([lesson.bos, lesson.tokenizer.sep_token_id])).any()
     assert torch.equal(tokens.gather(1, places), wanted)
     untouched = torch.ones_like(tokens, dtype=torch.bool).scatter(1, places, False)
@@ -147,7 +154,7 @@ def test_a_file_in_half_precision_scores_like_the_whole_one(tmp_path: Path, make
 
 @pytest.mark.parametrize("inner", [16, 24], ids=["plain", "projected"])
 def test_a_word_lstm_scores_what_its_lesson_learnt(tmp_path: Path, inner: int) -> None:
-    lesson = word_lstm(Shape(layers=2, embedding_size=16, inner=inner))
+    lesson = word_lstm(NetworkSize(layers=2, embedding_size=16, inner=inner))
     lesson.save(tmp_path, "float32")
     model = load_lstm(ModelSpec("lstm", str(tmp_path), options={"device": "cpu"}))
     (scored,) = model.score([Request("the cat sleeps")])
@@ -172,7 +179,7 @@ def test_a_word_lstm_writes_its_embeddings_once_and_loads_in_half_precision(tmp_
 
 
 def test_dropout_follows_the_seed() -> None:
-    for lesson in (word_lstm(Shape(2, 16, 1, 24, 0.5)), causal(shape=Shape(1, 16, 2, 24, 0.5))):
+    for lesson in (word_lstm(NetworkSize(2, 16, 1, 24, 0.5)), causal(shape=NetworkSize(1, 16, 2, 24, 0.5))):
         batch = lesson.batch(0)
         lesson.model.train()
         values = []
@@ -204,9 +211,12 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
         def state(self) -> dict[str, Any]:
             raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 704 vs 598")
 
-    checkpoint = Checkpoint(tmp_path)
-    checkpoint.folder.mkdir(parents=True)
-    checkpoint.file.write_bytes(b"before")
-    with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to go on"):
+        def restore(self, state: Mapping[str, Any]) -> None:
+            raise AssertionError
+
+    checkpoint = TrainingFolder(tmp_path)
+    checkpoint.path.mkdir(parents=True)
+    checkpoint.checkpoint.write_bytes(b"before")
+    with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to resume"):
         checkpoint.write(torch.nn.Linear(1, 1), Full(), Full(), TrainingState(1, (0.5,), 1.0))
-    assert [file.read_bytes() for file in checkpoint.folder.iterdir()] == [b"before"]
+    assert [file.read_bytes() for file in checkpoint.path.iterdir()] == [b"before"]

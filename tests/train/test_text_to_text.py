@@ -14,15 +14,13 @@ from answers import texts
 from wug.errors import InputError
 from wug.evaluation.opening import open_model
 from wug.models.attention_lstm.folder import make_vocabulary, source_numbers
-from wug.train.attention_lstm import AttentionLSTMLesson
 from wug.train.examples import Examples
 from wug.train.loop import TrainingSettings, train
-from wug.train.recipe import Recipe
-from wug.train.seq2seq import Seq2SeqLesson
-from wug.train.shape import Shape
+from wug.train.options import NetworkSize, TrainingConfig
+from wug.train.seq2seq import AttentionLSTMLesson, T5Lesson
 
-LESSONS = [Seq2SeqLesson, AttentionLSTMLesson]
-SHAPE = Shape(layers=1, embedding_size=32, heads=4, inner=64)
+LESSONS = [T5Lesson, AttentionLSTMLesson]
+SHAPE = NetworkSize(layers=1, embedding_size=32, heads=4, inner=64)
 
 
 def tasks(count: int, seed: int = 0) -> Examples:
@@ -40,7 +38,7 @@ def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: P
     examples = tasks(40)
     torch.manual_seed(1)
     lesson = AttentionLSTMLesson(examples, SHAPE, batch=40, seed=1, device="cpu")
-    recipe = Recipe(steps=250, batch=40, rate=1e-2, warmup=10)
+    recipe = TrainingConfig(steps=250, batch=40, rate=1e-2, warmup=10)
     state = train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     assert sum(state.losses[-5:]) / 5 < 0.1
     lesson.save(tmp_path, "float16")
@@ -79,7 +77,7 @@ def test_an_lstm_is_taught_the_numbers_that_its_backend_reads() -> None:
 def test_both_networks_see_the_same_examples_at_a_step() -> None:
     examples = tasks(30)
     t5, lstm = (kind(examples, SHAPE, batch=5, seed=3, device="cpu") for kind in LESSONS)
-    assert t5.steps_an_epoch == lstm.steps_an_epoch
+    assert t5.steps_per_epoch == lstm.steps_per_epoch
     for step in (0, 7):
         words = [
             [[lesson.names[n] for n in row if n] for row in lesson.batch(step)["sources"]] for lesson in (t5, lstm)
@@ -90,7 +88,7 @@ def test_both_networks_see_the_same_examples_at_a_step() -> None:
 def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
     torch.manual_seed(0)
     lesson = AttentionLSTMLesson(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
-    recipe = Recipe(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
+    recipe = TrainingConfig(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
     losses = train(
         lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
     ).losses
@@ -99,7 +97,7 @@ def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
 
 def test_an_odd_number_of_cells_is_refused() -> None:
     with pytest.raises(InputError, match="even --inner"):
-        AttentionLSTMLesson(tasks(4), Shape(1, 8, 1, 15), batch=2, seed=0, device="cpu")
+        AttentionLSTMLesson(tasks(4), NetworkSize(1, 8, 1, 15), batch=2, seed=0, device="cpu")
 
 
 def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_path: Path) -> None:
@@ -107,7 +105,7 @@ def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_
     from transformers import T5ForConditionalGeneration
 
     torch.manual_seed(3)
-    lesson = Seq2SeqLesson(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
+    lesson = T5Lesson(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
     lesson.save(tmp_path, "float32")
     plain = T5ForConditionalGeneration.from_pretrained(tmp_path).train()
     batch = lesson.batch(0)
@@ -126,8 +124,8 @@ def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_
 
 
 def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
-    lesson = Seq2SeqLesson(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
-    queries = {name: value for name, value in lesson.shares.items() if value != 1}
+    lesson = T5Lesson(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
+    queries = {name: value for name, value in lesson.rate_factors.items() if value != 1}
     assert set(queries) == {
         "encoder.block.0.layer.0.SelfAttention.q.weight",
         "decoder.block.0.layer.0.SelfAttention.q.weight",
@@ -139,12 +137,12 @@ def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
 def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path) -> None:
     examples = tasks(30)
     torch.manual_seed(1)
-    shape = Shape(layers=3, embedding_size=32, heads=4, inner=64, shared=True)
-    lesson = Seq2SeqLesson(examples, shape, batch=30, seed=1, device="cpu")
-    single = Seq2SeqLesson(examples, Shape(1, 32, 4, 64), batch=30, seed=1, device="cpu")
+    shape = NetworkSize(layers=3, embedding_size=32, heads=4, inner=64, shared=True)
+    lesson = T5Lesson(examples, shape, batch=30, seed=1, device="cpu")
+    single = T5Lesson(examples, NetworkSize(1, 32, 4, 64), batch=30, seed=1, device="cpu")
     size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (lesson, single))
     assert size == size_of_one
-    recipe = Recipe(steps=150, batch=30, rate=1e-2, warmup=10)
+    recipe = TrainingConfig(steps=150, batch=30, rate=1e-2, warmup=10)
     train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     lesson.save(tmp_path, "float32")
     first, last = (lesson.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))
@@ -155,7 +153,7 @@ def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path
     assert texts(model.generate(list(examples.sources))) == [" ".join(row) for row in words]
 
 
-def _asked(lesson: Seq2SeqLesson, examples: Examples) -> dict[str, torch.Tensor]:
+def _asked(lesson: T5Lesson, examples: Examples) -> dict[str, torch.Tensor]:
     """The sources as the tokenizer gives them, padded."""
     ids = [[*(lesson.names.index(word) for word in text.split()), 1] for text in examples.sources]
     longest = max(map(len, ids))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,9 @@ import pytest
 
 from wug.errors import InputError, MissingExtra
 from wug.views import charts, region_chart, vega
+from wug.views.chance import chance_note
 from wug.views.charts import Point
+from wug.views.parts import Figure
 from wug.views.region_chart import RegionMean
 
 EVIL = "</script><script>alert(1)</script>"
@@ -29,6 +34,10 @@ TWO_REGIONS = [
 ]
 
 
+def accuracy(points: Sequence[Point]) -> Any:
+    return charts.intervals(points, title="accuracy", share=True)
+
+
 def channel(spec: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """One encoding channel of each layer that has it."""
     return [layer["encoding"][name] for layer in spec["layer"] if name in layer["encoding"]]
@@ -41,18 +50,18 @@ def data(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_accuracy_has_a_row_for_each_suite_under_the_heading_of_its_circuit() -> None:
-    [y, _] = channel(charts.accuracy(TWO_SUITES).to_dict(), "y")
+    [y, _] = channel(accuracy(TWO_SUITES).to_dict(), "y")
     assert y["scale"]["domain"] == ["Agreement\n", "Agreement\nnumber", "Licensing\n", "Licensing\nnpi"]
 
 
 def test_a_suite_without_a_heading_stands_under_none_of_the_others() -> None:
     points = [Point("bare", 0.5), *TWO_SUITES]
-    [y, _] = channel(charts.accuracy(points).to_dict(), "y")
+    [y, _] = channel(accuracy(points).to_dict(), "y")
     assert y["scale"]["domain"][-2:] == ["other\n", "other\nbare"]
 
 
 def test_accuracy_runs_from_0_to_100_per_cent() -> None:
-    [x, _] = channel(charts.accuracy(TWO_SUITES).to_dict(), "x")
+    [x, _] = channel(accuracy(TWO_SUITES).to_dict(), "x")
     assert x["scale"]["domain"] == [0, 1]
     assert x["axis"]["format"] == "%"
 
@@ -64,24 +73,24 @@ def test_values_that_are_no_shares_have_an_axis_of_their_own() -> None:
 
 
 def test_a_dot_carries_its_interval_and_its_n() -> None:
-    [row, _] = data(charts.accuracy(TWO_SUITES).to_dict())
+    [row, _] = data(accuracy(TWO_SUITES).to_dict())
     assert (row["value"], row["low"], row["high"], row["n"]) == (0.75, 0.5, 0.9, 20)
 
 
 def test_a_value_that_is_no_number_is_left_out() -> None:
-    [row] = data(charts.accuracy([Point("a", float("nan"), None, float("inf"))]).to_dict())
+    [row] = data(accuracy([Point("a", float("nan"), None, float("inf"))]).to_dict())
     assert (row["value"], row["low"], row["high"]) == (None, None, None)
 
 
 def test_several_models_are_told_apart_by_colour_shape_and_place() -> None:
     points = [Point("number", 0.5, series="gpt2"), Point("number", 0.75, series="lstm")]
-    spec = charts.accuracy(points).to_dict()
+    spec = accuracy(points).to_dict()
     for name in ("color", "shape", "yOffset"):
         assert channel(spec, name)[0]["scale"]["domain"] == ["gpt2", "lstm"]
 
 
 def test_one_model_needs_no_legend() -> None:
-    assert channel(charts.accuracy(TWO_SUITES).to_dict(), "color") == []
+    assert channel(accuracy(TWO_SUITES).to_dict(), "color") == []
 
 
 def test_regions_stand_in_the_order_of_the_sentence_with_their_names() -> None:
@@ -172,38 +181,39 @@ def test_the_script_can_stand_inside_a_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.html", b"<!DOCTYPE html>"), ("a.JSON", b"{")]
+    ("name", "start"),
+    [("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.html", b"<!DOCTYPE html>"), ("a.JSON", b"{")],
 )
 def test_a_chart_is_kept_as_its_suffix_says(tmp_path: Path, name: str, start: bytes) -> None:
-    charts.save(charts.accuracy(TWO_SUITES), tmp_path / name)
+    charts.save(accuracy(TWO_SUITES), tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_a_chart_kept_as_html_asks_nothing_of_the_network_and_shows_markup_as_text(tmp_path: Path) -> None:
-    charts.save(charts.accuracy([Point(EVIL, 0.5)]), tmp_path / "a.html")
+    charts.save(accuracy([Point(EVIL, 0.5)]), tmp_path / "a.html")
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "src=" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
     assert EVIL not in html
 
 
 def test_an_unknown_suffix_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'\.gif'.*\.svg, \.png, \.html, \.json"):
-        charts.save(charts.accuracy(TWO_SUITES), tmp_path / "a.gif")
+    with pytest.raises(InputError, match=r"'\.gif'.*\.svg, \.png, \.pdf, \.html, \.json"):
+        charts.save(accuracy(TWO_SUITES), tmp_path / "a.gif")
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.*cannot be written"):
-        charts.save(charts.accuracy(TWO_SUITES), tmp_path / "nowhere" / "a.json")
+        charts.save(accuracy(TWO_SUITES), tmp_path / "nowhere" / "a.json")
 
 
 def test_without_altair_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingExtra, match=r"wug\[report\]"):
-        charts.accuracy(TWO_SUITES)
+        accuracy(TWO_SUITES)
 
 
 def test_without_vl_convert_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    chart = charts.accuracy(TWO_SUITES)
+    chart = accuracy(TWO_SUITES)
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtra, match=r"wug\[report\]"):
         vega.page_svg(chart)
@@ -219,3 +229,46 @@ def contrast(one: str, other: str) -> float:
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def chance_layers(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """The layers of a chart that show chance levels."""
+    layers = accuracy(points).to_dict()["layer"]
+    return [layer for layer in layers if str(layer["mark"].get("style", "")).startswith("chance")]
+
+
+def test_one_chance_level_is_a_labelled_line_through_all_rows() -> None:
+    [rule, label] = chance_layers([replace(point, chance=0.5) for point in TWO_SUITES])
+    assert rule["mark"]["type"] == "rule"
+    assert label["data"]["values"] == [{"chance": 0.5, "text": "chance 50%"}]
+
+
+def test_different_chance_levels_are_short_lines_in_their_rows() -> None:
+    [ticks] = chance_layers(
+        [replace(point, chance=chance) for point, chance in zip(TWO_SUITES, (0.5, 0.25), strict=True)]
+    )
+    assert ticks["data"]["values"] == [
+        {"row": "Agreement\nnumber", "chance": 0.5},
+        {"row": "Licensing\nnpi", "chance": 0.25},
+    ]
+    assert chance_note([0.5, None]).strip().startswith("Short grey lines")
+
+
+def test_without_a_chance_level_there_is_no_line() -> None:
+    assert chance_layers(TWO_SUITES) == []
+
+
+def test_a_figure_in_a_file_says_what_it_shows() -> None:
+    figure = Figure(
+        id="a",
+        draw=partial(accuracy, TWO_SUITES),
+        title="Accuracy",
+        note="Dots with 95% intervals.",
+        columns=(),
+        rows=(),
+        about="number, npi · gpt2 · n = 20",
+    )
+    title = vega.spec(charts.titled(figure))["title"]
+    assert title == {"text": ["Accuracy"], "subtitle": ["number, npi · gpt2 · n = 20", "Dots with 95% intervals."]}
+    svg = vega._svg(vega.spec(charts.titled(figure)))
+    assert "number, npi · gpt2 · n = 20" in svg

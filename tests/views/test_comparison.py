@@ -15,9 +15,10 @@ from rich.console import Console
 from made_runs import keep, outcomes, result
 from wug.results.comparison import Choice, Comparison, compare
 from wug.results.store import Store
+from wug.tables import table_text
 from wug.views import comparison as report
-from wug.views.comparison_chart import chart, figures
-from wug.views.page import Report, render
+from wug.views.comparison_page import chart, figures
+from wug.views.report import ReportedResult, render
 
 A, B = "causal/a@1", "causal/b@2"
 EVIL = "<img src=x onerror=alert(1)>|{{ 7 * 7 }} `$x_%\\"
@@ -48,8 +49,9 @@ def shown(found: Comparison, width: int = 160) -> str:
 def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparison) -> None:
     text = shown(found)
     row = next(line for line in text.splitlines() if line.startswith("words"))
-    for part in ("30", "33.3 %", "100.0 %", "+66.7 pp", "B better", "McNemar (score); tango", "<0.0001"):
+    for part in ("30", "33.3%", "100.0%", "+66.7 pp", "B better", "<0.0001"):
         assert part in row
+    assert "Tests: McNemar (score) with tango intervals (1); " in text
     assert "B − A" in text
     assert "adjusted for all 2 tests shown" in text
     numbers = next(line for line in text.splitlines() if line.startswith("forms"))
@@ -58,7 +60,7 @@ def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparis
 
 def test_a_narrow_terminal_loses_nothing(found: Comparison) -> None:
     text = shown(found, width=80)
-    for part in ("words · accuracy", "A 33.3 %   B 100.0 %   B − A +66.7 pp", "B better", "McNemar (score); tango"):
+    for part in ("words · accuracy", "A 33.3%   B 100.0%   B − A +66.7 pp", "B better", "McNemar (score) with tango"):
         assert part in text
     assert "…" not in text.split("\nwug:0|")[0]  # which the common signature may have
 
@@ -75,7 +77,7 @@ def test_lower_p_is_never_shown_as_0() -> None:
 
 
 def test_json_has_every_number(found: Comparison) -> None:
-    data = json.loads(report.as_json(found))
+    data = json.loads(table_text(report.table(found), "json"))
     first = data["contrasts"][0]
     assert (first["first"], first["second"], first["only_second"], first["verdict"]) == ("A", "B", 20, "B better")
     assert first["p"] == pytest.approx(math.erfc(math.sqrt(20 / 2)))  # (20 - 0)² / 20 = 20 is chi-squared
@@ -84,8 +86,8 @@ def test_json_has_every_number(found: Comparison) -> None:
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_tables_for_programs_have_a_row_a_contrast(found: Comparison, form: str, delimiter: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(report.FORMATS[form](found)), delimiter=delimiter))
+def test_tables_for_programs_have_one_row_per_contrast(found: Comparison, form: str, delimiter: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(table_text(report.table(found), form)), delimiter=delimiter))
     assert [(row["suite"], row["n"], row["unit"]) for row in rows] == [
         ("words", "30", "share"),
         ("forms", "3", "number"),
@@ -96,16 +98,16 @@ def test_tables_for_programs_have_a_row_a_contrast(found: Comparison, form: str,
 
 def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
-    text = report.as_latex(compare(Store(tmp_path / "wug.db"), [[1], [2]]))
+    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "latex")
     body = [line for line in text.splitlines() if not line.startswith("%")]
     assert body[:3] == [
-        r"\begin{tabular}{llrrrrcrrll}",
+        r"\begin{tabular}{llrrrrcrrl}",
         r"\toprule",
-        r"suite & check & n & A & B & B $-$ A & 95 \% interval & p & p (Holm) & verdict & test; interval \\",
+        r"suite & metric & n & A & B & B $-$ A & 95\% interval & p & p (Holm) & verdict \\",
     ]
     expected = (
         r"\textless{}img src=x onerror=alert(1)\textgreater{}\textbar{}\{\{ 7 * 7 \}\} "
-        r"\char96{}\$x\_\%\textbackslash{} & accuracy & 30 & 33.3 \% & 100.0 \% & +66.7 pp &"
+        r"\char96{}\$x\_\%\textbackslash{} & accuracy & 30 & 33.3\% & 100.0\% & +66.7 pp &"
     )
     assert body[4].startswith(expected)
     assert body[-2:] == [r"\bottomrule", r"\end{tabular}"]
@@ -113,24 +115,25 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> No
 
 def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
-    text = report.as_markdown(compare(Store(tmp_path / "wug.db"), [[1], [2]]))
+    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "md")
     row = next(line for line in text.splitlines() if "accuracy" in line)
     assert row.startswith(r"| &lt;img src=x onerror=alert(1)>\|{{ 7 \* 7 }} \`$x\_%\\ | accuracy | 30 |")
 
 
 def test_charts_have_a_panel_for_shares_and_one_for_each_number(found: Comparison) -> None:
     titles = [figure.title for figure in figures(found)]
-    assert titles == ["Differences in per cent right", "Differences in f1"]
+    assert titles == ["Differences in percent correct", "Differences in f1"]
     spec = chart(found).to_dict()
-    assert spec["title"]["subtitle"] == ["A = a", "B = b"]
+    assert "b − a on the items that both have, with 95% intervals." in spec["title"]["subtitle"]
+    assert "words · n = 30" in spec["title"]["subtitle"]
     axis = spec["vconcat"][0]["layer"][1]["encoding"]["x"]["title"]
-    assert axis == "B − A in percentage points   (right of 0: B higher, left: A higher)"
+    assert axis == "difference (percentage points)"
 
 
 def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
     store = Store(tmp_path / "wug.db")
-    reports = [Report(one, run=number) for number in (1, 2) for one in store.results(number)]
+    reports = [ReportedResult(one, run=number) for number in (1, 2) for one in store.results(number)]
     page = render(reports, compare(store, [[1], [2]], Choice(items=3)))
     assert '<details class="suite comparison" id="comparison"' in page
     assert "<strong>B better</strong>" in page
@@ -146,3 +149,13 @@ def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(
     assert '"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.' in text
     assert "p < 0.05 exactly where the interval excludes 0" in " ".join(text.split())
     assert "Only unadjusted" not in shown(found)
+
+
+def test_a_sentence_on_top_says_which_model_is_better(found: Comparison) -> None:
+    verdict = "b is better on 1 of 2 tests; 1 shows no difference (p < 0.05 after Holm's correction for 2 tests)."
+    assert report.summary(found) == [verdict]
+    assert shown(found).startswith(verdict)
+    for form in ("md", "latex", "html"):
+        assert "b is better on 1 of 2 tests; 1 shows no difference" in table_text(report.table(found), form)
+    equal = replace(found, contrasts=(found.contrasts[1],))
+    assert report.summary(equal)[0].startswith("No difference between b and a is shown by 1 test")

@@ -31,19 +31,32 @@ from wug import stats
 from wug.evaluation.evaluate import conclude
 from wug.families import choices, cogs, pcfgset
 from wug.families.cogs.suite import CogsSuite
-from wug.families.pairs.people import CHECKS, Agreement
+from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
-from wug.families.pcfgset.overgeneralisation import answered_exceptions
+from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.results.average import averages
 from wug.results.comparison import Choice, Comparison, compare
+from wug.results.queries import table_of
 from wug.results.store import Store
-from wug.rows import InMemory, Rows
-from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Signature, Token
+from wug.rows import Rows
+from wug.tables import table_text
+from wug.types import Estimate, Metric, Outcome, Request, Result, Scored, Signature, Token
 from wug.views import comparison as comparisons
-from wug.views import table, terminal
-from wug.views.family_views import batches, items_of, made, parts_of
-from wug.views.page import Report, render
-from wug.views.parts import Cards, Facts, Figure, Items, Numbers, Part, Prose, Table, Tally
+from wug.views import terminal
+from wug.views.family_views import computed_parts, items_of, parts_of, sampled_groups
+from wug.views.parts import (
+    CardsPart,
+    CountsPart,
+    EstimatesPart,
+    FactsPart,
+    Figure,
+    ItemsView,
+    TablePart,
+    TextPart,
+    ViewPart,
+)
+from wug.views.report import ReportedResult, render
+from wug.views.result_tables import estimate_table
 from wug.web.app import create_app
 from wug.web.pages.results import ESTIMATES_PER_PAGE
 from wug.web.site import Site
@@ -57,7 +70,7 @@ OTHER = "other/model@2"
 class Line(NamedTuple):
     """A row of numbers, as a reader sees it."""
 
-    check: str
+    metric: str
     group: str
     value: str
     interval: str
@@ -82,7 +95,7 @@ def printed(value: float, *, share: bool) -> str:
 
 def expected(result: Result, estimate: Estimate) -> Line:
     """A row as every medium should have it."""
-    share = result.check(estimate.check).unit == "share"
+    share = result.metric(estimate.metric).unit == "share"
     low, high, method = estimate.low, estimate.high, estimate.method or ""
     if low is None or high is None:
         interval = "no interval" if method.startswith("none:") else ""
@@ -90,8 +103,8 @@ def expected(result: Result, estimate: Estimate) -> Line:
         interval = f"± {printed((high - low) / 2, share=share)}"
     else:
         interval = f"[{printed(low, share=share)}, {printed(high, share=share)}]"
-    value = printed(estimate.value, share=share) + (" %" if share and math.isfinite(estimate.value) else "")
-    return Line(named(estimate.check), estimate.group, value, interval, estimate.n)
+    value = printed(estimate.value, share=share) + ("%" if share and math.isfinite(estimate.value) else "")
+    return Line(named(estimate.metric), estimate.group, value, interval, estimate.n)
 
 
 def every_line(result: Result) -> list[Line]:
@@ -100,8 +113,8 @@ def every_line(result: Result) -> list[Line]:
 
 def first_look(result: Result) -> list[Line]:
     """The numbers over all items that are for a first look."""
-    wanted = {named(check.name) for check in result.checks if check.headline}
-    return [line for line in every_line(result) if line.group == "all" and line.check in wanted]
+    wanted = {named(metric.name) for metric in result.metrics if metric.headline}
+    return [line for line in every_line(result) if line.group == "all" and line.metric in wanted]
 
 
 def second_look(result: Result) -> list[Line]:
@@ -111,12 +124,12 @@ def second_look(result: Result) -> list[Line]:
 
 def headline(result: Result) -> Line:
     """The number that stands for a result: that of the first check it declares for a first look."""
-    found = {line.check: line for line in first_look(result)}
-    return next(found[named(check.name)] for check in result.checks if named(check.name) in found)
+    found = {line.metric: line for line in first_look(result)}
+    return next(found[named(metric.name)] for metric in result.metrics if named(metric.name) in found)
 
 
-def named(check: str) -> str:
-    return check.replace("_", " ")
+def named(metric: str) -> str:
+    return metric.replace("_", " ")
 
 
 # Results of every family.
@@ -124,16 +137,16 @@ def named(check: str) -> str:
 
 def units() -> Result:
     """A family without a view of its own: a check of every unit, with intervals of every kind and without."""
-    checks = (
-        Check("second_share", headline=False, meaning="a share for a second look"),
-        Check("share", meaning="a share of items"),
-        Check("bits", "bits", "lower", meaning="surprisal"),
-        Check("nats", "nats", "lower"),
-        Check("tokens", "tokens", "neither"),
-        Check("count", "count", "neither"),
-        Check("distance", "distance", "lower"),
-        Check("score", "score", meaning="on a scale of its own"),
-        Check("undetermined", "score"),
+    metrics = (
+        Metric("second_share", headline=False, meaning="a share for a second look"),
+        Metric("share", meaning="a share of items"),
+        Metric("bits", "bits", "lower", meaning="surprisal"),
+        Metric("nats", "nats", "lower"),
+        Metric("tokens", "tokens", "neither"),
+        Metric("count", "count", "neither"),
+        Metric("distance", "distance", "lower"),
+        Metric("score", "score", meaning="on a scale of its own"),
+        Metric("undetermined", "score"),
     )
     found = [
         Estimate("bits", "all", 12345.678, 5, 9876.54321, 14814.8, "t"),
@@ -147,14 +160,14 @@ def units() -> Result:
         Estimate("undetermined", "all", math.nan, 0),
     ]
     found += [Estimate("share", f"depth={10 - place}", value, 9, 0.0, 1.0, "wilson") for place, value in enumerate(ODD)]
-    for check in ("bits", "score"):
-        found += [Estimate(check, f"depth={10 - place}", value, 9) for place, value in enumerate(ODD)]
+    for metric in ("bits", "score"):
+        found += [Estimate(metric, f"depth={10 - place}", value, 9) for place, value in enumerate(ODD)]
     found += [Estimate("share", f"kind={name}", 0.25, 4) for name in ("zeta", "alpha")]
     found += [Estimate("share", "depth=11", 0.9, 3, 0.6, 1.2, "population sd of shares")]
     outcomes = [Outcome(str(n), "share", n < 2, {"kind": "zeta"}, {"sentence": f"wug {n}"}) for n in range(4)]
     return Result(
         "units", "made-up", material.MODEL, "complete", Signature.read("wug:0|suite:units@4"), 5, tuple(found),
-        WARNINGS, tuple(outcomes), meta={"about": "units"}, checks=checks,
+        WARNINGS, tuple(outcomes), meta={"about": "units"}, metrics=metrics,
     )  # fmt: skip
 
 
@@ -166,7 +179,7 @@ def epochs(folder: Path) -> Result:
     ]
     path = folder / "ratio=0.1_run=1.txt"
     path.write_text("".join(lines), encoding="utf-8")
-    found = answered_exceptions(path)
+    found = score_exceptions(path)
     return conclude(found.suite, material.MODEL, "wug:0|suite:epochs", found.rows)
 
 
@@ -216,7 +229,7 @@ def types(folder: Path) -> Result:
     forms = [dog, f"{dog} (", dog.replace("agent", "theme"), dog, "cat ( x _ 1 )"]
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     (system,) = cogs.score(gold, [given])
-    suite = CogsSuite(system.gold, system.settings)
+    suite = CogsSuite(system.gold, system.options)
     return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
 
 
@@ -226,7 +239,7 @@ def people() -> Result:
         replace(row, detail={**row.detail, "human": 1.5 + place % 5})
         for place, row in enumerate(material.pairs(items=12).outcomes)
     ]
-    agreement = Agreement()
+    agreement = HumanCorrelations()
     for row in rows:
         agreement.add(row)
     found = [row for row in agreement.rows() if isinstance(row, Estimate)]
@@ -234,7 +247,7 @@ def people() -> Result:
         material.pairs(items=12),
         outcomes=tuple(rows),
         estimates=(*stats.estimates(rows), *found),
-        checks=(Check("accuracy", meaning="the grammatical sentence has the higher log-probability"), *CHECKS),
+        metrics=(Metric("accuracy", meaning="the grammatical sentence has the higher log-probability"), *CORRELATIONS),
     )
 
 
@@ -360,7 +373,7 @@ def test_the_store_gives_a_result_back_as_it_was(kept: Kept, name: str) -> None:
     made = kept.results[name]
     [found] = kept.store.results(kept.runs[name])
     assert repr(found.estimates) == repr(made.estimates)  # where nan is like nan
-    assert (found.checks, found.headline, found.warnings) == (made.checks, made.headline, made.warnings)
+    assert (found.metrics, found.headline, found.warnings) == (made.metrics, made.headline, made.warnings)
     assert _terminal([found]) == _terminal([made])
 
 
@@ -368,28 +381,28 @@ def test_the_store_gives_a_result_back_as_it_was(kept: Kept, name: str) -> None:
 
 
 def test_json_has_every_number_in_full(result: Result) -> None:
-    [found] = json.loads(table.as_json([result]))
+    [found] = json.loads(table_text(estimate_table([result]), "json"))
     _full(result, found["estimates"])
     assert found["warnings"] == list(WARNINGS)
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_tables_for_programs_have_every_number_in_full(result: Result, form: str, delimiter: str) -> None:
-    text = table.FORMATS[form]([result])
+    text = table_text(estimate_table([result], form), form)
     rows = list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
     if form == "tsv" and result.kind == "syntaxgym":  # SyntaxGym's own table, of judgements
-        judged = [one for one in result.outcomes if one.check.startswith("prediction_")]
+        judged = [one for one in result.outcomes if one.metric.startswith("prediction_")]
         assert [row["result"] for row in rows] == [str(one.value) for one in judged]
         return
     _full(result, rows)
 
 
 def test_markdown_prints_every_number(result: Result) -> None:
-    assert _markdown(table.as_markdown([result])) == every_line(result)
+    assert _markdown(table_text(estimate_table([result]), "md")) == every_line(result)
 
 
 def test_latex_prints_every_number(result: Result) -> None:
-    assert _latex(table.as_latex([result])) == every_line(result)
+    assert _latex(table_text(estimate_table([result]), "latex")) == every_line(result)
 
 
 def test_the_terminal_prints_the_numbers_for_a_first_look_with_their_groups(result: Result) -> None:
@@ -405,15 +418,15 @@ def test_the_terminal_prints_the_numbers_for_a_first_look_with_their_groups(resu
 
 def test_the_terminal_prints_every_group_of_the_first_check_on_request(result: Result) -> None:
     lines = list(_terminal_lines(_terminal([result], by=["all"])))
-    first = first_look(result)[0].check
-    wanted = [line for line in every_line(result) if line.check == first and "=" in line.group]
+    first = first_look(result)[0].metric
+    wanted = [line for line in every_line(result) if line.metric == first and "=" in line.group]
     fields = Counter(line.group.partition("=")[0] for line in wanted)
     found = {line for line in lines if line.group != "all"}
     assert {line for line in wanted if fields[line.group.partition("=")[0]] > 1} <= found
 
 
 def test_the_terminal_prints_the_same_of_many_results(result: Result) -> None:
-    text = _terminal([replace(result, suite=f"suite-{place}") for place in range(4)])
+    text = _terminal([replace(result, suite=f"suite-{place}") for place in range(4)]).replace(" ! ", "   ")
     found = [re.split(r" {2,}", line.strip()) for line in text.splitlines() if re.search(r"\S {2,}.*\d$", line)]
     lines = [_cells(cells[1:] if cells[0].startswith("suite-") else cells) for cells in found]
     assert lines == first_look(result) * 4
@@ -425,16 +438,16 @@ def test_the_terminal_prints_the_same_of_many_results(result: Result) -> None:
 
 
 def test_the_report_has_the_same_numbers(result: Result) -> None:
-    page = elements(render([Report(result)]))
-    [overview] = classed(page, "table", "checks")
+    page = elements(render([ReportedResult(result)]))
+    [overview] = classed(page, "table", "metrics")
     rows = [cells for row in overview.iter("tr") if (cells := [words(cell) for cell in row.iter("td")])]
-    assert [Line(check, "all", *_pair(value, interval), int(n)) for n, check, value, interval in rows] == first_look(
+    assert [Line(metric, "all", *_pair(value, interval), int(n)) for n, metric, value, interval in rows] == first_look(
         result
     )
     _whole(page, result)
     [grid] = classed(page, "table", "grid")
-    [(n, value, interval, check)] = [found for row in grid.iter("tr") if (found := [words(c) for c in row.iter("td")])]
-    assert Line(check, "all", *_pair(value, interval), headline(result).n) == headline(result)
+    [(n, value, interval, metric)] = [found for row in grid.iter("tr") if (found := [words(c) for c in row.iter("td")])]
+    assert Line(metric, "all", *_pair(value, interval), headline(result).n) == headline(result)
     assert int(n.replace(",", "")) == result.n
     [values] = classed(page, "span", "values")
     assert words(values) == headline(result).value
@@ -450,20 +463,20 @@ def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_undrawn")
 def test_the_report_on_two_models_has_the_same_headlines(kept: Kept, name: str) -> None:
     result = kept.results[name]
-    page = elements(render([Report(result), Report(replace(result, model=OTHER))]))
+    page = elements(render([ReportedResult(result), ReportedResult(replace(result, model=OTHER))]))
     [grid] = classed(page, "table", "grid")
     cells = [cell for cell in grid.iter("td") if "num" not in cell.attrib.get("class", "")]
-    told = " ".join(filter(None, (headline(result).check, headline(result).value, headline(result).interval)))
+    told = " ".join(filter(None, (headline(result).metric, headline(result).value, headline(result).interval)))
     assert [words(cell) for cell in cells] == [headline(result).value] * 2
     assert [plain(next(cell.iter("a")).attrib["title"].partition(", n = ")[0].strip()) for cell in cells] == [told] * 2
 
 
 def test_charts_have_their_groups_in_the_order_of_their_numbers(kept: Kept) -> None:
     result = kept.results["units"]
-    page = elements(render([Report(result)]))
+    page = elements(render([ReportedResult(result)]))
     for found in (page, kept.page(f"/result/{_place(kept, 'units')}")):
         [rows] = [rows for head, rows in _tables(found) if head[:2] == ["depth", "share"]]
-        lines = [line for line in every_line(result) if line.check == "share" and line.group.startswith("depth=")]
+        lines = [line for line in every_line(result) if line.metric == "share" and line.group.startswith("depth=")]
         assert [Line("share", f"depth={row[0]}", *_pair(row[1], row[2]), int(row[3])) for row in rows] == (
             _in_number_order(result, lines)
         )
@@ -480,7 +493,7 @@ def test_the_page_of_a_result_has_the_same_numbers(kept: Kept, name: str) -> Non
     [value] = first.iter("strong")
     [about] = first.iter("span")
     assert plain(words(value)) == line.value
-    assert words(about) == " · ".join([line.check, *([line.interval] if line.interval else []), f"n = {line.n}"])
+    assert words(about) == " · ".join([line.metric, *([line.interval] if line.interval else []), f"n = {line.n}"])
     _whole(page, result)
     assert _warnings(page) == list(WARNINGS)
 
@@ -490,16 +503,16 @@ def test_the_page_of_numbers_has_all_of_them(kept: Kept, name: str) -> None:
     for number in range(1, 2 + (len(kept.results[name].estimates) - 1) // ESTIMATES_PER_PAGE):
         page = kept.page(f"/result/{_place(kept, name)}/numbers?page={number}")
         rows += [[words(cell) for cell in row] for row in page.iter("tr")][1:]
-    found = [Line(check, group, *_pair(value, interval), _count(n)) for check, group, value, interval, n in rows]
+    found = [Line(metric, group, *_pair(value, interval), _count(n)) for metric, group, value, interval, n in rows]
     assert found == every_line(kept.results[name])
 
 
 def test_the_page_of_a_run_has_its_headlines(kept: Kept, name: str) -> None:
     page = kept.page(f"/run/{kept.runs[name]}")
     [results] = classed(page, "table", "numbers")
-    [_, [suite, _, _, check, value, interval]] = [[words(cell) for cell in row] for row in results.iter("tr")]
+    [_, [suite, _, _, metric, value, interval]] = [[words(cell) for cell in row] for row in results.iter("tr")]
     line = headline(kept.results[name])
-    assert (suite, check, *_pair(value, interval)) == (name, line.check, line.value, line.interval)
+    assert (suite, metric, *_pair(value, interval)) == (name, line.metric, line.value, line.interval)
     assert _warnings(page) == list(WARNINGS)
 
 
@@ -508,8 +521,10 @@ def test_the_first_page_has_the_headline_of_every_result(kept: Kept, name: str) 
     address = f"/result/{_place(kept, name)}"
     [link] = [link for link in kept.page("/").iter("a") if link.get("href") == address]
     line = headline(kept.results[name])
-    assert plain(words(link)).removesuffix(".0") == plain(line.value).removesuffix("%").strip().removesuffix(".0")
-    interval, _, n = str(link.get("title")).rpartition(" n ")
+    assert plain(words(link)).removesuffix("!").removesuffix(".0") == plain(line.value).removesuffix(
+        "%"
+    ).strip().removesuffix(".0")
+    interval, _, n = str(link.get("title")).partition("\n")[0].rpartition(" n ")
     assert (plain(interval).strip(), _count(n)) == (line.interval, line.n)
 
 
@@ -524,8 +539,8 @@ def test_parts_and_items_are_the_same_in_memory_and_over_a_store(kept: Kept, nam
     result = kept.results[name]
     place = _place(kept, name)
     over, _ = kept.site.reader.result(place)
-    stored, memory = kept.site.reader.rows(place), InMemory(result.outcomes)
-    assert (over.checks, over.headline, over.warnings) == (result.checks, result.headline, result.warnings)
+    stored, memory = kept.site.reader.rows(place), table_of(result.outcomes)
+    assert (over.metrics, over.headline, over.warnings) == (result.metrics, result.headline, result.warnings)
     assert repr(_described(over, stored)) == repr(_described(result, memory))  # where nan is like nan
     assert _sampled(items_of(over, stored), stored) == _sampled(items_of(result, memory), memory)
 
@@ -535,7 +550,7 @@ def test_parts_and_items_are_the_same_in_memory_and_over_a_store(kept: Kept, nam
 
 @pytest.mark.parametrize("form", ["json", "csv", "md", "latex"])
 def test_export_writes_the_same_numbers(kept: Kept, name: str, form: str) -> None:
-    said = wug("export", kept.runs[name], "--what", "estimates", "--to", form, "--db", kept.store.path)
+    said = wug("export", kept.runs[name], "--what", "estimates", "--to", form, "--store", kept.store.path)
     assert said.code == 0, said.err
     if form == "md":
         assert _markdown(said.out) == every_line(kept.results[name])
@@ -548,7 +563,7 @@ def test_export_writes_the_same_numbers(kept: Kept, name: str, form: str) -> Non
 
 
 def test_show_prints_the_same_numbers(kept: Kept, name: str) -> None:
-    said = wug("show", kept.runs[name], "--format", "json", "--db", kept.store.path)
+    said = wug("show", kept.runs[name], "--format", "json", "--store", kept.store.path)
     [found] = said.results
     _full(kept.results[name], found["estimates"])
     assert found["warnings"] == list(WARNINGS)
@@ -560,13 +575,13 @@ def test_show_prints_the_same_numbers(kept: Kept, name: str) -> None:
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_comparison_has_the_values_of_the_results(kept: Kept, name: str) -> None:
     result = kept.results[name]
-    lines = {line.check: line for line in first_look(result)}
+    lines = {line.metric: line for line in first_look(result)}
     found = kept.comparison(name)
-    assert [named(one.check) for one in found.contrasts] == [check for check in lines if _judged(result, check)]
+    assert [named(one.metric) for one in found.contrasts] == [metric for metric in lines if _judged(result, metric)]
     for contrast in found.contrasts:
-        assert contrast.share == (result.check(contrast.check).unit == "share")
-        suite, check, n, first, second, difference, *_ = comparisons.line(contrast)
-        line = lines[check]
+        assert contrast.share == (result.metric(contrast.metric).unit == "share")
+        suite, metric, n, first, second, difference, *_ = comparisons.line(contrast)
+        line = lines[metric]
         assert (suite, first, second, _count(n)) == (name, line.value, line.value, line.n)
         assert difference == ("0.0 pp" if contrast.share else "0")
 
@@ -578,18 +593,18 @@ def test_a_comparison_is_the_same_in_every_medium(kept: Kept, name: str) -> None
     run = kept.runs[name]
     wanted = [list(comparisons.line(contrast)) for contrast in found.contrasts]
     tables = {
-        "markdown": [row for row in _markdown_cells(comparisons.as_markdown(found)) if row[0] == name],
-        "latex": [row for row in _latex_cells(comparisons.as_latex(found)) if row[0] == name],
-        "report": _contrasts(elements(render([Report(kept.results[name])], found))),
+        "markdown": [row for row in _markdown_cells(table_text(comparisons.table(found), "md")) if row[0] == name],
+        "latex": [row for row in _latex_cells(table_text(comparisons.table(found), "latex")) if row[0] == name],
+        "report": _contrasts(elements(render([ReportedResult(kept.results[name])], found))),
         "site": _contrasts(kept.page(f"/compare?run={run}&run={run + 1}")),
     }
     for medium, rows in tables.items():
         assert rows == wanted, medium
     values = [(one.value_first, one.value_second, one.low, one.high) for one in found.contrasts]
-    [*records] = json.loads(comparisons.as_json(found))["contrasts"]
+    [*records] = json.loads(table_text(comparisons.table(found), "json"))["contrasts"]
     keys = ("value_first", "value_second", "low", "high")
     assert [tuple(record[key] for key in keys) for record in records] == values
-    read = csv.DictReader(io.StringIO(comparisons.as_csv(found)))
+    read = csv.DictReader(io.StringIO(table_text(comparisons.table(found), "csv")))
     assert [tuple(float(row[key]) if row[key] else None for key in keys) for row in read] == values
 
 
@@ -616,10 +631,10 @@ def _full(result: Result, rows: Iterable[Mapping[str, Any]]) -> None:
         return None if value in (None, "", "nan") else float(str(value))
 
     found = [
-        (r["check"], r["group"], number(r["value"]), number(r["low"]), number(r["high"]), int(r["n"])) for r in rows
+        (r["metric"], r["group"], number(r["value"]), number(r["low"]), number(r["high"]), int(r["n"])) for r in rows
     ]
     assert found == [
-        (e.check, e.group, e.value if math.isfinite(e.value) else None, e.low, e.high, e.n) for e in result.estimates
+        (e.metric, e.group, e.value if math.isfinite(e.value) else None, e.low, e.high, e.n) for e in result.estimates
     ]
 
 
@@ -641,13 +656,17 @@ def _latex_cells(text: str) -> list[list[str]]:
 
 def _markdown(text: str) -> list[Line]:
     head, *rows = _markdown_cells(text)
-    assert head == ["suite", "model", "check", "group", "value", "95 % interval", "n"]
-    return [Line(named(check), group, *_pair(value, interval), int(n)) for *_, check, group, value, interval, n in rows]
+    assert head == ["suite", "metric", "group", "value", "95% interval", "n"]
+    return [
+        Line(named(metric), group, *_pair(value, interval), int(n)) for *_, metric, group, value, interval, n in rows
+    ]
 
 
 def _latex(text: str) -> list[Line]:
     _, *rows = _latex_cells(text)
-    return [Line(named(check), group, *_pair(value, interval), int(n)) for _, check, group, value, interval, n in rows]
+    return [
+        Line(named(metric), group, *_pair(value, interval), int(n)) for _, metric, group, value, interval, n in rows
+    ]
 
 
 def _terminal(results: Sequence[Result], by: Sequence[str] | None = None) -> str:
@@ -661,36 +680,36 @@ INTERVAL = re.compile(r"\[.*\]|± .*|no interval")
 
 def _terminal_lines(text: str) -> Iterator[Line]:
     """The rows of one result: its checks, and their groups further in."""
-    check = ""
+    metric = ""
     for line in text.splitlines()[1:]:
-        if not line.startswith("  ") or line.strip().startswith(("warning:", "more checks", "also by")):
+        if not line.startswith("  ") or line.strip().startswith(("warning:", "more metrics", "also by")):
             continue
         cells = re.split(r" {2,}", line.strip())
         interval = cells.pop() if INTERVAL.fullmatch(cells[-1]) else ""
         if line.startswith("    "):
-            yield Line(check, cells[0], cells[-1], interval, _count(cells[1].removeprefix("n = ")))
+            yield Line(metric, cells[0], cells[-1], interval, _count(cells[1].removeprefix("n = ")))
         else:
-            check = cells[0]
-            yield Line(check, "all", cells[-1], interval, None)
+            metric = cells[0]
+            yield Line(metric, "all", cells[-1], interval, None)
 
 
 def _cells(cells: Sequence[str]) -> Line:
     """A row of the table of many results."""
-    check, value, *interval, n = cells
+    metric, value, *interval, n = cells
     [between] = interval or [""]
-    return Line(check, "all", value, between, _count(n))
+    return Line(metric, "all", value, between, _count(n))
 
 
 def _in_number_order(result: Result, lines: Sequence[Line]) -> list[Line]:
     """Lines check by check, field by field, the groups of a field by their numbers where they are such."""
-    checks = list(dict.fromkeys(named(estimate.check) for estimate in result.estimates))
+    metrics = list(dict.fromkeys(named(estimate.metric) for estimate in result.estimates))
 
     def key(line: Line) -> tuple[int, int, float]:
         field, _, value = line.group.partition("=")
         fields = list(
-            dict.fromkeys(e.group.partition("=")[0] for e in result.estimates if named(e.check) == line.check)
+            dict.fromkeys(e.group.partition("=")[0] for e in result.estimates if named(e.metric) == line.metric)
         )
-        return checks.index(line.check), fields.index(field), float(value) if value.isdecimal() else -1
+        return metrics.index(line.metric), fields.index(field), float(value) if value.isdecimal() else -1
 
     return sorted(lines, key=key)
 
@@ -700,7 +719,7 @@ def _whole(page: Element, result: Result) -> None:
     tables = [
         [words(cell, "small") for cell in row] for one in classed(page, "table", "estimates") for row in one.iter("tr")
     ]
-    rows = [Line(c, "all", *_pair(v, i), _count(n)) for c, v, i, n in (row for row in tables if row[0] != "check")]
+    rows = [Line(c, "all", *_pair(v, i), _count(n)) for c, v, i, n in (row for row in tables if row[0] != "metric")]
     cards = [_card(one) for one in classed(page, "article", "card")]
     wanted = [*first_look(result), *second_look(result)]
     for found in (rows, cards):
@@ -731,12 +750,10 @@ def _warnings(page: Element) -> list[str]:
 
 
 def _contrasts(page: Element) -> list[list[str]]:
-    """The rows of a comparison; the test stands in small letters below the suite."""
+    """The rows of a comparison."""
     [found] = classed(page, "table", "compared")
     rows = [list(row) for row in found.iter("tr")][1:]
-    return [
-        [words(row[0], "small"), *(words(cell) for cell in row[1:]), words(next(row[0].iter("small")))] for row in rows
-    ]
+    return [[words(cell) for cell in row] for row in rows]
 
 
 def _place(kept: Kept, name: str) -> int:
@@ -745,25 +762,25 @@ def _place(kept: Kept, name: str) -> int:
     return found.id
 
 
-def _judged(result: Result, check: str) -> bool:
-    return any(named(one.check) == check and one.value is not None for one in result.outcomes)
+def _judged(result: Result, metric: str) -> bool:
+    return any(named(one.metric) == metric and one.value is not None for one in result.outcomes)
 
 
 def _described(result: Result, rows: Rows) -> list[object]:
     """Every part of a view, with its words and numbers."""
-    return [_part(part) for part in made(parts_of(result, rows))]
+    return [_part(part) for part in computed_parts(parts_of(result, rows))]
 
 
-def _part(part: Part) -> object:
+def _part(part: ViewPart) -> object:
     if isinstance(part, Figure):
         return part.id, part.title, part.note, part.columns, part.rows, part.items
-    assert isinstance(part, Prose | Numbers | Tally | Table | Cards | Facts), part
+    assert isinstance(part, TextPart | EstimatesPart | CountsPart | TablePart | CardsPart | FactsPart), part
     return part
 
 
-def _sampled(items: Items, rows: Rows) -> list[object]:
+def _sampled(items: ItemsView, rows: Rows) -> list[object]:
     return [
         (sample.title, [(b.name, b.title, b.count, b.total, b.left, [item for _, item in b.items]) for b in found])
         for sample in items.samples
-        for found in [batches(items, sample, rows, 50)]
+        for found in [sampled_groups(items, sample, rows, 50)]
     ]

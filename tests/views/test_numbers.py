@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wug.views.numbers import interval_text, number, percent, signed_text
+from wug.formatting import interval_text, number, percent, signed_text
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_number_has_four_figures_and_all_before_its_point(value: float, text: 
     [(0.0, "0.0"), (-0.0, "0.0"), (-0.0001, "0.0"), (0.5, "50.0"), (0.9999, "100.0"), (1.0, "100.0"), (-0.25, "−25.0")],
 )
 def test_a_share_is_in_per_cent_with_one_decimal(value: float, text: str) -> None:
-    assert percent(value) == f"{text}\u00a0%"
+    assert percent(value) == f"{text}%"
 
 
 def test_an_interval_is_in_the_unit_of_its_value() -> None:

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
+from wug.alignment import first_texts
 from wug.types import Scored, Token
-from wug.views.marked import marked
-from wug.views.scripts import JOINER, characters, direction, first_texts, joining, runs
-from wug.web.pages.sentence.panel import score_panel
+from wug.views.text_display import JOINER, characters, direction, joining, marked, runs
+from wug.web.pages.sentence import score_panel
 
 FAMILY = "👩\u200d👩\u200d👧"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from wug.types import Check, Estimate, Result, Signature
-from wug.views.table import cells
+from wug.types import Estimate, Metric, Result, Signature
+from wug.views.result_tables import cells
 from wug.views.terminal import across_suites, show
 
 
@@ -24,8 +24,8 @@ def result(estimates: Sequence[Estimate], **more: object) -> Result:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def share(check: str, group: str, value: float) -> Estimate:
-    return Estimate(check, group, value, 9, 0.0, 1.0, "wilson")
+def share(metric: str, group: str, value: float) -> Estimate:
+    return Estimate(metric, group, value, 9, 0.0, 1.0, "wilson")
 
 
 def test_groups_stand_below_their_check_field_by_field_with_numbers_in_order() -> None:
@@ -49,25 +49,25 @@ def test_a_field_of_many_groups_is_left_for_those_who_ask_for_it() -> None:
 
 
 def test_of_many_checks_only_the_first_is_broken_down() -> None:
-    checks = [share(check, group, 0.5) for check in ("one", "two", "six") for group in ("all", "n=1", "n=2")]
-    text = shown(result(checks))
+    metrics = [share(metric, group, 0.5) for metric in ("one", "two", "six") for group in ("all", "n=1", "n=2")]
+    text = shown(result(metrics))
     assert text.count("n=1") == 1
-    assert "more checks and groups: --format csv" in text
+    assert "more metrics and groups: --format csv" in text
 
 
 def test_a_suite_may_say_which_checks_are_headlines() -> None:
     found = result([share("good", "all", 0.5), share("obscure", "all", 0.5)])
-    found = replace(found, checks=(Check("good"), Check("obscure", headline=False)))
+    found = replace(found, metrics=(Metric("good"), Metric("obscure", headline=False)))
     assert "obscure" not in shown(found)
-    assert "more checks and groups" in shown(found)
+    assert "more metrics and groups" in shown(found)
     assert "obscure" not in shown(*[found] * 4)
 
 
 def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
     runs = Estimate("accuracy", "all", 0.8, 3, 0.79, 0.81, "population sd of shares")
     epochs = Estimate("peak_epoch", "all", 3.0, 3, 2.5, 3.5, "sd")
-    found = replace(result([runs, epochs]), checks=(Check("accuracy"), Check("peak_epoch", "count")))
-    assert cells(found, runs) == ("80.0 %", "± 1.0")
+    found = replace(result([runs, epochs]), metrics=(Metric("accuracy"), Metric("peak_epoch", "count")))
+    assert cells(found, runs) == ("80.0%", "± 1.0")
     assert cells(found, epochs) == ("3", "± 0.5")
 
 
@@ -77,16 +77,18 @@ def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has
     bleu = Estimate("bleu", "all", 99.0, 50)
     found = replace(
         result([share, mean, bleu]),
-        checks=(Check("consistency"), Check("edit_distance", "tokens", "lower"), Check("bleu", "score")),
+        metrics=(Metric("consistency"), Metric("edit_distance", "tokens", "lower"), Metric("bleu", "score")),
     )
-    assert cells(found, share) == ("90.0 %", "[50.0, 100.0]")
+    assert cells(found, share) == ("90.0%", "[50.0, 100.0]")
     assert cells(found, mean) == ("0.04", "no interval")
     assert cells(found, bleu) == ("99", "")
 
 
 def test_a_check_of_fewer_items_than_the_result_has_shows_its_n() -> None:
     some = replace(share("accuracy", "all", 0.5), n=6)
-    found = replace(result([some, share("other", "all", 0.5)]), checks=(Check("accuracy", meaning="m"), Check("other")))
+    found = replace(
+        result([some, share("other", "all", 0.5)]), metrics=(Metric("accuracy", meaning="m"), Metric("other"))
+    )
     assert "m (n = 6)" in shown(found)
     assert shown(found).count("n = ") == 1
 
@@ -112,11 +114,25 @@ def test_many_suites_end_with_the_means_of_the_field_that_their_family_declares(
     show(results, Console(file=out, width=100))
     rows = [line.split() for line in out.getvalue().splitlines()]
     assert ["circuit", "mean", "of", "suites", "suites"] in rows
-    assert ["Agreement", "75.0", "%", "2"] in rows
-    assert ["Licensing", "50.0", "%", "1"] in rows
-    assert ["macro", "average", "62.5", "%", "3"] in rows
+    assert ["Agreement", "75.0%", "2"] in rows
+    assert ["Licensing", "50.0%", "1"] in rows
+    assert ["macro", "average", "62.5%", "3"] in rows
 
 
 def test_a_family_that_declares_no_such_field_has_no_table_of_means() -> None:
     result = Result("a", "unknown", "m", "complete", Signature(), 1, (Estimate("x", "circuit=A", 1.0, 1),))
     assert list(across_suites([result, result])) == []
+
+
+def test_values_with_warnings_are_marked_in_a_table() -> None:
+    found = [result([share("accuracy", "all", 0.5)], suite=f"s{n}", warnings=("odd",) * (n == 1)) for n in range(4)]
+    lines = shown(*found).splitlines()
+    assert [line.split()[0] for line in lines if "50.0% !" in line] == ["s1"]
+    assert "! 1 warning about 1 of 4 results" in lines
+
+
+def test_a_result_of_ties_is_not_measurable() -> None:
+    warning = "all 9 pairs tied, counted as failures: the accuracy is not measurable"
+    text = shown(result([share("accuracy", "all", 0.0)], warnings=(warning,)))
+    assert "accuracy    not measurable" in text
+    assert "0.0%" not in text

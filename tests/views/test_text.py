@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from wug.types import Outcome, Result, Signature
-from wug.views.failing import as_lines
-from wug.views.marked import Piece
 from wug.views.parts import (
-    Cell,
-    Code,
-    Column,
-    Facts,
-    Item,
-    Line,
-    Lines,
-    Node,
-    Prose,
-    Row,
-    Table,
-    Tree,
-    Verdict,
-    Verdicts,
+    CodePart,
+    FactsPart,
+    ItemVerdict,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    TextPart,
+    TreeNode,
+    TreePart,
+    VerdictsPart,
 )  # fmt: skip
-from wug.views.text import item_lines, part_lines, pieces_text
+from wug.views.text import failing_lines, item_lines, part_lines, pieces_text
+from wug.views.text_display import Piece
 
-HEADS = tuple(Column(name) for name in ("condition", "verb", "end"))
+HEADS = tuple(TableColumn(name) for name in ("condition", "verb", "end"))
 
 
 def test_lines_stand_behind_their_labels_with_marks_and_numbers() -> None:
-    good = Line("grammatical", (Piece("A wug "), Piece("swims", differs=True)), "ins", "−5.00")
-    bad = Line("ungrammatical", (Piece("A wug "), Piece("swim", differs=True)), "del", "−3.00")
-    bar = Line("difference", (), value="−2.00", side=-0.3)
-    assert list(part_lines(Lines((good, bad, bar)))) == [
+    good = LabelledText("grammatical", (Piece("A wug "), Piece("swims", differs=True)), "ins", "−5.00")
+    bad = LabelledText("ungrammatical", (Piece("A wug "), Piece("swim", differs=True)), "del", "−3.00")
+    bar = LabelledText("difference", (), value="−2.00", side=-0.3)
+    assert list(part_lines(LinesPart((good, bad, bar)))) == [
         "grammatical    A wug [+swims+]  −5.00",
         "ungrammatical  A wug [-swim-]  −3.00",
         "difference     −2.00",
@@ -45,8 +44,11 @@ def test_a_word_has_its_number_behind_it_and_shaded_words_are_apart() -> None:
 
 
 def test_the_cells_of_a_table_stand_below_each_other_however_wide_their_letters_are() -> None:
-    rows = (Row((Cell("plural"), Cell("来了"), Cell("."))), Row((Cell("x"), Cell("y", under="Σ 3.1"), Cell(""))))
-    assert list(part_lines(Table("t", "", HEADS, (("", rows),)))) == [
+    rows = (
+        TablePartRow((TableCell("plural"), TableCell("来了"), TableCell("."))),
+        TablePartRow((TableCell("x"), TableCell("y", under="Σ 3.1"), TableCell(""))),
+    )
+    assert list(part_lines(TablePart("t", "", HEADS, (("", rows),)))) == [
         "condition  verb      end",
         "plural     来了      .",
         "x          y  Σ 3.1",
@@ -55,8 +57,8 @@ def test_the_cells_of_a_table_stand_below_each_other_however_wide_their_letters_
 
 def test_a_table_that_is_too_wide_is_a_block_for_each_row() -> None:
     pieces = (Piece("word " * 30, differs=True),)
-    row = Row((Cell("plural"), Cell(pieces=pieces, mark="ins"), Cell(".")))
-    assert list(part_lines(Table("t", "", HEADS, (("", (row,)),)))) == [
+    row = TablePartRow((TableCell("plural"), TableCell(pieces=pieces, mark="ins"), TableCell(".")))
+    assert list(part_lines(TablePart("t", "", HEADS, (("", (row,)),)))) == [
         "plural",
         f"  verb  [+{'word ' * 30}+]",
         "  end   .",
@@ -65,12 +67,12 @@ def test_a_table_that_is_too_wide_is_a_block_for_each_row() -> None:
 
 def test_a_tree_goes_in_with_every_step_and_says_where_it_goes_wrong() -> None:
     nodes = (
-        Node(True, 0, "copy", (Piece("A C"),), "later", (Piece("B A"),)),
-        Node(True, 0, "reverse", (Piece("A "), Piece("C", differs=True)), "first", (Piece("B A"),)),
-        Node(True, 0, "", (Piece("A B"),)),
-        Node(False, 1, "", (Piece("D"),)),
+        TreeNode(True, 0, "copy", (Piece("A C"),), "later", (Piece("B A"),)),
+        TreeNode(True, 0, "reverse", (Piece("A "), Piece("C", differs=True)), "first", (Piece("B A"),)),
+        TreeNode(True, 0, "", (Piece("A B"),)),
+        TreeNode(False, 1, "", (Piece("D"),)),
     )
-    assert list(part_lines(Tree(nodes, 2, cut=True))) == [
+    assert list(part_lines(TreePart(nodes, 2, cut=True))) == [
         "copy  A C  wrong  right: B A",
         "  reverse  A [-C-]  first wrong here  right: B A",
         "    A B",
@@ -81,12 +83,12 @@ def test_a_tree_goes_in_with_every_step_and_says_where_it_goes_wrong() -> None:
 
 def test_verdicts_facts_code_and_prose() -> None:
     parts = (
-        Prose("edit distance 5"),
-        Verdicts((Verdict(True, "3.0 > 1.0", "(2;%a%) > (2;%b%)"), Verdict(False, "1.0 > 3.0", "b"))),
-        Code("cat ( x _ 1 )\nAND sleep"),
-        Facts({"a": {"b": [1, 2]}, "c": "d"}),
+        TextPart("edit distance 5"),
+        VerdictsPart((ItemVerdict(True, "3.0 > 1.0", "(2;%a%) > (2;%b%)"), ItemVerdict(False, "1.0 > 3.0", "b"))),
+        CodePart("cat ( x _ 1 )\nAND sleep"),
+        FactsPart({"a": {"b": [1, 2]}, "c": "d"}),
     )
-    assert list(item_lines(Item(sentence="The cat sleeps.", chips=("wrong role", "order only"), parts=parts))) == [
+    assert list(item_lines(ItemView(sentence="The cat sleeps.", chips=("wrong role", "order only"), parts=parts))) == [
         "The cat sleeps.",
         "wrong role, order only",
         "edit distance 5",
@@ -104,14 +106,25 @@ def test_control_characters_are_seen_and_begin_no_line() -> None:
     evil = "a\x1b[2Jb\nc\u202e"
     seen = "a\\x1b[2Jb\\nc\\u202e"
     piece = (Piece(evil),)
-    parts = (Prose(evil), Lines((Line("x", piece),)), Facts({evil: evil}), Table("t", "", (Column(evil),), ()))
-    for part in (*parts, Verdicts((Verdict(True, evil, ""),)), Tree((Node(True, 0, evil, piece),), 1, cut=False)):
+    parts = (
+        TextPart(evil),
+        LinesPart((LabelledText("x", piece),)),
+        FactsPart({evil: evil}),
+        TablePart("t", "", (TableColumn(evil),), ()),
+    )
+    for part in (
+        *parts,
+        VerdictsPart((ItemVerdict(True, evil, ""),)),
+        TreePart((TreeNode(True, 0, evil, piece),), 1, cut=False),
+    ):
         [line] = part_lines(part)
         assert seen in line
 
 
 def failing(kind: str, *outcomes: Outcome) -> list[str]:
-    return list(as_lines([Result("words", kind, "m", "complete", Signature.read("wug:1"), 1, (), outcomes=outcomes)]))
+    return list(
+        failing_lines([Result("words", kind, "m", "complete", Signature.read("wug:1"), 1, (), outcomes=outcomes)])
+    )
 
 
 def test_a_failing_pair_is_printed_with_both_sentences_marked() -> None:
@@ -127,7 +140,7 @@ def test_a_failing_pair_is_printed_with_both_sentences_marked() -> None:
 
 def test_checks_that_show_the_same_are_one_entry_and_others_are_apart() -> None:
     scores = [("accuracy:a", -5.0), ("accuracy:b", -5.0), ("accuracy:c", -9.0)]
-    rows = [Outcome("1", check, False, {}, {"good": good, "bad": -3.0, "forms": "is/are"}) for check, good in scores]
+    rows = [Outcome("1", metric, False, {}, {"good": good, "bad": -3.0, "forms": "is/are"}) for metric, good in scores]
     assert [line for line in failing("pairs", *rows) if not line.startswith(" ")] == [
         "words  pair 1  accuracy:a, accuracy:b  by −2.00",
         "words  pair 1  accuracy:c  by −6.00",

@@ -32,7 +32,7 @@ def site(tmp_path: Path, kept: Path) -> Site:
     """A site with an empty store; its folder is `tmp_path / "suites"`."""
     folder = tmp_path / "suites"
     folder.mkdir()
-    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", folders=(folder,))
+    return Site(store=Store(tmp_path / "store"), cache=kept / "answers.db", folders=(folder,))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def served(site: Site, port: int) -> Iterator[Served]:
 def everything(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A site with every kind of run, answering for all tests of a module."""
     folder = tmp_path_factory.mktemp("everything")
-    site = Site(store=Store(folder / "wug.db"), cache=kept / "answers.db", folders=(folder,), models=("wug-causal",))
+    site = Site(store=Store(folder / "store"), cache=kept / "answers.db", folders=(folder,), models=("wug-causal",))
     every_page.fill(site.store)
     server = Served(site, free_port())
     server.start()

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 import material
 from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
-from wug.web import authentication, server
+from wug.web import security, server
 from wug.web.app import create_app
 from wug.web.site import Site
 
@@ -153,13 +153,13 @@ def test_neither_secret_nor_token_is_in_what_a_site_prints_of_itself(site: Site)
 @pytest.mark.parametrize("secret", ["", "short", "with space and more than 16", "ü" * 20, "a" * 200, "x" * 20 + "\n"])
 def test_a_secret_that_is_easily_guessed_or_fits_no_address_is_refused(secret: str) -> None:
     with pytest.raises(InputError, match="16 to 128 letters") as told:
-        authentication.validate_access_token(secret)
+        security.validate_access_token(secret)
     assert not secret or secret not in str(told.value)
 
 
 def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
     options = server.ServerOptions(
-        tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, access_token=SECRET
+        tmp_path / "store", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, access_token=SECRET
     )
     assert server.create_site(options).access_token == SECRET
     assert SECRET not in repr(options)

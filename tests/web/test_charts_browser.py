@@ -17,7 +17,7 @@ import material
 from browsing import Served, follow
 from wug import stats
 from wug.types import Outcome, Result, Signature
-from wug.views.page import Report, render
+from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
 LEGEND = ".legend button"
@@ -101,7 +101,7 @@ def test_a_pair_of_models_that_is_chosen_in_a_comparison_is_seen_alone(served: S
         material.keep(served.site.store, material.pairs(items=8, model=f"causal/{name}@1"))
     drawn(page, "/compare?run=1&run=2&run=3")
     assert page.locator(POINTS).count() == 2
-    page.locator("figure.chart").get_by_text("B − A", exact=True).first.click()
+    page.locator("figure.chart").get_by_text("b − a", exact=True).first.click()
     expect(page.locator(POINTS)).to_have_count(1)
 
 
@@ -150,8 +150,8 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
     outcomes = []
     for number in range(60):
         groups = {"depth": str(3 + number % 2), "function": "copy", "steps": "2"}
-        for check in ("consistency", "original_accuracy", "unrolled_accuracy"):
-            outcomes.append(Outcome(str(number), check, number % 5 != 0, groups, {}))
+        for metric in ("consistency", "original_accuracy", "unrolled_accuracy"):
+            outcomes.append(Outcome(str(number), metric, number % 5 != 0, groups, {}))
     made = Result(
         "localism",
         "pcfgset",
@@ -210,7 +210,7 @@ def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any)
     material.keep(served.site.store, two_items("match", "mismatch"))
     drawn(page, "/result/1?item=2")
     texts = page.locator("g.role-axis-label text").all_text_contents()
-    assert any("match2 / mismatch2" in text for text in texts)
+    assert any("match2 /" in text and "mismatch2" in text for text in texts)
 
 
 def test_two_models_are_drawn_side_by_side_and_in_one_chart(served: Served, page: Any) -> None:
@@ -339,7 +339,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report on eleven suites and two models."""
     results = [*material.every(), *(material.pairs(model="causal/EleutherAI/other@607a30d") for _ in range(1))]
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render([Report(one, run=1) for one in results]), encoding="utf-8")
+    path.write_text(render([ReportedResult(one, run=1) for one in results]), encoding="utf-8")
     return path.as_uri()
 
 
@@ -373,3 +373,77 @@ def test_a_report_on_paper_has_every_suite_with_its_figures_and_no_items(chromiu
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details.suite[open]").count() == 0
     page.close()
+
+
+def all_tied() -> Result:
+    """Sixty pairs of unknown words, all of them with the same score."""
+    outcomes = [
+        Outcome(str(number), "accuracy", False, {"paradigm": f"p{number % 2}"}, detail)
+        for number in range(60)
+        for detail in [{"good": f"a b {number}", "bad": f"b a {number}", "logprob_good": -9.0, "logprob_bad": -9.0}]
+    ]
+    return replace(
+        material.pairs(),
+        outcomes=tuple(outcomes),
+        estimates=tuple(stats.estimates(outcomes)),
+        warnings=("all 60 pairs tied, counted as failures: the accuracy is not measurable",),
+    )
+
+
+def test_ties_are_drawn_at_0_and_60_of_60_are_not_measurable(served: Served, page: Any) -> None:
+    material.keep(served.site.store, all_tied())
+    page.goto("/result/1")
+    assert page.locator(".headline strong").inner_text() == "not measurable"
+    assert page.locator(".headline .warned").inner_text() == "1 warning"
+    page.wait_for_selector("#f-margins svg.marks")
+    assert "0.0%" not in page.locator("main").inner_text()
+    bars = page.locator("#f-margins g.mark-rect path")
+    assert bars.count() == 1
+    bar, plot = (
+        bars.bounding_box(),
+        page.locator("#f-margins g.mark-group.role-frame > g > path.background").bounding_box(),
+    )
+    assert bar["width"] < 10
+    assert abs(bar["x"] + bar["width"] / 2 - plot["x"] - plot["width"] / 2) < 3
+
+
+def test_a_warning_marks_the_cell_of_its_value(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym(), all_tied())
+    material.keep(served.site.store, material.pairs(model="causal/other@1"))
+    page.goto("/")
+    marks = page.locator(".matrix td.value")
+    assert sorted(marks.all_inner_texts()) == ["66.7!", "74.6", "–!"]
+    page.locator(".matrix td.value", has_text="–").locator("a").hover()
+    assert "not measurable" in page.locator(".tip").inner_text()
+
+
+def test_a_list_of_failing_items_says_that_they_fail(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym())
+    page.goto("/result/1/items?value=false")
+    assert page.locator(".sum").inner_text().startswith("2 items failing · criterion: every prediction holds")
+    page.goto("/result/1/items?metric=prediction_0&value=false")
+    assert " ".join(page.locator(".breaks").first.inner_text().split()).startswith("fails 3.00 ≤ 4.30")
+
+
+def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Served, page: Any) -> None:
+    store = served.site.store
+    material.keep(store, material.syntaxgym(items=60), material.pairs(items=60), all_tied(), material.cogs())
+
+    def opening(result: int) -> tuple[str, list[str], str]:
+        page.goto(f"/result/{result}")
+        part = page.locator(".opening")
+        verdict = part.locator(".verdict-line")
+        shown = part.locator(".example dd:not(.num)").all_inner_texts()
+        return part.locator(".question").inner_text(), shown, verdict.inner_text() if verdict.count() else ""
+
+    question, sentences, verdict = opening(1)
+    assert question == "Is the verb more surprising in mismatch than in match?"
+    assert sentences == ["The author laugh", "The author laughs"]
+    assert page.locator(".example mark").all_inner_texts() == ["laugh", "laughs"]
+    assert verdict == "Most items pass: 50% is outside its 95% interval [54.1, 77.3]."
+    question, sentences, verdict = opening(2)
+    assert question == "Does the model prefer the grammatical sentence, or word?"
+    assert sentences == ["Many girls insulted themselves 0.", "Many girls insulted herself 0."]
+    assert verdict.startswith("Above chance (50.0%), which is outside its 95% interval [")
+    assert opening(3)[2].startswith("Not measurable")
+    assert opening(4)[0] == "Does the model find the logical form of a sentence with an unseen structure?"

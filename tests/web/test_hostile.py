@@ -35,7 +35,8 @@ PATHS = (
     "/suite?name=%00", "/suite?name=%ED%A0%80", f"/suite?name={'a' * 30000}", "/suite/figure.svg?name=%00",
     f"/compare?run={DIGITS}&run=1", "/compare?run=%00", "/compare?run=1&run=%D9%A1%D9%A2", "/compare?run=-1&run=1",
     "/compare?run=99999999999&run=1", "/compare?run=1&run=1", "/compare?side=1,,,2&side=%ff",
-    "/compare?" + "&".join(["run=1"] * 3000), "/compare?run=1&run=2&suite=%00&check=[", "/compare.csv", "/compare.json",
+    "/compare?" + "&".join(["run=1"] * 3000), "/compare?run=1&run=2&suite=%00&metric=[", "/compare.csv",
+    "/compare.json",
     "/compare/figure/compared-%00.svg?run=1&run=2", "/compare/figure/curve-1.svg?run=1",
     f"/compare?run=1&run=2&suite={'[' * 2000}", f"/edit?result={DIGITS}", "/edit?result=%00&item=%00", "/edit",
     "/edit?result=%D9%A1", "/edit?result=-1&item=1",
@@ -45,14 +46,15 @@ QUERIES = (
     "/?sort=%00", "/?sort=-suite%3A%ED%A0%80", f"/?page={DIGITS}", "/?page=-1", "/?page=%D9%A3", f"/?q={'(' * 9000}",
     "/?kind=%ff&status=%00", "/?" + "&".join(f"a{n}=1" for n in range(5000)), "/?%", "/?=&&&==", "/?%ff=%fe",
     f"/runs.csv?page={DIGITS}", "/runs.json?sort=%00", f"/result/1/items?after={DIGITS}", "/result/1/items?before=-1",
-    f"/result/1/items?after={'9' * 15}", f"/result/1/items?before={'9' * 15}", "/result/1/items?check=%00",
+    f"/result/1/items?after={'9' * 15}", f"/result/1/items?before={'9' * 15}", "/result/1/items?metric=%00",
     "/result/1/items?group=%22%5D=x", "/result/1/items?group=%00%3D%00", "/result/1/items?group=%ED%A0%80=1",
     "/result/1/items?q=%00%25%27%22", f"/result/1/items?q={'x' * 20000}", "/result/1/items?value=maybe",
-    f"/result/1/numbers?page={DIGITS}", "/result/1/numbers?check=%00", f"/result/2?item={DIGITS}", "/result/2?item=%00",
+    f"/result/1/numbers?page={DIGITS}", "/result/1/numbers?metric=%00", f"/result/2?item={DIGITS}",
+    "/result/2?item=%00",
     "/result/2?condition=%ED%A0%80", "/sentence?s=%00&s=%ED%A0%80", "/sentence?m=%00", f"/sentence?s={'x' * 20000}",
     "/sentence?" + "s=a&" * 4000,
     "/sentence?text=%00&model=%ED%A0%80", "/sentence?text=a&model=%00/@", "/compare?pool=%00&pairs=%ff",
-    "/result/1/items?check=%ED%A0%80&value=true",
+    "/result/1/items?metric=%ED%A0%80&value=true",
 )  # fmt: skip
 """Addresses of pages, with wishes that make no sense."""
 SUITE: dict[str, Any] = {"meta": {"name": "x"}, "region_meta": {"1": "a"}, "predictions": [], "items": []}

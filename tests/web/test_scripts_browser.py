@@ -18,7 +18,7 @@ from wug.evaluation.evaluate import conclude
 from wug.evaluation.opening import open_model, open_suites
 from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
-from wug.views.page import Report, render
+from wug.views.report import ReportedResult, render
 from wug.web.site import Site
 
 SENTENCES = {
@@ -41,7 +41,7 @@ def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
-    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", models=(str(tiny_causal()),))
+    return Site(store=Store(tmp_path / "store"), cache=kept / "answers.db", models=(str(tiny_causal()),))
 
 
 def letters(text: str) -> str:
@@ -102,7 +102,7 @@ def test_regions_have_each_character_once_and_run_as_the_sentence_does(
     material.keep(site.store, result)
     page.set_viewport_size({"width": 2400, "height": 900})
     report = tmp_path / "report.html"
-    report.write_text(render([Report(result)]), encoding="utf-8")
+    report.write_text(render([ReportedResult(result)]), encoding="utf-8")
     for address in ("/result/1/items", report.as_uri()):
         page.goto(address)
         if address.startswith("file:"):

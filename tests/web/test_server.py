@@ -21,19 +21,19 @@ START = [sys.executable, "-c", "from wug.cli.main import main; main()"]
 
 
 def options(tmp_path: Path, host: str = "127.0.0.1", **given: object) -> ServerOptions:
-    usual = {"db": tmp_path / "wug.db", "cache": tmp_path / "answers.db", "folders": (tmp_path,), "models": ()}
+    usual = {"store": tmp_path / "store", "cache": tmp_path / "answers.db", "folders": (tmp_path,), "models": ()}
     return ServerOptions(**{**usual, "host": host, "port": 0, "open_browser": False, **given})  # type: ignore[arg-type]
 
 
 def test_help_has_an_example() -> None:
     said = wug("view", "--help")
     assert said.code == 0
-    assert "wug view --db demo/wug.db --no-open" in said.out
+    assert "wug view --store demo/store --no-open" in said.out
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_answers_at_the_address_it_prints_and_ends_clean(tmp_path: Path, how: signal.Signals) -> None:
-    command = [*START, "view", "--no-open", "--port", "0", "--db", str(tmp_path / "wug.db")]
+    command = [*START, "view", "--no-open", "--port", "0", "--store", str(tmp_path / "store")]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -81,6 +81,6 @@ def test_models_are_those_given_besides_the_built_in_ones(tmp_path: Path) -> Non
 
 def test_a_store_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.db").write_text("plain text, and long enough to be looked at as a header of a database")
-    said = wug("view", "--no-open", "--port", "0", "--db", tmp_path / "no.db")
+    said = wug("view", "--no-open", "--port", "0", "--store", tmp_path / "no.db")
     assert said.code == 1
-    assert "cannot be used" in said.err
+    assert "is a file, and a store is a folder" in said.err

@@ -1,15 +1,17 @@
-"""Results compared item by item: who is ahead, by how much, how surely."""
+"""`wug.compare` and `wug.report`: results compared item by item, and as an HTML page."""
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
+from wug.files import user_path, write_text
 from wug.results import comparison as runs
 from wug.results.store import Store
 from wug.tables import Table
@@ -22,24 +24,30 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+DIFFERING_ITEMS = 20
+"""Items that differ, listed per metric in the comparison of a report."""
+
+log = logging.getLogger("wug")
+
+
 @members(public)
 class Comparison:
-    """Differences of the sides from the first, on the items that they share; as a table, one row a difference."""
+    """Differences between each side and the first, on shared items; as a table, one row per difference."""
 
     __slots__ = ("found",)
 
     def __init__(self, found: runs.Comparison) -> None:
         self.found = found
-        """As the rest of wug knows it."""
+        """The comparison that the command line and the site show."""
 
     @property
     def contrasts(self) -> Sequence[runs.Contrast]:
-        """Each difference with its interval, its p-value and the items on which the sides differ."""
+        """Each difference with its interval, p-value and differing items."""
         return self.found.contrasts
 
     @property
     def warnings(self) -> Sequence[str]:
-        """About suites that were left out, or that were not asked in the same way."""
+        """Warnings about suites that were left out, or evaluated with different settings."""
         return self.found.warnings
 
     @property
@@ -51,15 +59,15 @@ class Comparison:
         return Table({name: [row[place] for row in found] for place, name in enumerate(COLUMNS)})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The differences as a data frame of pandas."""
+        """The differences as a pandas data frame."""
         return self.table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The differences as a data frame of Polars."""
+        """The differences as a Polars data frame."""
         return self.table.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
-        """The differences as a table of Apache Arrow."""
+        """The differences as an Apache Arrow table."""
         return self.table.to_arrow()
 
     def write(self, path: str | Path) -> None:
@@ -69,9 +77,9 @@ class Comparison:
     def plot(self) -> altair.LayerChart:
         """The differences with their intervals, for a notebook."""
         from wug.views import vega
-        from wug.views.comparison_chart import chart
+        from wug.views.comparison_page import chart
 
-        return vega.dressed(chart(self.found))
+        return vega.styled_chart(chart(self.found))
 
     def __len__(self) -> int:
         return len(self.found.contrasts)
@@ -80,15 +88,15 @@ class Comparison:
         from wug.views.comparison import difference, interval, verdict
 
         sides = ", ".join(f"{side.label} = {side.name}" for side in self.found.sides)
-        lines = [f"  {c.suite}, {c.check}: {difference(c)} {interval(c)}, {verdict(c)}" for c in self.contrasts]
+        lines = [f"  {c.suite}, {c.metric}: {difference(c)} {interval(c)}, {verdict(c)}" for c in self.contrasts]
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        """The differences with what they mean, for a notebook."""
+        """The differences with their explanation, for a notebook."""
         from wug.views import comparison
 
         parts = []
-        for first, second, contrasts in comparison.couples(self.found):
+        for first, second, contrasts in comparison.side_pairs(self.found):
             parts.append(
                 f"<p>{', '.join(f'<b>{side.label}</b> = {escape(side.name)}' for side in (first, second))}</p>"
             )
@@ -100,41 +108,103 @@ class Comparison:
         return "".join([*parts, *(f"<p><small>{escape(text)}</small></p>" for text in said)])
 
 
-def results_in(given: Result | Iterable[Any]) -> list[Result]:
-    """The results that were given, one or several, or several several times."""
-    if isinstance(given, Result):
-        return [given]
-    if isinstance(given, str):
-        raise InputError(f"{given!r} is not a result. Write by={given!r} to say what tells the sides apart")
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
-        raise InputError(f"{type(given).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
-    return [result for one in given for result in results_in(one)]
-
-
+@public
 def compare(
-    results: Iterable[Result | Iterable[Result]],
+    *results: Result | Iterable[Result],
     by: str | Callable[[Result], str] = "model",
     suites: str | Sequence[str] = (),
-    checks: str | Sequence[str] = (),
-    *,
+    metrics: str | Sequence[str] = (),
     all_pairs: bool = False,
     pool: bool = False,
     items: int = 0,
 ) -> Comparison:
-    """The sides that `by` tells apart, each with the first; a side with several models is their mean."""
+    """Compare results on shared items, with intervals and p-values.
+
+    Args:
+        *results: Results, or lists of them.
+        by: What distinguishes the sides: the model, a field of the signature such as "bos", or a function that names
+            the side of a result. A side with several models is their mean.
+        suites: Only these suites; `*` matches anything.
+        metrics: Only these metrics; by default the headline metrics of each suite.
+        all_pairs: Compare all pairs of sides, not only each side with the first.
+        pool: Also pool the right-or-wrong metrics of each suite, and all suites.
+        items: The number of differing items to list.
+
+    Returns:
+        The differences between the sides.
+
+    Raises:
+        InputError: If there are fewer than two sides, or a side has two results of a suite and model.
+
+    Examples:
+        >>> results = wug.run("wug_agreement_pp", ["wug-causal", "wug-lstm"])
+        >>> wug.compare(results).to_pandas()
+    """
     if not isinstance(by, str) and not callable(by):
         raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
     if items < 0:
         raise InputError(f"items={items}: write a whole number, 0 or more")
-    choice = runs.Choice(_names("suites", suites), _names("checks", checks), all_pairs, pool, items)
-    sides = _sides(results_in(results), by)
+    choice = runs.Choice(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
+    sides = _sides(_flat(results), by)
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
-        store = Store(Path(folder) / "compared.db")
+        store = Store(Path(folder) / "compared")
         try:
-            numbers = [[_keep(store, model, some) for model, some in side.items()] for side in sides.values()]
+            numbers = [[_store(store, model, some) for model, some in side.items()] for side in sides.values()]
             return Comparison(runs.compare(store, numbers, choice))
         finally:
             store.close()
+
+
+@public
+def report(results: Result | Iterable[Result], path: str | Path, *, comparison: Comparison | None = None) -> None:
+    """Write results as one HTML page that opens offline.
+
+    Args:
+        results: One result or several; several models are compared with the first.
+        path: The file, which ends in .html.
+        comparison: A comparison to show instead.
+
+    Raises:
+        InputError: If the file does not end in .html.
+        MissingExtra: If the packages that draw charts are not installed.
+
+    Examples:
+        >>> wug.report(wug.run("wug_agreement_pp"), "page.html")
+    """
+    from wug.views import charts
+    from wug.views.report import ReportedResult, render
+
+    target, listed = user_path(path), _flat(results)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError("a report is an HTML page: name the file .html", file=target)
+    if comparison is not None and not isinstance(comparison, Comparison):
+        raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
+    charts.require()
+    compared = comparison or _compared(listed)
+    page = render([ReportedResult(result) for result in listed], None if compared is None else compared.found)
+    write_text(target, page)
+
+
+def _compared(results: Sequence[Result]) -> Comparison | None:
+    """Several models compared with the first; None if there is nothing to compare."""
+    if len({result.model for result in results}) < 2:
+        return None
+    try:
+        return compare(results, items=DIFFERING_ITEMS)
+    except InputError as error:
+        log.warning("the page has no comparison: %s", error)
+        return None
+
+
+def _flat(given: object) -> list[Result]:
+    """One result or several, nested or not, as a list."""
+    if isinstance(given, Result):
+        return [given]
+    if isinstance(given, str):
+        raise InputError(f"{given!r} is not a result. Write by={given!r} to choose what distinguishes the sides")
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise InputError(f"{type(given).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
+    return [result for one in given for result in _flat(one)]
 
 
 def _names(what: str, given: str | Sequence[str]) -> Sequence[str]:
@@ -145,32 +215,31 @@ def _names(what: str, given: str | Sequence[str]) -> Sequence[str]:
 
 
 def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict[str, dict[str, list[Result]]]:
-    """Side → model → results, each as first met."""
+    """Side → model → results, in order."""
     sides: dict[str, dict[str, list[Result]]] = {}
     for result in results:
         side = sides.setdefault(by(result) if callable(by) else _value(result, by), {})
         some = side.setdefault(result.model, [])
-        if same := [other for other in some if _asked(other) == _asked(result)]:
+        if same := [other for other in some if _suite(other) == _suite(result)]:
             field = _difference(same, result)
-            remedy = "leave one out"
+            fix = "leave one out"
             if field is not None:
-                remedy = f"compare by an option in which they differ, such as by={field!r}, or {remedy}"
-            raise InputError(f"{result.model} has two results of {result.suite} on one side: {remedy}")
+                fix = f"compare by an option in which they differ, such as by={field!r}, or {fix}"
+            raise InputError(f"{result.model} has two results of {result.suite} on one side: {fix}")
         some.append(result)
     if len(sides) < 2:
         what = "a function" if callable(by) else repr(by)
         found = f"{len(sides)} side{'s' * (len(sides) != 1)}"
-        raise InputError(f"there is nothing to compare: by={what} gives {found}, and two are needed")
+        raise InputError(f"nothing to compare: by={what} gives {found}, and two are needed")
     return sides
 
 
-def _asked(result: Result) -> tuple[str, str | None]:
-    """What was asked: the suite with its checksum."""
+def _suite(result: Result) -> tuple[str, str | None]:
     return result.suite, result.signature.get("suite")
 
 
 def _value(result: Result, by: str) -> str:
-    """What a result has in the field by which sides are told apart."""
+    """The value of a result in the field that distinguishes sides."""
     if by == "model":
         return result.model
     fields = [name for name, _ in result.signature.fields if name not in ("", "suite", "model")]
@@ -181,7 +250,7 @@ def _value(result: Result, by: str) -> str:
 
 
 def _difference(some: Sequence[Result], result: Result) -> str | None:
-    """A field of the signature in which a result differs from the others; None if there is none."""
+    """A field of the signature in which a result differs from the others, or None."""
     for other in some:
         for name, value in result.signature.fields:
             if other.signature.get(name) != value:
@@ -189,8 +258,7 @@ def _difference(some: Sequence[Result], result: Result) -> str | None:
     return None
 
 
-def _keep(store: Store, model: str, results: Sequence[Result]) -> int:
-    """The number of a run with these results."""
+def _store(store: Store, model: str, results: Sequence[Result]) -> int:
     with store.writing(f"{len(store.runs())}", model, "wug.compare") as (number, _):
         for result in results:
             store.add(number, result)

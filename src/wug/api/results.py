@@ -1,15 +1,21 @@
-"""What several models found in several suites: to look at, to compute with, to draw."""
+"""`wug.Results` and `wug.Store`: results as tables and figures, and the runs in a store."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from wug.arguments import members, public
-from wug.errors import InputError
+from wug.errors import InputError, UnknownName
+from wug.files import user_path
 from wug.labels import html, line, short_names
-from wug.tables import Kind, Table
+from wug.results import store as results_store
+from wug.results.paths import default_store
+from wug.results.records import Run
+from wug.tables import Table
 from wug.types import Outcome, Result
 
 if TYPE_CHECKING:
@@ -18,15 +24,15 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-LISTED = 12
-"""Results that a prompt lists."""
-FIXED = ("suite", "kind", "model", "item", "check", "value")
-"""The first columns of every table of judgements."""
+MAX_SHOWN = 12
+"""Results that `repr` lists."""
+OUTCOME_COLUMNS = ("suite", "kind", "model", "item", "metric", "value")
+"""The first columns of every table of outcomes."""
 
 
 @members(public)
 class Results(Sequence[Result]):
-    """Results in order, each a suite and a model; as a table, one row an estimate."""
+    """A list of results, one per suite and model; as a table, one row per estimate."""
 
     __slots__ = ("_results", "runs", "store")
 
@@ -35,9 +41,9 @@ class Results(Sequence[Result]):
         if not all(isinstance(result, Result) for result in self._results):
             raise InputError("Results are made of results, as wug.run(…) returns them")
         self.runs = tuple(runs)
-        """The numbers of the runs that are kept, one a model."""
+        """The numbers of the stored runs, one per model."""
         self.store = store
-        """The file that keeps them; None where nothing is kept."""
+        """The file of the store; None if nothing is stored."""
 
     def __len__(self) -> int:
         return len(self._results)
@@ -48,53 +54,90 @@ class Results(Sequence[Result]):
     @overload
     def __getitem__(self, place: int) -> Result: ...
     @overload
-    def __getitem__(self, place: slice) -> Results: ...
-    def __getitem__(self, place: Any) -> Result | Results:
+    def __getitem__(self, place: slice | str) -> Results: ...
+    def __getitem__(self, place: object) -> Result | Results:
+        if isinstance(place, str):
+            return self.select(suite=place)
         if not isinstance(place, (int, slice)):
-            remedy = f"a result by its suite: [one for one in results if one.suite == {place!r}]"
-            raise InputError(f"results[{place!r}]: write a number or a slice; {remedy}")
+            raise InputError(f"results[{place!r}]: write a number, a slice, or the name of a suite")
         found = self._results[place]
         return found if isinstance(found, Result) else Results(found, runs=self.runs, store=self.store)
 
     def __repr__(self) -> str:
         names = short_names(result.model for result in self._results)
-        lines = [f"  {line(result, names)}" for result in self._results[:LISTED]]
-        more = [f"  and {len(self) - LISTED:,} more"] if len(self) > LISTED else []
+        lines = [f"  {line(result, names)}" for result in self._results[:MAX_SHOWN]]
+        more = [f"  and {len(self) - MAX_SHOWN:,} more"] if len(self) > MAX_SHOWN else []
         return "\n".join([f"<Results of {len(self):,}>", *lines, *more])
 
     def _repr_html_(self) -> str:
-        """The estimates for a first look with their intervals, for a notebook."""
+        """The headline estimates with their intervals, for a notebook."""
         return html(self._results)
+
+    def select(self, suite: str | None = None, model: str | None = None, metric: str | None = None) -> Results:
+        """The results of a suite, of a model (by its id or its short name), or with one metric only.
+
+        Examples:
+            >>> results.select(model="wug-lstm", metric="accuracy").to_pandas()
+        """
+        names = short_names(result.model for result in self._results)
+        metrics = {one.metric for result in self._results for one in result.estimates}
+        known = {"suite": {r.suite for r in self}, "model": {*names, *names.values()}, "metric": metrics}
+        for what, wanted in (("suite", suite), ("model", model), ("metric", metric)):
+            if wanted is not None and wanted not in known[what]:
+                raise UnknownName(what, wanted, known[what])
+        found = [
+            result
+            for result in self._results
+            if suite in (None, result.suite) and model in (None, result.model, names[result.model])
+        ]
+        if metric is not None:
+            found = [with_metric(result, metric) for result in found]
+        return Results(found, runs=self.runs, store=self.store)
+
+    def to_latex(self, *, wide: bool = False, labels: Mapping[str, str] | None = None) -> str:
+        """The estimates as a LaTeX table; with `wide`, the headlines of models (rows) on suites (columns).
+
+        Args:
+            wide: One row per model and one column per suite, with the best value of each suite in bold.
+            labels: Names for models in a wide table, by their ids or short names.
+        """
+        from wug.tables import table_text
+        from wug.views.result_tables import estimate_table, wide_table
+
+        return table_text(wide_table(self._results, labels) if wide else estimate_table(self._results), "latex")
 
     @property
     def estimates(self) -> Table:
-        """One row an estimate, over all items and group by group."""
-        from wug.views.table import COLUMNS, estimate_rows
+        """One row per estimate, over all items and by group."""
+        from wug.views.result_tables import estimate_table
 
-        rows = estimate_rows(self._results)
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
-        numbers: dict[str, Kind] = {"value": float, "n": int, "low": float, "high": float}
-        return Table(columns, {name: numbers.get(name, str) for name in COLUMNS})
+        found = estimate_table(self._results)
+        rows = list(found.values())
+        return Table({name: [row[place] for row in rows] for place, name in enumerate(found.names)}, found.kinds)
 
     @property
     def outcomes(self) -> Table:
-        """One row a judgement: what it is grouped by and what explains it as columns of their own.
+        """One row per outcome, with a column for each group field and each detail.
 
-        What is nested has its path as a name (`conditions.match_sing.sentence`); lists stay lists.
+        Nested details have their path as a name (`conditions.match_sing.sentence`); lists stay lists.
         """
         rows = [_row(result, outcome) for result in self._results for outcome in result.outcomes]
-        return Table.of_rows(rows) if rows else Table(dict.fromkeys(FIXED, ()), dict.fromkeys(FIXED[:-1], str))
+        return (
+            Table.of_rows(rows)
+            if rows
+            else Table(dict.fromkeys(OUTCOME_COLUMNS, ()), dict.fromkeys(OUTCOME_COLUMNS[:-1], str))
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The estimates as a data frame of pandas."""
+        """The estimates as a pandas data frame."""
         return self.estimates.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The estimates as a data frame of Polars."""
+        """The estimates as a Polars data frame."""
         return self.estimates.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
-        """The estimates as a table of Apache Arrow."""
+        """The estimates as an Apache Arrow table."""
         return self.estimates.to_arrow()
 
     def write(self, path: str | Path) -> None:
@@ -102,37 +145,95 @@ class Results(Sequence[Result]):
         self.estimates.write(path)
 
     def plot(self, title: str | None = None) -> altair.LayerChart:
-        """The figure of these results, for a notebook; of a family that has several, the one with `title` in its title.
+        """The figure of these results, for a notebook: an overview, or for one result the first figure of its family.
 
-        A single result has the first figure of its family, several have an overview.
+        If a family has several figures, `title` chooses the one with this text in its title.
         """
-        from wug.views import figures, vega
+        from wug.views import charts, vega
+        from wug.views.report import choose_figure
 
-        return vega.dressed(figures.choose(self._results, title).chart)
+        return vega.styled_chart(charts.titled(choose_figure(self._results, title)))
 
 
-def _row(result: Result, outcome: Outcome) -> dict[str, Any]:
-    fixed = dict(
-        zip(
-            FIXED,
-            (result.suite, result.kind, result.model, outcome.item, outcome.check, outcome.value),
-            strict=True,
-        )
+@members(public)
+class Store:
+    """The runs in a store."""
+
+    __slots__ = ("_store", "path")
+
+    def __init__(self, path: Path) -> None:
+        if not isinstance(path, Path):
+            raise InputError("wug.open_store(…) opens a store")
+        self.path = path
+        self._store = results_store.Store(path)
+
+    def runs(self) -> Table:
+        """One row per run, the latest first: its number, status, model and time."""
+        names = [field.name for field in fields(Run)]
+        found = self._store.runs()
+        kinds = {"id": int, "suites": int, "finished": str, "specification": str, "revision": str}
+        return Table({name: [getattr(run, name) for run in found] for name in names}, kinds)
+
+    def results(self, *numbers: int) -> Results:
+        """The results of the runs with these numbers, or of all, in order."""
+        chosen = list(dict.fromkeys(numbers)) or sorted(run.id for run in self._store.runs())
+        found = [result for number in chosen for result in self._store.results(number)]
+        return Results(found, runs=chosen, store=self.path)
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}: {len(self._store.runs()):,} runs>"
+
+    def _repr_html_(self) -> str:
+        """The runs, for a notebook."""
+        return self.runs()._repr_html_()
+
+
+@public
+def open_store(path: str | Path | None = None) -> Store:
+    """Open a run store.
+
+    Args:
+        path: The folder of the store; by default that of the command line.
+
+    Returns:
+        A store: `.runs()` lists its runs, `.results(7)` returns the results of run 7.
+
+    Raises:
+        InputError: If there is no such folder.
+
+    Examples:
+        >>> store = wug.open_store("runs")
+        >>> store.results(1).to_pandas()
+    """
+    file = user_path(path or os.environ.get("WUG_STORE") or default_store())
+    if not file.exists():
+        raise InputError("no such folder. A store is made by wug.run(…, store=…) or by `wug run`", file=file)
+    return Store(file)
+
+
+def with_metric(result: Result, metric: str) -> Result:
+    """The result with the estimates and outcomes of one metric."""
+    return replace(
+        result,
+        estimates=tuple(one for one in result.estimates if one.metric == metric),
+        outcomes=tuple(one for one in result.outcomes if one.metric == metric),
     )
-    return {**fixed, **_apart(outcome.groups, "group", fixed), **_apart(_unfolded(outcome.detail), "detail", fixed)}
 
 
-def _apart(values: Mapping[str, Any], what: str, taken: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under names of their own."""
-    return {f"{what}.{name}" if name in taken else name: value for name, value in values.items()}
+def _row(result: Result, outcome: Outcome) -> dict[str, object]:
+    values = (result.suite, result.kind, result.model, outcome.item, outcome.metric, outcome.value)
+    fixed = dict(zip(OUTCOME_COLUMNS, values, strict=True))
+    groups, details = outcome.groups, _flattened(outcome.detail)
+    return {**fixed, **_renamed(groups, "group", fixed), **_renamed(details, "detail", fixed)}
 
 
-def _unfolded(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """What is nested under the path to it."""
-    found: dict[str, Any] = {}
+def _renamed(values: Mapping[str, object], prefix: str, taken: Mapping[str, object]) -> dict[str, object]:
+    return {f"{prefix}.{name}" if name in taken else name: value for name, value in values.items()}
+
+
+def _flattened(values: Mapping[str, object], path: str = "") -> dict[str, object]:
+    """Nested values by their paths."""
+    found: dict[str, object] = {}
     for name, value in values.items():
-        if isinstance(value, Mapping):
-            found |= _unfolded(value, f"{path}{name}.")
-        else:
-            found[f"{path}{name}"] = value
+        found |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
     return found

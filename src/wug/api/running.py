@@ -1,86 +1,310 @@
-"""`wug.run`: a run request made of what Python users pass, and its report as results."""
+"""`wug.run`, `wug.surprisal`, `wug.people`, `wug.open_suites` and `wug.read_suite`."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug import stats
-from wug.api.model import KINDS, model_of
-from wug.api.results import Results
-from wug.api.stores import Store
+from wug.api.models import EXPECTED, Setting, as_text, is_function, model_of, models_of
+from wug.api.results import Results, Store
+from wug.arguments import public
 from wug.errors import InputError, ModelError
+from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
 from wug.evaluation.service import execute, resolve_suites
-from wug.files import user_path
+from wug.files import refuse_surrogates, user_path
+from wug.tables import Table
 from wug.types import Suite
 
-Progress = Callable[[int, int], None]
-"""Called with the number of requests done and the number known so far."""
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from wug.api.models import AnyModel
+    from wug.texts.surprisals import Context, Unit, WordRule
+
+DEFAULT_SURPRISAL_MODEL = "wug-causal"
 
 
+@public
+def open_suites(
+    names: str | Path | Suite | Iterable[str | Path | Suite],
+    options: Mapping[str, Setting] | None = None,
+    *,
+    kind: str | None = None,
+    **more: Setting,
+) -> list[Suite]:
+    """Open the suites of files, folders, built-in or published names.
+
+    Args:
+        names: One name or path, or several.
+        options: Scoring options, as a dictionary.
+        kind: The family, if the content does not identify it.
+        **more: Scoring options, as keywords, such as `metric="mean"`.
+
+    Returns:
+        The suites, each once.
+
+    Raises:
+        WugError: If a name is unknown, or a file has errors; all of them are listed.
+
+    Examples:
+        >>> [suite.name for suite in wug.open_suites("wug_agreement_pp")]
+        ['wug_agreement_pp']
+    """
+    return resolve_suites(RunRequest(suites=_listed(names), suite_options=as_text(options, more), family=kind))
+
+
+@public
+def read_suite(
+    source: str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | pandas.DataFrame | polars.DataFrame | Table,
+    name: str = "suite",
+    *,
+    options: Mapping[str, Setting] | None = None,
+    kind: str | None = None,
+    **more: Setting,
+) -> Suite:
+    """Read a suite from a dictionary, a list of dictionaries or a data frame (one row per pair), a file, or its text.
+
+    Args:
+        source: The content of the suite, or a path.
+        name: The name of a suite that does not contain one.
+        options: Scoring options, as a dictionary.
+        kind: The family, if the content does not identify it.
+        **more: Scoring options, as keywords.
+
+    Returns:
+        The suite.
+
+    Raises:
+        WugError: If the content has errors; all of them are listed.
+
+    Examples:
+        >>> pair = {"sentence_good": "The keys are here.", "sentence_bad": "The keys is here."}
+        >>> len(wug.read_suite([pair], "agreement"))
+        1
+    """
+    content: Any = source
+    return inline_suites.read_suite(content, as_text(options, more), name=name, kind=kind)
+
+
+@public
+def surprisal(
+    texts: str | Path | Iterable[str] | Iterable[Sequence[str]] | Iterable[Path] | None = None,
+    model: AnyModel | Iterable[AnyModel] | None = None,
+    unit: Unit = "word",
+    *,
+    text: str | Iterable[str] | None = None,
+    words: WordRule = "space",
+    context: Context | None = None,
+    boundary: bool = False,
+    entropy: bool = True,
+    window: int | None = None,
+    stride: int | None = None,
+    window_bos: bool = True,
+    column: str | None = None,
+    sources: Iterable[str] | None = None,
+    cache: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Table:
+    """Compute the surprisal of each word of some texts, in bits.
+
+    Args:
+        texts: One text, several, lists of words or regions, or files as `Path`. A str that names a file is refused.
+        model: One model or a list; the built-in wug-causal by default. The column `model` has their ids.
+        unit: What has a row: "word", "token", "sentence" or "regions".
+        text: Texts whose characters are scored even if a file has that name.
+        words: Words are separated by "space", by the "tokenizer", or "given" as lists.
+        context: The context of a word: the "text" before it or only its "sentence". By default the sentence for models
+            trained on single sentences, such as the built-in ones, and the text for others.
+        boundary: Add the column `surprisal_boundary`, which counts the end of a word with that word.
+        entropy: Add the columns `entropy` and `rank`.
+        window: Tokens per window, for texts that are longer than the model's context; by default that context.
+        stride: Tokens from one window to the next; by default half a window.
+        window_bos: Whether each window begins with a BOS token, or only the text (causal models).
+        column: The column with the texts, for files that are tables.
+        sources: One source per text, for an encoder–decoder opened with score="source".
+        cache: A file that caches model outputs, so that the same call is not computed again.
+        progress: Called with the numbers of requests done and in total.
+
+    Returns:
+        A table with one row per word and model.
+
+    Raises:
+        WugError: If a text, a model or an option cannot be used.
+
+    Examples:
+        >>> table = wug.surprisal("The keys to the cabinet are here.", "wug-causal")
+        >>> table["word"][:2]
+        ['The', 'keys']
+    """
+    from wug import texts as texts_layer
+    from wug.evaluation.cache import Cache
+
+    if (texts is None) == (text is None):
+        raise InputError("wug.surprisal() needs texts, or text=…, and not both")
+    given = texts if text is None else _verbatim(text)
+    opened = (one.opened for one in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
+    with nullcontext() if cache is None else closing(Cache(user_path(cache))) as outputs:
+        return texts_layer.surprisal(
+            given,
+            opened,
+            unit,
+            words=words,
+            context=context,
+            boundary=boundary,
+            entropy=entropy,
+            window=window,
+            stride=stride,
+            window_bos=window_bos,
+            column=column,
+            sources=sources,
+            cache=outputs,
+            progress=progress,
+        )
+
+
+@public
+def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Table:
+    """Compute how far people agree: with labels, with each other, and in their ratings.
+
+    Args:
+        path: A file of responses in a published format, or a table (CSV, TSV, JSONL, XLSX).
+        options: What `-S` of `wug score people` takes, such as the names of the columns.
+
+    Returns:
+        A table with one row per estimate: `metric`, `group`, `value`, `n`, `low`, `high`, `method`. What was left
+        out is a warning.
+
+    Raises:
+        WugError: If the file or an option cannot be read.
+
+    Example:
+        >>> table = wug.people(
+        ...     "answers.csv", {"item": "sentence", "rater": "who", "correct": "right"}
+        ... )  # doctest: +SKIP
+    """
+    from wug.evaluation.evaluate import conclude
+    from wug.evaluation.signature import sign
+    from wug.families.people import score_people
+
+    suite, who, rows = score_people(user_path(path), as_text(options))
+    result = conclude(suite, who, sign(suite.name, suite.checksum, suite.options, who, {}), rows)
+    for text in result.warnings:
+        warnings.warn(text, stacklevel=4)  # two frames of `public`
+    columns = ("metric", "group", "value", "n", "low", "high", "method")
+    kinds = {"metric": str, "group": str, "value": float, "n": int, "low": float, "high": float, "method": str}
+    return Table({name: [getattr(one, name) for one in result.estimates] for name in columns}, kinds)
+
+
+@public
 def run(
     suites: str | Path | Suite | Iterable[str | Path | Suite],
-    models: Any,
+    models: AnyModel | Iterable[AnyModel] | None = None,
     *,
-    options: Mapping[str, str],
-    kind: str | None = None,
     limit: int | None = None,
     store: str | Path | Store | None = None,
     cache: str | Path | None = None,
+    options: Mapping[str, Setting] | None = None,
+    kind: str | None = None,
     interval: stats.Method = "wilson",
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Results:
-    """One result per model and suite, model by model; kept in `store` as they come."""
+    """Evaluate each model on each suite.
+
+    Args:
+        suites: One suite or several: names, paths, or open suites.
+        models: One model or several; by default a built-in one. Patterns and lists (`causal:NAME@step*`,
+            `causal:runs/*/checkpoint-*`, `@models.txt`) are a sweep, in which a model that fails is a warning.
+        limit: The maximum number of items per suite.
+        store: A folder that stores the run, for `wug view` and `open_store`.
+        cache: A file that caches model outputs, so that a run resumes.
+        options: Scoring options, for suites given by name or path.
+        kind: The family, if the content does not identify it.
+        interval: The method for intervals of proportions: "wilson" or "clopper-pearson".
+        progress: Called with the numbers of requests done and in total.
+
+    Returns:
+        One result per model and suite, model by model.
+
+    Raises:
+        ModelError: If every model fails; if only some do, a warning lists them.
+        WugError: If a suite, a model or an option cannot be used.
+
+    Examples:
+        >>> results = wug.run("wug_agreement_pp", "wug-causal", limit=10)
+        >>> results[0].suite
+        'wug_agreement_pp'
+    """
     if store is not None and not isinstance(store, (Store, str, Path)):
         raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
-    given = listed(suites)
-    named = None if models is None else [_model(model) for model in listed(models)]
+    opened = models is not None and any(map(_is_bare, _listed(models)))
+    given = open_suites(suites, options, kind=kind) if opened else _listed(suites)
+    if opened:
+        options = kind = None
+    named = None if models is None else [_model(model, given) for model in _listed(models)]
+    ids = Counter(one.id for one in named or () if isinstance(one, ModelHandle) and one.spec is None)
+    if twice := next((name for name, times in ids.items() if times > 1), None):
+        raise InputError(f"two models are called {twice}: give them names, as in wug.open_model(…, name='other')")
     if named == []:
-        raise InputError(f"there is no model. Give {KINDS}, or a list of them")
+        raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
     request = RunRequest(
         suites=given,
         models=named,
-        suite_options=options,
+        suite_options=as_text(options),
         family=kind,
         limit=limit,
         interval=interval,
         store=path,
         cache=None if cache is None else user_path(cache),
-        command=_call(given, named, limit, options),
     )
+    request = replace(request, command=_call(request))
     report = execute(request, None if progress is None else _in_requests(progress))
     if report.failures and not report.found:
         raise ModelError(_failed(report))
     if report.failures:
-        warnings.warn(_failed(report), stacklevel=3)
+        warnings.warn(_failed(report), stacklevel=4)  # two frames of `public`
     return Results(report.results, runs=list(report.runs.values()), store=path)
 
 
-def suites_of(
-    given: str | Path | Suite | Iterable[str | Path | Suite], options: Mapping[str, str], kind: str | None
-) -> list[Suite]:
-    """The suites that are named or passed, in order, each once."""
-    return resolve_suites(RunRequest(suites=listed(given), suite_options=options, family=kind))
-
-
-def listed(given: Any) -> list[Any]:
-    """What is given, one or several."""
+def _listed(given: Any) -> list[Any]:
     single = isinstance(given, (str, bytes, Path, Suite, Mapping)) or not isinstance(given, Iterable)
     return [given] if single else list(given)
 
 
-def _model(model: object) -> str | ModelHandle:
-    """A name as it is; anything else as a model."""
+def _is_bare(model: object) -> bool:
+    """Whether it is a function that nothing tells whether it scores or generates."""
+    return is_function(model) and not any(hasattr(model, name) for name in ("id", "score", "generate", "forward"))
+
+
+def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
+    """A name or a handle; a plain function returns what the suites need."""
+    if _is_bare(model):
+        needs = {suite.needs for suite in suites if isinstance(suite, Suite)}
+        return model_of(model, options={"returns": "text"} if needs == {"generator"} else {}).opened
     return str(model) if isinstance(model, (str, Path)) else model_of(model).opened
 
 
-def _in_requests(progress: Progress) -> Listener:
-    """Progress over all models, each counted as having as many requests as the current one."""
+def _verbatim(text: str | Iterable[str]) -> list[object]:
+    """Texts that are never names of files."""
+    from wug.texts import Text
+
+    several = [text] if isinstance(text, str) else text
+    if not isinstance(several, Iterable):
+        raise InputError(f"text={text!r}: write a str, or a list of them")
+    return [Text(refuse_surrogates(one)) if isinstance(one, str) else one for one in several]
+
+
+def _in_requests(progress: Callable[[int, int], None]) -> Listener:
+    """Progress over all models, assuming that each has as many requests as the current one."""
 
     def listen(event: RunEvent) -> None:
         done, total = event.requests
@@ -95,15 +319,11 @@ def _failed(report: RunReport) -> str:
     return f"{len(report.failures)} models failed; the same call tries them again\n{lines}"
 
 
-def _call(
-    suites: Sequence[str | Path | Suite],
-    models: Sequence[str | ModelHandle] | None,
-    limit: int | None,
-    options: Mapping[str, str],
-) -> str:
-    """The call, as it is kept with a run."""
-    names = [suite.name if isinstance(suite, Suite) else str(suite) for suite in suites]
-    asked = None if models is None else [model if isinstance(model, str) else model.id for model in models]
-    given = {**({} if limit is None else {"limit": limit}), **({"options": dict(options)} if options else {})}
-    model = "" if asked is None else f", {asked[0]!r}" if len(asked) == 1 else f", {asked}"
-    return f"wug.run({names}{model}{''.join(f', {name}={value!r}' for name, value in given.items())})"
+def _call(request: RunRequest) -> str:
+    """The call, which is stored with the run."""
+    suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
+    models = [one.id if isinstance(one, ModelHandle) else str(one) for one in request.models or ()]
+    model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"
+    limit = "" if request.limit is None else f", limit={request.limit!r}"
+    options = f", options={dict(request.suite_options)!r}" if request.suite_options else ""
+    return f"wug.run({suites}{model}{limit}{options})"

@@ -1,4 +1,4 @@
-"""What several commands share: options, where files lie, how results are delivered."""
+"""What commands share: options, the run store, progress, and how results are printed and written."""
 
 from __future__ import annotations
 
@@ -7,136 +7,149 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from wug.cli import _printing as printing
-from wug.cli._hints import again as again
-from wug.cli._hints import given as given
-from wug.cli._hints import open_store as open_store
-from wug.cli._manner import Manner
+from wug.cli._verbosity import Verbosity
+from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_values
+from wug.formatting import visible
 from wug.results.paths import default_cache as default_cache
-from wug.results.paths import default_db as default_db
-from wug.views.markup import visible
+from wug.results.paths import default_store as default_store
+from wug.tables import format_names
 
 if TYPE_CHECKING:
     from wug.results.comparison import Comparison
     from wug.results.store import Store
-    from wug.types import Result, Row, Suite
-
-SUFFIXES = {".json": "json", ".csv": "csv", ".tsv": "tsv", ".md": "md", ".tex": "latex"}
-"""How the name of a file with results ends, and the format that it has."""
-
-
-class OutputFile(click.Path):
-    """A file to write, in a folder that is there."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path, dir_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, or a usage error where nothing could be written there."""
-        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
-        folder = path.parent
-        if not folder.is_dir():
-            self.fail(f"{str(path)!r}: there is no folder {str(folder)!r}. Make it first, or name another", param, ctx)
-        return path
-
-
-OUTPUT_FILE = OutputFile()
-
-
-def in_a_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """The callback of a file that wug keeps: where the command itself names one, its folder is there."""
-    given = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
-    return OUTPUT_FILE.convert(value, param, ctx) if given and value is not None else value
-
-
-def agreed(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
-    """The format that the user names, or else that of the file's suffix; an error where the two differ."""
-    from wug.errors import InputError
-
-    if output is None or form is None:
-        return form if output is None else format_of(output, known)
-    named = known.get(output.suffix.lower())
-    if named is not None and named != form:
-        raise InputError(f"its suffix stands for {named}, and {form} is asked for: change one of them", file=output)
-    return form
-
-
-def format_of(path: Path, known: Mapping[str, str]) -> str:
-    """The format that the name of a file asks for, or an error that lists those that there are."""
-    from wug.errors import InputError, suggestion
-
-    suffix = path.suffix.lower()
-    if suffix not in known:
-        what = f"cannot be written as {suffix}" if suffix else "its name has no suffix"
-        near = suggestion(suffix, known) if suffix else ""
-        raise InputError(f"{what}: use {' '.join(known).strip()}.{near if 'Did you' in near else ''}", file=path)
-    return known[suffix]
-
+    from wug.tables import Tabular
+    from wug.types import Result
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MANY = 12
-"""Beyond so many runs a hint does not list them."""
-FORMATS = ("table", "json", "csv", "tsv", "md", "latex")
+MAX_LISTED_RUNS = 12
+"""A hint lists at most this many runs."""
+DIFFERING_ITEMS = 20
+"""Items that differ, listed per metric in the comparison of a report."""
 
 
-POSITIVE = click.IntRange(min=1)
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
-SEED_OF_MATERIAL = click.Option(
-    ["--seed"], type=int, default=0, show_default=True, help="The same seed makes the same material."
-)
-FORCE = click.Option(["--force"], is_flag=True, help="Write over files that exist.")
+def given(name: str) -> bool:
+    """Whether the user wrote an option on the command line, not in the environment."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def refuse_existing(paths: Iterable[Path], force: bool) -> None:
-    """InputError for the first file that exists already, unless it may be written over."""
-    from wug.errors import InputError
-
-    for path in paths:
-        if path.exists() and not force:
-            raise InputError("exists already. Give another name, or --force to write over it", file=path)
+def _in_existing_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """The callback of --store and --cache: a folder named on the command line must exist."""
+    on_command_line = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    kind = OUTPUT_FOLDER if param is STORE else OUTPUT_FILE
+    return kind.convert(value, param, ctx) if on_command_line and value is not None else value
 
 
-DB = click.Option(
-    ["--db"],
-    type=FILE,
-    callback=in_a_folder,
-    envvar="WUG_DB",
-    help="The file that keeps runs.  [default: wug.db in the user's data folder]",
+STORE = click.Option(
+    ["--store", "store_path"],
+    type=click.Path(path_type=Path),
+    metavar="DIRECTORY",
+    callback=_in_existing_folder,
+    envvar="WUG_STORE",
+    help="Folder of the run store.  [default: store in the user's data folder]",
 )
 FORMAT = click.Option(
     ["--format", "form"],
-    type=click.Choice(FORMATS),
+    type=click.Choice(format_names()),
     default="table",
     envvar="WUG_FORMAT",
     show_default=True,
-    help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
+    help="Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.",
 )
-SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Keep the run in the store.")
-SUMMARY = click.Option(["--summary"], is_flag=True, help="The headline of each suite alone.")
+SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Store the run.")
+SUMMARY = click.Option(["--summary"], is_flag=True, help="Print only the headline metric of each suite.")
 BY = click.Option(
     ["--by"],
     multiple=True,
     metavar="FIELD",
-    help="Break results down by this, such as phenomenon; all for every field; repeatable.",
+    help="Break results down by this field, such as phenomenon, or by all; repeatable.",
 )
-RESULT_OPTIONS = (SUMMARY, BY, SAVE, DB, FORMAT)
+RESULT_OPTIONS = (SUMMARY, BY, SAVE, STORE, FORMAT)
+MODEL_OPTIONS = click.Option(
+    ["-M", "model_options"],
+    multiple=True,
+    callback=key_values,
+    metavar="KEY=VALUE",
+    help="Model option; see `wug list models --all`.",
+)
+SUITE_OPTIONS = click.Option(
+    ["-S", "suite_options"],
+    multiple=True,
+    callback=key_values,
+    metavar="KEY=VALUE",
+    help="Scoring option; see `wug list suites --all`.",
+)
+KIND = click.Option(["--kind"], help="Family of the suites, if their content does not identify it.")
+DEVICE = click.Option(["--device"], help="Device, such as cpu, cuda, cuda:1.  [default: WUG_DEVICE, or the fastest]")
+CACHE = click.Option(
+    ["--cache"],
+    type=FILE,
+    callback=_in_existing_folder,
+    envvar="WUG_CACHE",
+    help="Cache of model outputs, which lets a command resume.  [default: in the user's cache folder]",
+)
+NO_CACHE = click.Option(["--no-cache"], is_flag=True, help="Compute everything again, and cache nothing.")
 
 
-def choice(name: str, *words: str, help: str) -> Callable[[Function], Function]:
-    """An option that is one of some words, the first of them by default."""
-    return click.option(name, type=click.Choice(words), default=words[0], show_default=True, help=help)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultOptions:
+    """The values of RESULT_OPTIONS."""
+
+    summary: bool = False
+    by: tuple[str, ...] = ()
+    save: bool = True
+    store_path: Path | None = None
+    form: str = "table"
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> ResultOptions:
+        """The options, removed from the values of a command."""
+        options = cls(**{field.name: values.pop(field.name) for field in fields(cls) if field.name in values})
+        if options.summary and options.by:
+            raise click.UsageError("--summary prints only headlines: it excludes --by")
+        return options
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def __init__(
+        self,
+        callback: Callable[..., Any],
+        arguments: Sequence[click.Parameter],
+        groups: Mapping[str, Sequence[click.Option]],
+    ) -> None:
+        options = (option for group in groups.values() for option in group)
+        super().__init__(None, params=[*arguments, *options], callback=callback, help=callback.__doc__)
+        self._groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group, then the options of all commands."""
+        grouped = {option for group in self._groups.values() for option in group}
+        others = [option for option in self.get_params(ctx) if option not in grouped]
+        for title, options in {**self._groups, "General": others}.items():
+            if records := [record for option in options if (record := option.get_help_record(ctx))]:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def choice(name: str, *words: str, help: str) -> click.Option:
+    """An option with a few values, the first of which is the default."""
+    return click.Option([name], type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
 def having(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
-    """A decorator that gives a command options that several have, behind its own."""
+    """A decorator that adds options to a command, after its own."""
 
     def decorate(command: click.Command) -> click.Command:
         command.params.extend(options)
@@ -145,45 +158,35 @@ def having(*options: click.Parameter) -> Callable[[click.Command], click.Command
     return decorate
 
 
-def refuse_both(summary: bool, by: Sequence[str]) -> None:
-    """A usage error where the headline alone is wanted, and breakdowns too."""
-    if summary and by:
-        raise click.UsageError("--summary is the headline alone: --by does not go with it")
+def agreed(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
+    """The format that is given, or that of the file's suffix; an error if they differ."""
+    from wug.errors import InputError
+    from wug.files import format_of
+
+    if output is None or form is None:
+        return form if output is None else format_of(output, known)
+    named = known.get(output.suffix.lower())
+    if named is not None and named != form:
+        raise InputError(f"its suffix means {named}, not {form}: change one of them", file=output)
+    return form
 
 
-def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
-    """The callback of options written key=value."""
-    given: dict[str, str] = {}
-    for text in value:
-        key, equals, content = text.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"{text!r} is not key=value", ctx=ctx, param=param)
-        name = key.strip().replace("-", "_")
-        if name in given:
-            message = f"{name} is given twice: {name}={given[name]}, {name}={content}"
-            raise click.BadParameter(message, ctx=ctx, param=param)
-        given[name] = content
-    return given
+def open_store(store_path: Path | None) -> Store:
+    """The run store to read; one that the command names must exist."""
+    from wug.errors import InputError
+    from wug.results.store import Store
+
+    if store_path is not None and given("store_path") and not store_path.exists():
+        raise InputError("no such run store. See --store", file=store_path)
+    return Store(store_path or default_store())
 
 
-ASKING = (
-    click.Option(
-        ["-M", "model_options"],
-        multiple=True,
-        callback=pairs,
-        metavar="KEY=VALUE",
-        help="An option of the model; see `wug list models --all`.",
-    ),
-    click.Option(
-        ["--cache"],
-        type=FILE,
-        callback=in_a_folder,
-        envvar="WUG_CACHE",
-        help="The file of answers, which lets a command resume.  [default: in the user's cache folder]",
-    ),
-    click.Option(["--no-cache"], is_flag=True, help="Ask everything anew and keep no answers."),
-)
-"""What every command that asks a model can be told."""
+def again(*words: object, cache: bool = False) -> str:
+    """A command to run next, with the same --store, and the same --cache if that matters."""
+    context = click.get_current_context(silent=True)
+    names = {"store_path": "--store", **({"cache": "--cache"} if cache else {})}
+    stores = [part for name in names if context and given(name) for part in (names[name], context.params[name])]
+    return visible(shlex.join(map(str, ("wug", *words, *stores))))
 
 
 def command_line() -> str:
@@ -191,38 +194,37 @@ def command_line() -> str:
     return visible(shlex.join(["wug", *sys.argv[1:]]))
 
 
-def deliver(
-    results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
-) -> None:
-    """Print results on stdout, only their headlines, or these breakdowns; for a person, what to do next on stderr."""
-    from wug.views.breakdown import broken_down, headline
+def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
+    """Print results on stdout, and a hint for people on stderr."""
+    from wug.views.result_tables import broken_down, estimate_table, headline
 
-    results = [headline(result) for result in results] if summary else broken_down(results, by) if by else results
-    if form == "table":
+    if options.summary:
+        results = [headline(result) for result in results]
+    elif options.by:
+        results = broken_down(results, options.by)
+    if options.form == "table":
         from wug.views.terminal import show
 
-        show(results, printing.console(width=120), by or None)
+        show(results, printing.console(width=120), options.by or None)
         if hint:
             say(hint)
     else:
-        from wug.views.table import FORMATS as WRITERS
-
-        printing.emit(WRITERS[form](results))
+        deliver_table(estimate_table(results, options.form), options.form, None)
 
 
-def deliver_made(
-    results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
-) -> None:
-    """The same for results that were made just now: what cannot be shown as asked is shown as ever, and not lost."""
+def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
+    """Print results that were just computed; a wrong --by is a warning, so that they are not lost."""
+    from dataclasses import replace
+
     from wug.errors import WugError
-    from wug.views.breakdown import broken_down
+    from wug.views.result_tables import broken_down
 
     try:
-        broken_down(results, by)
+        broken_down(results, options.by)
     except WugError as error:
         printing.tell(f"warning: --by: {error}")
-        by = ()
-    deliver(results, form, hint, summary=summary, by=by)
+        options = replace(options, by=())
+    deliver(results, options, hint)
 
 
 def deliver_text(text: str, output: Path | None) -> None:
@@ -236,34 +238,37 @@ def deliver_text(text: str, output: Path | None) -> None:
         say(f"wrote {output}")
 
 
-def deliver_lines(lines: Iterable[str], output: Path | None) -> None:
-    """Print lines for other programs as they come, or write them to a file."""
-    from wug.files import write_pieces, writing
+def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool = False) -> None:
+    """Print a table in a format as it is read, or write it to a file."""
+    from wug import registry, tables
 
-    if output is None:
-        for some in _by_the_thousand(lines):
-            printing.emit("\n".join(some))
+    if output is not None:
+        tables.write_table(table, output, form, raw=raw)
+        say(f"wrote {output}")
         return
-    with writing(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-    # Lone surrogates have no UTF-8; in JSON what stands for them here is read as what they were.
-    write_pieces(output, (f"{line}\n".encode(errors="backslashreplace") for line in lines))
-    say(f"wrote {output}")
+    require_format(form, output)
+    chunks = registry.find(tables.WRITERS, form).write(table, raw=raw)
+    while some := "".join(islice(chunks, 1000)):
+        printing.emit(some, end="")
 
 
-def _by_the_thousand(lines: Iterable[str]) -> Iterator[list[str]]:
-    source = iter(lines)
-    while some := list(islice(source, 1000)):
-        yield some
+def require_format(form: str, output: Path | None) -> None:
+    """Refuse to print a format that is not text, or to write one whose packages are missing."""
+    from wug.errors import InputError
+    from wug.tables import is_binary, require_format
+
+    if output is None and is_binary(form):
+        raise InputError(f"{form} is not text: name a file with -o")
+    require_format(form)
 
 
 def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
-    """Write the report of runs, with their comparison in it."""
+    """Write the report of runs, with their comparison."""
     from wug.files import write_text
-    from wug.views.page import Report, render
+    from wug.views.report import ReportedResult, render
 
     reports = [
-        Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
+        ReportedResult(result, run=number, command=store.run(number).command, created=store.run(number).started)
         for number in runs
         for result in store.results(number)
     ]
@@ -271,54 +276,55 @@ def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None,
     say(f"wrote {output}")
 
 
-def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:
-    """The result of answers that were made elsewhere."""
-    from wug.evaluation.evaluate import conclude
-    from wug.evaluation.signature import sign
-
-    mark = sign(suite.name, suite.checksum, suite.options, model, options)
-    return conclude(suite, model, mark, rows)
-
-
-def keep(results: Sequence[Result], db: Path | None) -> str:
-    """Save results as runs, one for each model; comes back with what to do next."""
+def keep(results: Sequence[Result], store_path: Path | None) -> str:
+    """Store results as one run per model; returns a hint."""
     from wug.results.store import Store, run_key
 
-    store = Store(db or default_db())
+    store = Store(store_path or default_store())
     numbers: dict[str, int] = {}
     for model in dict.fromkeys(result.model for result in results):
         own = [result for result in results if result.model == model]
-        number = store.begin(run_key([result.signature for result in own], {}), model, command_line())
-        for result in own:
-            store.add(number, result)
-        store.finish(number, "complete")
+        with store.writing(run_key([result.signature for result in own], {}), model, command_line()) as (number, _):
+            for result in own:
+                store.add(number, result)
         numbers[model] = number
     return next_steps(numbers)
 
 
-def tell_places(db: Path | None, cache: Path | None) -> None:
-    """With -v, say where runs and answers are kept."""
+def next_steps(runs: Mapping[str, int]) -> str:
+    """A hint: what to do with the runs just stored."""
+    numbers = list(runs.values())
+    if len(numbers) > MAX_LISTED_RUNS:
+        return f"runs {numbers[0]} to {numbers[-1]} saved · {again('show', numbers[-1])} · {again('list', 'runs')}"
+    word = "run" if len(numbers) == 1 else "runs"
+    report = again("report", *numbers, "-o", "page.html")
+    saved = f"{word} {' '.join(map(str, numbers))} saved"
+    return f"{saved} · {again('show', numbers[0])} · {report} · {again('view', cache=True)}"
+
+
+def log_paths(store_path: Path | None, cache: Path | None) -> None:
+    """With -v, say where runs and model outputs are stored."""
     log = logging.getLogger("wug")
-    for what, path in (("runs", db), ("answers", cache)):
-        log.info("%s are %s", what, "not kept" if path is None else f"kept in {path}")
+    for what, path in (("runs", store_path), ("model outputs", cache)):
+        log.info("%s are %s", what, "not stored" if path is None else f"stored in {path}")
 
 
 def quiet() -> bool:
-    """Whether the user asked for silence on stderr."""
+    """Whether the user gave --quiet."""
     context = click.get_current_context(silent=True)
-    found = context and context.find_object(Manner)
+    found = context and context.find_object(Verbosity)
     return bool(found and found.quiet)
 
 
 def say(text: str) -> None:
-    """A line on stderr, unless the user asked for silence."""
+    """Print a line on stderr, unless the user gave --quiet."""
     if not quiet():
         printing.tell(text)
 
 
 @contextmanager
 def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A function to tell how far work is; it draws a bar on stderr where that is a terminal."""
+    """A function that takes what is done and the total, and draws a bar if stderr is a terminal."""
     if quiet() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -329,14 +335,3 @@ def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, i
     with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def next_steps(runs: Mapping[str, int]) -> str:
-    """What a person can do with the runs just saved."""
-    every = list(runs.values())
-    numbers = " ".join(map(str, every))
-    if len(every) > MANY:
-        return f"runs {every[0]} to {every[-1]} saved · {again('show', every[-1])} · {again('list', 'runs')}"
-    word = "run" if len(runs) == 1 else "runs"
-    report = again("report", *every, "-o", "page.html")
-    return f"{word} {numbers} saved · {again('show', every[0])} · {report} · {again('view', cache=True)}"

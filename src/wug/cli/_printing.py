@@ -1,4 +1,4 @@
-"""What reaches the terminal: names come from files, and none of them may steer it."""
+"""Printing: names come from files, and none of them may send control characters to the terminal."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from wug.views.markup import visible
+from wug.formatting import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def prepare() -> None:
-    """Make sure that printing cannot fail: closed streams discard, and characters without an encoding are escaped."""
+    """Make printing safe: discard output to closed streams, and escape characters that cannot be encoded."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as by `>&-`
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (for the rest of the process)
@@ -43,7 +43,7 @@ def tell(text: str) -> None:
 
 
 def console(width: int | None = None, *, stderr: bool = False) -> Console:
-    """A console that shows control characters instead of obeying them; so wide where there is no terminal."""
+    """A console that shows control characters; `width` applies if it is not a terminal."""
     from wug.views.terminal import SafeConsole
 
     made = SafeConsole(stderr=stderr, soft_wrap=False)
@@ -51,33 +51,34 @@ def console(width: int | None = None, *, stderr: bool = False) -> Console:
 
 
 def silence_stdout() -> None:
-    """Send what is still to be written nowhere: stdout takes no more, and Python would try again at its end."""
+    """Discard further output: stdout is closed, and Python would try again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # no file at all
+    except (OSError, ValueError):  # not a file
         sys.stdout = io.StringIO()
 
 
-class Lines(logging.Formatter):
+class SafeFormatter(logging.Formatter):
     """Log records as lines that are safe to print."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """The line with visible control characters."""
         return visible(super().format(record))
 
 
-class Safe:
-    """A stream whose text is made safe: for what click itself prints."""
+class SafeStream:
+    """A stream that shows control characters, for what click prints."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, made safe."""
+        """Write the text with visible control characters."""
         return self._stream.write(visible(text))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
 
 
 def _encodable(text: str, stream: TextIO) -> str:
@@ -99,6 +100,6 @@ def _fits(text: str, encoding: str) -> bool:
 def _write(stream: TextIO, text: str) -> None:
     try:
         stream.write(text)
-    except UnicodeEncodeError:  # a stream that is not ours to set up
+    except UnicodeEncodeError:  # a stream that prepare() could not set up
         stream.write(text.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"))
     stream.flush()

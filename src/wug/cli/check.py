@@ -1,4 +1,4 @@
-"""`wug check`: what is wrong with a file, all at once."""
+"""`wug check`: find all errors in test data."""
 
 from __future__ import annotations
 
@@ -14,23 +14,15 @@ if TYPE_CHECKING:
     from wug.types import Problem
 
 
+@common.having(common.KIND, common.SUITE_OPTIONS)
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--kind", help="The family, where the content does not tell.")
-@click.option(
-    "-S",
-    "options",
-    multiple=True,
-    callback=common.pairs,
-    metavar="KEY=VALUE",
-    help="A scoring option, as of `wug run`; see `wug list suites --all`.",
-)
-@click.option("--strict", is_flag=True, help="Warnings count as faults.")
-def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], strict: bool) -> int:
-    """Find every fault and oddity of test material.
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, str], strict: bool) -> int:
+    """Find all errors in test data, with their locations and fixes.
 
-    FILE is a file, a folder, or a built-in name. The predictions of a sound SyntaxGym suite are read back in English.
-    Exit 0 when there is no fault, 1 otherwise.
+    FILE is a file, a folder, or a built-in name. The predictions of a valid SyntaxGym suite are printed in English.
+    Exits with 0 if there is no error, 1 otherwise.
 
     \b
     wug check my_suite.json
@@ -39,13 +31,13 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
     """
     from wug.evaluation.opening import examine, located, refuse_unknown_options
 
-    words = [located(text, kind, options) for text in files]
+    words = [located(text, kind, suite_options) for text in files]
     places = [place for one in words for place in one.places]
-    refuse_unknown_options(places, kind, options)
-    faults = 0
+    refuse_unknown_options(places, kind, suite_options)
+    errors = 0
     for place in places:
-        found = examine(place, kind, options)
-        faults += any(problem.level == "error" or strict for problem in found.problems)
+        found = examine(place, kind, suite_options)
+        errors += any(problem.level == "error" or strict for problem in found.problems)
         total = f" ({_items(sum(found.counts.values()))})" if len(found.counts) == 1 else ""
         printing.echo(f"{place.path}: {_summary(found.problems)}{total}")
         for problem in found.problems:
@@ -55,12 +47,12 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
         for line in found.meaning:
             printing.echo(f"  {line}")
     for one in words:
-        faults += bool(one.unread and strict)
+        errors += bool(one.unread and strict)
         for path, why in one.unread.items():
             printing.echo(f"{path}: 1 warning\n  warning: not read: {why}")
         for path, why in one.ignored.items():
             printing.echo(f"{path}: left out: {why}")
-    return 1 if faults else 0
+    return 1 if errors else 0
 
 
 def _items(count: int) -> str:
@@ -69,6 +61,6 @@ def _items(count: int) -> str:
 
 def _summary(problems: Sequence[Problem]) -> str:
     levels = [problem.level for problem in problems]
-    counts = [(levels.count("error"), "fault"), (levels.count("warning"), "warning")]
+    counts = [(levels.count("error"), "error"), (levels.count("warning"), "warning")]
     said = [f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count]
     return ", ".join(said) or "good"

@@ -1,79 +1,113 @@
-"""`wug compare`: models against each other, item by item."""
+"""`wug compare`: compare runs item by item."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.families.commands import OUTPUT_FILE
+from wug.tables import format_suffixes
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from wug.results.comparison import Choice, Comparison
+    from wug.results.comparison import Choice
     from wug.results.store import Store
-    from wug.stats_paired import IntervalKind
+    from wug.tables import Tabular
 
-CHARTS = (".svg", ".png")
+CHARTS = (".svg", ".png", ".pdf")
 PAGES = (*CHARTS, ".html", ".htm")
 
 
-@common.having(common.DB, common.FORMAT)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """The options of the command that are not about statistics."""
+
+    protocols: bool
+    curve: bool
+    steps: str | None
+    output: Path | None
+    form: str
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the output file, in lower case."""
+        return "" if self.output is None else self.output.suffix.lower()
+
+    @property
+    def in_terminal(self) -> bool:
+        """Whether to print a table for people."""
+        return self.output is None and self.form == "table"
+
+    @property
+    def table_format(self) -> str:
+        """The format of --format, or of the file."""
+        return self.form if self.output is None or common.given("form") else format_suffixes()[self.suffix]
+
+    def deliver(self, table: Tabular) -> None:
+        """Print or write a table."""
+        common.deliver_table(table, self.table_format, self.output)
+
+
+@common.having(
+    common.choice(
+        "--interval",
+        "t",
+        "bca",
+        help="Interval and test of means: Student's t, or the BCa bootstrap with a permutation test. Right-or-wrong "
+        "metrics have Tango's interval and McNemar's test.",
+    ),
+    common.STORE,
+    common.FORMAT,
+)
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN]...")
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
+@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
 @click.option(
-    "--check", "checks", multiple=True, help="Only this check; likewise.  [default: those a suite shows first]"
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Compare only this metric (repeatable).  [default: the headline metrics of each suite]",
 )
-@click.option("--all-pairs", is_flag=True, help="Every two; else all against the first.")
+@click.option("--all-pairs", is_flag=True, help="Compare all pairs, not only each with the first.")
 @click.option(
-    "--pool", is_flag=True, help="Also each suite's right-or-wrong checks together, and all suites, clustered by item."
+    "--pool",
+    is_flag=True,
+    help="Also pool the right-or-wrong metrics per suite and over all suites, clustered by item.",
 )
 @click.option("--items", type=click.IntRange(min=0), default=0, metavar="N", help="List N items that differ.")
-@common.choice(
-    "--interval",
-    "t",
-    "bca",
-    help="Interval and test of means: Student's t, or the BCa bootstrap with a permutation test. Right or wrong has "
-    "Tango's interval with McNemar's test.",
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed for permutation and bootstrap.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For drawn signs and samples.")
-@click.option("--curve", is_flag=True, help="Instead: each check over the training steps of the runs.")
-@click.option("--steps", help="The steps of the runs of --curve, as 0,1000,2000, where their names do not tell.")
+@click.option("--protocols", is_flag=True, help="Show how the protocol changes the score: one row per run and suite.")
+@click.option("--curve", is_flag=True, help="Show each metric over the training steps of the runs instead.")
+@click.option("--steps", help="Steps of the runs of --curve, as 0,1000,2000, if their names do not contain them.")
 @click.option(
     "-o",
     "--output",
-    type=common.OUTPUT_FILE,
-    help="A file; its suffix says what: .html a report, .svg or .png a chart, .csv .tsv .json .md .tex a table.",
+    type=OUTPUT_FILE,
+    help="Output file; its suffix selects a report (.html), a chart (.svg, .png, .pdf) or a table (.csv, .md, .tex, "
+    ".parquet, …).",
 )
-def command(
-    sides: tuple[str, ...],
-    suites: tuple[str, ...],
-    checks: tuple[str, ...],
-    all_pairs: bool,
-    pool: bool,
-    items: int,
-    interval: IntervalKind,
-    seed: int,
-    curve: bool,
-    steps: str | None,
-    output: Path | None,
-    db: Path | None,
-    form: str,
-) -> None:
-    """Compare runs item by item: who is ahead, and how surely.
+def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> None:
+    """Compare runs item by item, with intervals and p-values.
 
-    RUN is a number, the beginning of a name, or last. Runs are compared on the items that they share. Those joined by
-    commas are one side: the seeds or checkpoints of a model, as their mean. sweep:NAME are all runs of a sweep; with
-    --curve, one sweep over its training steps, or two of them step by step.
+    RUN is a number, the beginning of a name, or last. Runs are compared on shared items. Runs joined by commas are one
+    side, such as the seeds or checkpoints of a model, and their mean is compared. sweep:NAME are all runs of a sweep;
+    with --curve, one sweep over its training steps, or two of them step by step.
 
     \b
     wug compare 1 2
     wug compare 1 2 3 --all-pairs --suite 'blimp*' --format latex
     wug compare 1,2,3 4,5,6 --items 10
+    wug compare --protocols 1 2 3         one model under different protocols
     wug compare --curve 1 2 3 4 -o curve.svg
     wug compare --curve sweep:small sweep:large
     """
@@ -81,107 +115,104 @@ def command(
     from wug.results.run_names import side
     from wug.views import charts
 
-    if steps is not None and not curve:
-        raise click.UsageError("--steps is about --curve")
-    if output is not None:
-        common.agreed(
-            form if common.given("form") else None,
-            output,
-            {**dict.fromkeys(PAGES, "a page or chart"), **common.SUFFIXES},
-        )
-        if output.suffix.lower() in PAGES:
+    options = CompareOptions(**{name: given.pop(name) for name in CompareOptions.__slots__})
+    if options.steps is not None and not options.curve:
+        raise click.UsageError("--steps is for --curve")
+    if options.output is not None:
+        known = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
+        common.agreed(options.form if common.given("form") else None, options.output, known)
+        if options.suffix in PAGES:
             charts.require()
-    store = common.open_store(db)
-    choice = Choice(suites, checks, all_pairs, pool, items, interval, seed)
-    if curve and all(text.startswith("sweep:") for text in sides):
-        _sweeps(store, sides, choice, output, form)
+        else:
+            common.require_format(options.table_format, options.output)
+    store = common.open_store(store_path)
+    choice = Choice(**given)
+    if options.curve and all(text.startswith("sweep:") for text in sides):
+        _sweeps(store, sides, choice, options)
         return
     numbers = [side(store.reader, text) for text in sides]
-    if curve:
-        _curve(store, [number for side in numbers for number in side], suites, checks, steps, output, form)
-        return
-    _compare(store, numbers, choice, output, form)
+    if options.protocols:
+        _protocols(store, [number for side in numbers for number in side], choice, options)
+    elif options.curve:
+        _curve(store, [number for side in numbers for number in side], choice, options)
+    else:
+        _compare(store, numbers, choice, options)
 
 
-def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path | None, form: str) -> None:
+def _compare(store: Store, sides: list[list[int]], choice: Choice, options: CompareOptions) -> None:
     from wug.results.comparison import compare
     from wug.views import comparison as report
+    from wug.views.comparison_page import chart
 
     found = compare(store, sides, choice)
-    if output is None and form == "table":
-        report.show(found, _console())
+    if options.in_terminal:
+        report.show(found, printing.console(width=160))
         first = found.contrasts[0]
         if not choice.items and any(contrast.disagreeing for contrast in found.contrasts):
             runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
             common.say(f"the items that differ: {common.again('compare', *runs, '--items', 10)}")
-        return
-    suffix = "" if output is None else output.suffix.lower()
-    if output is not None and suffix in CHARTS:
-        from wug.views import charts
-        from wug.views.comparison_chart import chart
-
-        charts.save(chart(found), output)
-        common.say(f"wrote {output}")
-    elif output is not None and suffix in (".html", ".htm"):
-        _page(store, found, output)
+    elif options.output is not None and options.suffix in CHARTS:
+        _save(chart(found), options.output)
+    elif options.output is not None and options.suffix in PAGES:
+        common.write_page(store, [number for side in found.sides for number in side.runs], found, options.output)
     else:
-        common.deliver_text(report.FORMATS[_form(output, form)](found), output)
+        options.deliver(report.table(found))
 
 
-def _curve(
-    store: Store,
-    runs: list[int],
-    suites: tuple[str, ...],
-    checks: tuple[str, ...],
-    steps: str | None,
-    output: Path | None,
-    form: str,
-) -> None:
+def _protocols(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:
+    """The score under each protocol, and the items whose judgement differs from the first run with the same model."""
+    from wug.results.shared_items import protocol_table
+
+    if options.suffix in PAGES:
+        raise click.UsageError("--protocols is a table: write .csv, .md, .tex or .json")
+    options.deliver(protocol_table(store, runs, choice.suites))
+
+
+def _curve(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:
     from wug.results.learning_curves import learning_curves
-    from wug.views import charts
-    from wug.views import learning_curves as learning
+    from wug.views import charts, sweeps
 
-    curves = learning_curves(store, runs, suites=suites, checks=checks, steps=None if steps is None else _steps(steps))
-    if output is None and form == "table":
-        learning.show(curves, _console())
-    elif output is not None and output.suffix.lower() in (*CHARTS, ".html"):
-        charts.save(learning.chart(curves), output)
-        common.say(f"wrote {output}")
+    steps = None if options.steps is None else _steps(options.steps)
+    curves = learning_curves(store, runs, suites=choice.suites, metrics=choice.metrics, steps=steps)
+    if options.in_terminal:
+        sweeps.show_points(curves, printing.console(width=160))
+    elif options.output is not None and options.suffix in PAGES:
+        _save(charts.stacked([charts.titled(one) for one in sweeps.curve_figures(curves)]), options.output)
     else:
-        common.deliver_text(learning.FORMATS[_form(output, form)](curves), output)
+        options.deliver(sweeps.curve_table(curves))
 
 
-def _sweeps(store: Store, names: tuple[str, ...], choice: Choice, output: Path | None, form: str) -> None:
-    """One sweep as curves, or two step by step; as a chart, the curves of all of them."""
+def _sweeps(store: Store, names: tuple[str, ...], choice: Choice, options: CompareOptions) -> None:
+    """One sweep as curves, or two step by step; as a chart, the curves of all."""
     from wug.results.sweep_curves import compare_sweeps, sweep_curves
     from wug.results.sweeps import find
-    from wug.views import charts, sweep
-    from wug.views import learning_curves as learning
+    from wug.views import charts, sweeps
 
     found = [find(store.reader, name) for name in names]
-    drawn = output is not None and output.suffix.lower() in (*CHARTS, ".html")
+    drawn = options.output is not None and options.suffix in PAGES
     if len(found) == 1 or drawn:
-        curves = sweep_curves(store.reader, found, suites=choice.suites, checks=choice.checks)
-        if output is not None and drawn:
-            charts.save(sweep.chart(curves), output)
-            common.say(f"wrote {output}")
-        elif output is None and form == "table":
-            sweep.show_curves(curves, _console())
+        curves = sweep_curves(store.reader, found, suites=choice.suites, metrics=choice.metrics)
+        if options.output is not None and drawn:
+            _save(charts.stacked([charts.titled(one) for one in sweeps.sweep_figures(curves)]), options.output)
+        elif options.in_terminal:
+            sweeps.show_curves(curves, printing.console(width=160))
         else:
-            common.deliver_text(learning.FORMATS[_form(output, form)](curves), output)
+            options.deliver(sweeps.curve_table(curves))
         return
     if len(found) > 2:
-        raise click.UsageError("--curve compares two sweeps; for more, -o curves.svg draws them together")
+        raise click.UsageError("--curve compares two sweeps; to draw more, use -o curves.svg")
     compared = compare_sweeps(store, found[0], found[1], choice)
-    if output is None and form == "table":
-        sweep.show_comparison(compared, _console())
+    if options.in_terminal:
+        sweeps.show_comparison(compared, printing.console(width=160))
     else:
-        common.deliver_text(sweep.FORMATS[_form(output, form)](compared), output)
+        options.deliver(sweeps.comparison_table(compared))
 
 
-def _page(store: Store, found: Comparison, output: Path) -> None:
-    """The report of the runs, with the comparison in it."""
-    common.write_page(store, [number for side in found.sides for number in side.runs], found, output)
+def _save(chart: Any, output: Path) -> None:
+    from wug.views import charts
+
+    charts.save(chart, output)
+    common.say(f"wrote {output}")
 
 
 def _steps(text: str) -> list[float]:
@@ -191,12 +222,3 @@ def _steps(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--steps {text!r}: write numbers joined by commas, as in 0,1000,2000") from None
-
-
-def _form(output: Path | None, form: str) -> str:
-    """The format of a table: that of the file's suffix, or the one asked for."""
-    return form if output is None or common.given("form") else common.SUFFIXES[output.suffix.lower()]
-
-
-def _console() -> Console:
-    return printing.console(width=160)

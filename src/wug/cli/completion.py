@@ -1,4 +1,4 @@
-"""`wug completion`: names completed by the shell."""
+"""`wug completion`: shell completion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wug.cli import _printing as printing
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that completes names in a shell.
+    """Print the completion script of a shell.
 
     \b
     wug completion bash >> ~/.bashrc

@@ -12,31 +12,36 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli.main import Named
+from wug.cli.list import print_table
+from wug.cli.main import SuggestingGroup
 
 if TYPE_CHECKING:
-    from wug.data import Selection
+    from wug.data import SetSelection
 
 
-@click.group("data", cls=Named)
+@click.group("data", cls=SuggestingGroup)
 def command() -> None:
-    """Published test sets by name: list, fetch, find and cite them.
+    """List, fetch, find and cite published test sets.
 
     \b
     wug data list --language tr
     wug data get blimp cogs/gen
     wug data path blimp/anaphor_agreement
 
-    Sets lie in the user's data folder, or in that of the environment variable WUG_DATA.
+    Sets are stored in the user's data folder, or in the folder that WUG_DATA names.
     """
 
 
 @command.command("list")
-@click.option("--family", help="Only sets of this family; reading and other: sets that wug does not run.")
+@click.option("--family", help="Only sets of this family; other: sets that wug does not run.")
 @click.option("--language", help="Only sets in this language, such as nl.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(family: str | None, language: str | None, as_json: bool) -> None:
-    """List the sets of the catalogue."""
+    """List the sets of the catalogue.
+
+    \b
+    wug data list --language tr
+    """
     from wug import data, registry
     from wug.errors import UnknownName
 
@@ -48,16 +53,24 @@ def list_(family: str | None, language: str | None, as_json: bool) -> None:
         printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     if not rows:
-        common.say("no set fits")
+        common.say("no such set")
         return
-    _print(rows)
+    columns = ("set", "family", "languages", "items", "size", "licence", "fetched")
+    shown = (
+        row | {"licence": row["licence"] or "none named", "fetched": "yes" if row["fetched"] else ""} for row in rows
+    )
+    print_table([{name: row[name] for name in columns} for row in shown])
 
 
 @command.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with every file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every file.")
 def show(name: str, as_json: bool) -> None:
-    """Describe a set: licence, citation, source, parts."""
+    """Describe a set: licence, citation, source, parts.
+
+    \b
+    wug data show blimp
+    """
     from wug import data
 
     selection = data.find(name)
@@ -88,10 +101,10 @@ def show(name: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--accept", is_flag=True, help="Accept licences that allow no commercial use, or that are not named.")
-@click.option("--from", "source", type=click.Path(path_type=Path), help="Take the files from this folder instead.")
+@click.option("--accept", is_flag=True, help="Accept licences that forbid commercial use, or are missing.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Copy the files from this folder instead.")
 def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
-    """Fetch sets, or parts of them; what is here is checked.
+    """Fetch sets, or parts of them, and verify their checksums.
 
     \b
     wug data get blimp syntaxgym/number_prep
@@ -100,30 +113,34 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     """
     from wug import data
 
-    bring([data.find(name) for name in names], accept, source)
+    fetch([data.find(name) for name in names], accept, source)
     for name in names:
         printing.echo(str(data.path(name)))
 
 
-def bring(selections: Sequence[Selection], accept: bool, source: Path | None = None) -> None:
-    """Show the licences of what is asked for, then fetch what is not here, all of it or nothing."""
-    from wug.data import fetch
+def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None = None) -> None:
+    """Show licences, then fetch what is missing; nothing if a licence is not accepted."""
+    from wug.data import fetch as fetching
     from wug.data.folder import missing
 
     for selection in selections:
         common.say(_licence(selection))
     for selection in selections:  # all of them before the first is fetched
         if missing(selection):
-            fetch.require_acceptance(selection, accept)
+            fetching.require_acceptance(selection, accept)
     for selection in selections:
         with common.progress(selection.name, in_bytes=True) as progress:
-            fetch.bring(selection, accept=accept, source=source, progress=progress)
+            fetching.bring(selection, accept=accept, source=source, progress=progress)
 
 
 @command.command()
 @click.argument("name")
 def path(name: str) -> None:
-    """Print where a set lies: its folder, or its files, one a line."""
+    """Print the path of a set: its folder, or its files, one per line.
+
+    \b
+    wug data path blimp/anaphor_agreement
+    """
     from wug import data
 
     for place in data.paths(name):
@@ -133,13 +150,17 @@ def path(name: str) -> None:
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 def cite(names: tuple[str, ...]) -> None:
-    """Print what to cite, as BibTeX, with licence and version."""
+    """Print the BibTeX entries, licence and version.
+
+    \b
+    wug data cite blimp cogs
+    """
     from wug import data
 
     printing.emit("\n\n".join(data.cite(name) for name in names))
 
 
-def _row(selection: Selection) -> dict[str, object]:
+def _row(selection: SetSelection) -> dict[str, object]:
     from wug.data.folder import missing
 
     chosen = selection.set
@@ -155,25 +176,7 @@ def _row(selection: Selection) -> dict[str, object]:
     }
 
 
-def _licence(selection: Selection) -> str:
+def _licence(selection: SetSelection) -> str:
     chosen = selection.set
     said = f"{selection.name}: {selection.extent}, licence: {chosen.licence or 'none named'} · cite {chosen.citation}"
-    return said if chosen.restriction is None else f"{said}\n  {chosen.restriction}"
-
-
-def _print(rows: list[dict[str, object]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    columns = ("set", "family", "languages", "items", "size", "licence", "fetched")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        cells = row | {
-            "languages": ", ".join(row["languages"]),  # type: ignore[arg-type]
-            "licence": row["licence"] or "none named",
-            "fetched": "yes" if row["fetched"] else "",
-        }
-        table.add_row(*(escape(str(cells[column])) for column in columns))
-    printing.console(width=140).print(table)
+    return "\n  ".join([said, *(text for text in (chosen.restriction, chosen.note) if text)])

@@ -1,4 +1,4 @@
-"""`wug demo`: every family once, on models and suites that come along."""
+"""`wug demo`: evaluate the built-in models on the built-in suites."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.families.commands import FOLDER, POSITIVE
 
 if TYPE_CHECKING:
     from wug.evaluation.request import RecordedRun
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
-    """A built-in model's go at built-in suites."""
+class DemoRun:
+    """A built-in model and the built-in suites that it is evaluated on."""
 
     model: str
     suites: tuple[str, ...]
     items: int
-    """Of each suite: enough to see something, few enough for two cores."""
+    """The maximum number of items per suite."""
 
 
-GOES = (
-    Go("wug-causal", ("wug_syntaxgym", "wug_pairs"), 200),
-    Go("wug-lstm", ("wug_syntaxgym", "wug_pairs"), 200),
-    Go("wug-masked", ("wug_pairs",), 50),
-    Go("wug-pcfg", ("wug_pcfgset",), 60),
-    Go("wug-cogs", ("wug_cogs",), 105),
+RUNS = (
+    DemoRun("wug-causal", ("wug_syntaxgym", "wug_pairs"), 200),
+    DemoRun("wug-lstm", ("wug_syntaxgym", "wug_pairs"), 200),
+    DemoRun("wug-masked", ("wug_pairs",), 50),
+    DemoRun("wug-pcfg", ("wug_pcfgset",), 60),
+    DemoRun("wug-cogs", ("wug_cogs",), 105),
 )
 
 
@@ -42,17 +43,16 @@ GOES = (
 @click.option(
     "-o",
     "--output",
-    type=common.FOLDER,
+    type=FOLDER,
     default="demo",
     show_default=True,
-    help="The folder for the runs and the report.",
+    help="Folder for the runs and the report.",
 )
-@click.option("--limit", type=common.POSITIVE, metavar="N", help="Only N items of each suite, for a quicker look.")
+@click.option("--limit", type=POSITIVE, metavar="N", help="Only N items per suite.")
 def command(output: Path, limit: int | None) -> None:
-    """Ask the built-in models about every family, and write a report.
+    """Evaluate the built-in models on built-in suites; write a report.
 
-    Takes a few minutes on two cores, and no network. A sample of each built-in suite is asked, every group with its
-    share.
+    Takes a few minutes on two cores, offline. Each suite is sampled, stratified by group.
 
     \b
     wug demo
@@ -62,58 +62,58 @@ def command(output: Path, limit: int | None) -> None:
     from wug.files import write_text
     from wug.results.store import Store
     from wug.views import charts
-    from wug.views.page import Report, render
+    from wug.views.report import ReportedResult, render
 
     charts.require()
-    suites = {name: open_suites(name) for name in dict.fromkeys(name for go in GOES for name in go.suites)}
+    suites = {name: open_suites(name) for name in dict.fromkeys(name for demo in RUNS for name in demo.suites)}
     require_packages(suite for some in suites.values() for suite in some)
     kept = []
-    for go in GOES:
-        items = min(go.items, limit or go.items)
-        kept.append(_evaluate(go, [suite.sample(items) for name in go.suites for suite in suites[name]], output))
-    store = Store(output / "wug.db")
+    for demo in RUNS:
+        items = min(demo.items, limit or demo.items)
+        kept.append(_evaluate(demo, [suite.sample(items) for name in demo.suites for suite in suites[name]], output))
+    store = Store(output / "store")
     reports = [
-        Report(result, run=one.number, command=run.command, created=run.started)
+        ReportedResult(result, run=one.number, command=run.command, created=run.started)
         for one in kept
         for run in [store.run(one.number or 0)]
         for result in one.results
     ]
     page = output / "report.html"
     write_text(page, render(reports))
-    common.deliver([_headline(result) for one in kept for result in one.results], "table")
+    common.deliver([_headline(result) for one in kept for result in one.results], common.ResultOptions())
     printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
-def _evaluate(go: Go, suites: Sequence[Suite], output: Path) -> RecordedRun:
+def _evaluate(demo: DemoRun, suites: Sequence[Suite], output: Path) -> RecordedRun:
     from wug.evaluation.request import RunRequest
     from wug.evaluation.service import execute
 
-    common.say(f"evaluating {go.model} on {sum(map(len, suites)):,} items of {', '.join(go.suites)}")
+    common.say(f"evaluating {demo.model} on {sum(map(len, suites)):,} items of {', '.join(demo.suites)}")
     request = RunRequest(
         suites=suites,
-        models=[go.model],
+        models=[demo.model],
         model_options={"device": "cpu"},
-        store=output / "wug.db",
+        store=output / "store",
         cache=output / "answers.db",
         command=common.command_line(),
     )
-    with common.progress(go.model) as tell:
+    with common.progress(demo.model) as tell:
         (run,) = execute(request, lambda event: tell(*event.requests)).found.values()
     return run
 
 
 def _headline(result: Result) -> Result:
-    """The same with its most telling check alone: 35 results have to fit on a screen or two."""
+    """The result with its headline metric only, since there are 35."""
     return replace(result, estimates=() if result.headline is None else (result.headline,), warnings=())
 
 
-def _next(page: Path, db: Path, runs: Sequence[int]) -> str:
+def _next(page: Path, store_path: Path, runs: Sequence[int]) -> str:
     wug = "wug" if shutil.which("wug") else sys.argv[0]
     first, second = runs[0], runs[1]
     return (
         f"\nThe report: {page}\nTry next:\n"
-        f"  {wug} view --db {db}\n      look around in these runs, write a suite, try a sentence\n"
-        f"  {wug} compare {first} {second} --db {db}\n      is one model better than the other?\n"
-        f"  {wug} run wug_agreement_pp --model causal:gpt2\n      a real model, by folder or hub name\n"
-        f"  {wug} list suites\n      what else there is to ask"
+        f"  {wug} view --store {store_path}\n      browse these runs, write a suite, try a sentence\n"
+        f"  {wug} compare {first} {second} --store {store_path}\n      is one model better than the other?\n"
+        f"  {wug} run wug_agreement_pp --model causal:gpt2\n      a larger model, by folder or Hugging Face name\n"
+        f"  {wug} list suites\n      all built-in suites"
     )

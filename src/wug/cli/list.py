@@ -1,4 +1,4 @@
-"""`wug list`: what there is."""
+"""`wug list`: built-in suites, models, and stored runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
-    from wug.options import Declared
-    from wug.results.reader import Run
+    from wug.options import Option
+    from wug.results.records import Run
 
-Rows = list[dict[str, Any]]
-WIDE = 120
-"""Columns of a line where there is no terminal."""
-NEWS = 60
-"""Columns for what there is to say of a run."""
-LATEST = 5
-"""Runs that a look at everything has."""
+ListedRows = list[dict[str, Any]]
+LINE_COLUMNS = 120
+"""The width of a line if stdout is not a terminal."""
+ABOUT_COLUMNS = 60
+LATEST_RUNS = 5
+"""Runs in the summary."""
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
@@ -34,13 +33,13 @@ LATEST = 5
     "--all",
     "everything",
     is_flag=True,
-    help="Suites with tags and scoring options, models with theirs, removed runs too.",
+    help="Show tags and options too, and removed runs.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: bool, db: Path | None) -> None:
-    """List built-in suites, models, or the runs that were kept.
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: bool, store_path: Path | None) -> None:
+    """List built-in suites, models, or stored runs.
 
-    Without a word for it, something of each.
+    With no argument, summarise all three.
 
     \b
     wug list
@@ -49,11 +48,11 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
     wug list runs --json
     """
     if tags and what not in (None, "suites"):
-        raise click.UsageError(f"--tag is about suites, and not about {what}")
-    made: dict[str, Callable[[], Rows]] = {
+        raise click.UsageError(f"--tag is for suites, not for {what}")
+    made: dict[str, Callable[[], ListedRows]] = {
         "suites": lambda: _suites(tags),
         "models": _builtin_models,
-        "runs": lambda: _runs(db, everything=everything),
+        "runs": lambda: _runs(store_path, everything=everything),
     }
     if as_json:
         rows = {name: make() for name, make in made.items() if what in (None, name)}
@@ -66,21 +65,21 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
     if what in (None, "models"):
         _print_models(made["models"](), everything=everything, gap=what is None)
     if what in (None, "runs"):
-        print_runs(_with_sweeps(made["runs"](), db), gap=what is None, most=None if what else LATEST)
+        print_runs(_with_sweeps(made["runs"](), store_path), gap=what is None, max_rows=None if what else LATEST_RUNS)
 
 
-def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
-    """Suites by family, a line each; with everything, their tags and the scoring options of the families."""
+def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> None:
+    """Suites by family, one per line; with --all, their tags and the scoring options of the families."""
     from wug import registry
 
     if everything:
-        _print(rows)
+        print_table(rows)
         printing.echo()
-        _print([_family(name) for name, _ in registry.usable("families")])
+        print_table([_family(name) for name, _ in registry.usable("families")])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
-        every = f"  (wug run wug_{family} asks them all)" if len(own) > 1 and not tags else ""
+        every = f"  (wug run wug_{family} runs them all)" if len(own) > 1 and not tags else ""
         printing.echo(f"{registry.summary('families', family)}{every}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
     if not tags:
@@ -89,14 +88,14 @@ def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
 
-def _print_models(rows: Rows, *, everything: bool, gap: bool) -> None:
-    """Built-in models and kinds of models, a line each; with everything, their options."""
+def _print_models(rows: ListedRows, *, everything: bool, gap: bool) -> None:
+    """Built-in models and backends, one per line; with --all, their options."""
     if gap:
         printing.echo()
     if everything:
-        _print(rows)
+        print_table(rows)
         printing.echo()
-        _print(_kinds())
+        print_table(_kinds())
         return
     _print_lines([{"built-in model": row["model"], "about": row["about"]} for row in rows], head=True)
     if gap:
@@ -107,8 +106,8 @@ def _print_models(rows: Rows, *, everything: bool, gap: bool) -> None:
     printing.echo("such as --model causal:gpt2; options: wug list models --all")
 
 
-def print_runs(rows: Rows, *, gap: bool, most: int | None) -> None:
-    """The runs, a line each."""
+def print_runs(rows: ListedRows, *, gap: bool, max_rows: int | None) -> None:
+    """Print the runs, one per line."""
     if gap:
         printing.echo()
     if not rows:
@@ -116,20 +115,20 @@ def print_runs(rows: Rows, *, gap: bool, most: int | None) -> None:
         return
     columns = ("run", "name", "started", "status", "about", "model", "suites", "command")
     shown = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
-    _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:most]], head=True)
-    if most is not None and len(rows) > most:
-        printing.echo(f"{len(rows) - most} more: {common.again('list', 'runs')}")
+    _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:max_rows]], head=True)
+    if max_rows is not None and len(rows) > max_rows:
+        printing.echo(f"{len(rows) - max_rows} more: {common.again('list', 'runs')}")
 
 
 def _short(name: str, value: object) -> object:
-    """A cell of a line: a time to the minute, what a run has to say cut short."""
+    """A cell of a line: times to the minute, long messages cut."""
     if name == "about":
-        return str(value) if len(str(value)) <= NEWS else f"{str(value)[: NEWS - 1]}…"
+        return str(value) if len(str(value)) <= ABOUT_COLUMNS else f"{str(value)[: ABOUT_COLUMNS - 1]}…"
     return str(value)[:16].replace("T", " ") if name == "started" else "" if value is None else value
 
 
-def _print(rows: Rows) -> None:
-    """A table whose cells may take several lines."""
+def print_table(rows: ListedRows) -> None:
+    """Print a table whose cells may take several lines."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -141,18 +140,18 @@ def _print(rows: Rows) -> None:
     printing.console(width=140).print(table)
 
 
-def _print_lines(rows: Rows, *, head: bool = False, indent: str = "") -> None:
-    """Print a line a row, columns below each other; what does not fit of the last one is cut off."""
+def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> None:
+    """Print one line per row with aligned columns; the last column is cut to fit."""
     from rich.cells import cell_len, set_cell_size
 
-    from wug.views.markup import visible
+    from wug.formatting import visible
 
     if not rows:
         return
     cells = [[visible(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
     lines = [list(rows[0]), *cells] if head else cells
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    room = printing.console(width=WIDE).width - len(indent) - sum(widths[:-1]) - 2 * len(widths) + 2
+    room = printing.console(width=LINE_COLUMNS).width - len(indent) - sum(widths[:-1]) - 2 * len(widths) + 2
     numbers = [isinstance(value, int) for value in rows[0].values()]
     for line in lines:
         padded = [
@@ -170,7 +169,7 @@ def _family(name: str) -> dict[str, Any]:
     return {"family": name, "about": about, "scoring options (-S)": _described(registry.find("families", name).OPTIONS)}
 
 
-def _suites(tags: Iterable[str]) -> Rows:
+def _suites(tags: Iterable[str]) -> ListedRows:
     from wug.evaluation.opening import builtin_suites, open_suites
     from wug.evaluation.tags import tagged, tags_of
 
@@ -192,7 +191,7 @@ def _suites(tags: Iterable[str]) -> Rows:
 
 
 def _about(name: str, family: Path) -> str:
-    """What the card of a family says of a suite: the second cell of its row."""
+    """The description of a suite in the family's README: the second cell of its row."""
     for line in (family / "README.md").read_text(encoding="utf-8").splitlines():
         cells = line.split("|")
         if len(cells) > 2 and cells[1].strip() == f"`{name}`":
@@ -200,7 +199,7 @@ def _about(name: str, family: Path) -> str:
     return ""
 
 
-def _builtin_models() -> Rows:
+def _builtin_models() -> ListedRows:
     from wug import registry
     from wug.evaluation.opening import builtin_models
 
@@ -216,30 +215,26 @@ def _builtin_models() -> Rows:
 
 
 def _first_paragraph(card: Path) -> str:
-    """What a card says first, below its title."""
     paragraphs = card.read_text(encoding="utf-8").split("\n\n")
     return paragraphs[1].strip().replace("`", "") if len(paragraphs) > 1 else ""
 
 
-def _kinds() -> Rows:
+def _kinds() -> ListedRows:
     from wug import registry
 
-    rows: Rows = []
+    rows: ListedRows = []
     for name, backend in registry.usable("models"):
         about = registry.summary("models", name)
         rows.append({"kind": f"{name}:", "about": about, "options (-M)": _described(backend.OPTIONS)})
     return rows
 
 
-def _described(options: Declared) -> dict[str, str]:
-    """The options by name, with what there is to say of each."""
-    from wug.options import declared
-
-    return {option.name: option.described for option in declared(options)}
+def _described(options: Iterable[Option]) -> dict[str, str]:
+    return {option.name: option.described for option in options}
 
 
-def run_rows(runs: Iterable[Run]) -> Rows:
-    """What there is to know of each run."""
+def run_rows(runs: Iterable[Run]) -> ListedRows:
+    """All fields of each run."""
     return [
         {
             "run": r.id,
@@ -264,15 +259,15 @@ def run_rows(runs: Iterable[Run]) -> Rows:
     ]
 
 
-def _runs(db: Path | None, *, everything: bool) -> Rows:
-    """The runs, the latest first; those that were removed only with everything."""
-    reader = common.open_store(db).reader
+def _runs(store_path: Path | None, *, everything: bool) -> ListedRows:
+    """The runs, the latest first; with `everything`, removed ones too."""
+    reader = common.open_store(store_path).reader
     runs = [*reader.runs(), *(reader.runs(removed=True) if everything else ())]
     return run_rows(sorted(runs, key=lambda run: -run.id))
 
 
 def news(run: Run) -> str:
-    """What a list says of a run beside its facts: how far it is, why it failed, what was noted."""
+    """A run's progress, error message or note."""
     from wug.results.progress import in_words
 
     if run.status in ("running", "interrupted") and run.progress is not None:
@@ -280,11 +275,11 @@ def news(run: Run) -> str:
     return " ".join((run.message or run.note or "").split())
 
 
-def _with_sweeps(rows: Rows, db: Path | None) -> Rows:
-    """The runs that stand for themselves, and each sweep as a line where its latest run would be."""
+def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
+    """Runs outside of sweeps, and each sweep as one line, sorted by its latest run."""
     from wug.results.sweeps import counts, members, sweeps
 
-    reader = common.open_store(db).reader
+    reader = common.open_store(store_path).reader
     placed = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
     for sweep in sweeps(reader):
         every = members(reader, sweep)

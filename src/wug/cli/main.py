@@ -8,22 +8,22 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 import click
 
 from wug import __version__, options, registry
-from wug.cli import _manner as manner
 from wug.cli import _printing as printing
+from wug.cli import _verbosity as verbosity
 from wug.errors import WugError, nearest, suggestion
 from wug.files import shortened
 
 
-class Named(click.Group):
-    """A group that knows the nearest name for an unknown one, and says in full what its commands do."""
+class SuggestingGroup(click.Group):
+    """A group that suggests the nearest name for an unknown one, and shows full summaries of its commands."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does, with the whole first sentence of each command."""
+        """Write the whole first sentence of each command."""
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         rows = [
             (name, own.get_short_help_str(limit=10_000)) for name, own in found if own is not None and not own.hidden
@@ -34,103 +34,125 @@ class Named(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name for an unknown one."""
+        """Find a command, or suggest the nearest name."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             ctx.fail(f"no command {args[0]!r}.{suggestion(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
 
-class Commands(Named):
+class DeclaredCommand(Protocol):
+    """A command as a family declares it."""
+
+    @property
+    def name(self) -> str:
+        """What users write."""
+
+
+Declared = TypeVar("Declared", bound=DeclaredCommand)
+
+
+class FamilyCommands(SuggestingGroup, Generic[Declared]):
+    """A group whose commands are declared by families, in their module `commands` or in the package itself."""
+
+    declared: ClassVar[str]
+    """The name of the declaration, a tuple of commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted(self._found)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, or None."""
+        found = self._found.get(cmd_name)
+        return None if found is None else verbosity.on_either_side(self.command_of(found))
+
+    def command_of(self, declared: Declared) -> click.Command:
+        """The command for a declaration."""
+        raise NotImplementedError
+
+    @property
+    def _found(self) -> dict[str, Declared]:
+        modules = (registry.submodule(family, "commands") or family for _, family in registry.usable("families"))
+        return {one.name: one for module in modules for one in getattr(module, self.declared, ())}
+
+
+class CommandFolder(SuggestingGroup):
     """The group whose commands are the modules of this folder."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The modules' names."""
+        """The names of the modules."""
         return [name for name in registry.names("cli") if name != "main"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The module's `command`; None for a name that is not there."""
+        """The `command` of a module, or None."""
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = registry.find("cli", cmd_name).command
-        return manner.on_either_side(command)
+        return verbosity.on_either_side(command)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", prog_name="wug")
 def cli() -> None:
     """Test what a language model knows about language, the way linguists test speakers.
 
     \b
-    wug run wug_agreement_pp --model causal:gpt2     ask a model
-    wug check my_suite.json                          look for faults in a suite
-    wug report 1 -o page.html                        a page to look at and to send
+    wug run wug_agreement_pp --model causal:gpt2     evaluate a model
+    wug check my_suite.json                          find errors in a suite
+    wug report 1 -o page.html                        write a report
 
     Results go to stdout; progress and warnings to stderr. Exit codes: 0 done, 1 failed, 2 usage,
     130 interrupted.
     """
 
 
-manner.on_either_side(cli)
+verbosity.on_either_side(cli)
 
 
 def main() -> NoReturn:
-    """Run the command line; every exit has its code."""
-    wanted = manner.Manner()
-    manner.begin_log()
+    """Run the command line and exit with its code."""
+    given = verbosity.Verbosity()
+    verbosity.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
     printing.prepare()
     try:
-        wanted.take_effect()
-        code = cli.main(prog_name="wug", standalone_mode=False, obj=wanted)
+        given.apply()
+        code = cli.main(prog_name="wug", standalone_mode=False, obj=given)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         _end("interrupted: run the same command to resume", 130)
     except click.NoSuchOption as error:
         refusal = click.UsageError(f"No such option: {error.option_name}{_hint(error)}", error.ctx)
-        refusal.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
+        refusal.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
         sys.exit(refusal.exit_code)
     except click.ClickException as error:
-        error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
+        error.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         _end("interrupted: run the same command to resume", 130)
     except BrokenPipeError:
         printing.silence_stdout()
         sys.exit(141)
-    except WugError as error:
-        if wanted.debug:
-            raise
-        _end(f"error: {error}", 1)
-    except OSError as error:
-        if wanted.debug:
-            raise
-        printing.silence_stdout()  # it may be what cannot be written
-        _end(f"error: {_explain(error)}", 1)
-    except MemoryError:
-        if wanted.debug:
-            raise
-        _end("error: the memory of this machine does not suffice for this", 1)
     except Exception as error:
-        if wanted.debug:
+        if given.debug:
             raise
-        _end(
-            f"error: wug itself failed ({type(error).__name__}: {error}).\n"
-            "This is a bug: please report it with what `wug --debug …` prints for the same command",
-            1,
-        )
+        if isinstance(error, OSError):
+            printing.silence_stdout()  # it may be what cannot be written
+        _end(f"error: {_explain(error)}", 1)
 
 
-RENAMED = {"--engine": "--executor"}
+RENAMED = {"engine": "executor", "db": "store"}
+"""Options of earlier versions."""
 SYNONYMS = {"batch_size": "batch"}
-"""What other programs call an option of a model."""
+"""Names of model options in other programs."""
 
 
 def _hint(error: click.NoSuchOption) -> str:
-    """The end of the message about an unknown option: what to write instead, as far as that can be told."""
-    if error.option_name in RENAMED:
-        return f". It is called {RENAMED[error.option_name]}"
+    """What to write instead of an unknown option, for the end of the message."""
     name = error.option_name.lstrip("-").replace("-", "_")
+    if name in RENAMED:
+        return f". It is called --{RENAMED[name]}"
     name = SYNONYMS.get(name, name)
     for folder, what, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
         if any(name in options.names(module.OPTIONS) for _, module in registry.usable(folder)):
@@ -144,15 +166,23 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _explain(error: OSError) -> str:
-    """What the system refused: a full disk, a name that is too long, a folder that may only be read."""
-    where = error.filename if error.filename is not None else "the output"
-    name = os.fsdecode(where) if isinstance(where, str | bytes | os.PathLike) else str(where)
-    remedy = ". Make room and give the command again" if error.errno == errno.ENOSPC else ""
-    return f"{shortened(name)}: {error.strerror or error}{remedy}"
+def _explain(error: Exception) -> str:
+    if isinstance(error, WugError):
+        return str(error)
+    if isinstance(error, OSError):  # a full disk, a name that is too long, a read-only folder
+        where = error.filename if error.filename is not None else "the output"
+        name = os.fsdecode(where) if isinstance(where, str | bytes | os.PathLike) else str(where)
+        fix = ". Free some space and run the command again" if error.errno == errno.ENOSPC else ""
+        return f"{shortened(name)}: {error.strerror or error}{fix}"
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return (
+        f"wug itself failed ({type(error).__name__}: {error}).\n"
+        "This is a bug: please report it with what `wug --debug …` prints for the same command"
+    )
 
 
 def _end(message: str, code: int) -> NoReturn:
-    with contextlib.suppress(OSError):  # nobody listens
+    with contextlib.suppress(OSError):  # stderr is closed
         printing.tell(message)
     sys.exit(code)

@@ -2,162 +2,199 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wug.cli import _common as common
-from wug.cli import _flags as flags
 from wug.cli import _printing as printing
-from wug.cli import _sweeping as sweeping
+from wug.cli import _run_output as output
+from wug.families.commands import OUTPUT_FILE, POSITIVE
 
 if TYPE_CHECKING:
-    from wug.evaluation.request import ExecutorName, Plan, RunReport, RunRequest
-    from wug.stats import Method
+    from wug.evaluation.request import Plan, RunReport, RunRequest
     from wug.types import Result
 
+SUITES = click.Argument(["suites"], nargs=-1, metavar="SUITE...")
+GROUPS: Mapping[str, Sequence[click.Option]] = {
+    "What to run": (
+        click.Option(["--data", "more"], multiple=True, hidden=True, help="Another way to name a suite."),
+        click.Option(
+            ["--model", "models"],
+            multiple=True,
+            envvar="WUG_MODEL",
+            help="Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*', 'causal:NAME@step*' or @LIST; repeatable.  "
+            "[default: a built-in model]",
+        ),
+        common.MODEL_OPTIONS,
+        click.Option(["--vocab"], help="Vocabulary of a word-level model; short for -M vocab=FILE."),
+        common.KIND,
+        click.Option(
+            ["--original"], is_flag=True, help="Read files as the original format; short for -S format=original."
+        ),
+        click.Option(["--tag", "tags"], multiple=True, help="Only suites with this tag or phenomenon; repeatable."),
+        click.Option(["--limit"], type=POSITIVE, metavar="N", help="Only N items per suite, stratified by group."),
+        click.Option(["--fetch"], is_flag=True, help="Fetch published sets that are missing; see `wug data`."),
+        click.Option(["--accept"], is_flag=True, help="With --fetch, accept restricted licences."),
+    ),
+    "Scoring": (
+        common.SUITE_OPTIONS,
+        click.Option(
+            ["--protocol"],
+            metavar="NAME",
+            help="Score by the conventions of another program: lm-eval, babylm, minicons; or wug's, where a file asks "
+            "for others.",
+        ),
+        click.Option(["--fast"], is_flag=True, help="Short version of a benchmark; short for -S fast=yes."),
+        click.Option(["--target"], type=click.Choice(["sentence", "word"]), help="What to score of a pair."),
+        click.Option(["--eval-target-word", "--eval_target_word"], is_flag=True, help="Short for --target word."),
+        click.Option(
+            ["--mask-target/--no-mask-target", "--mask_target/--no_mask_target"],
+            default=None,
+            help="With --target word, mask only the target for a masked model.",
+        ),
+        click.Option(
+            ["--single-piece-only", "--single_piece_only"],
+            is_flag=True,
+            help="With --target word, leave out targets of several tokens.",
+        ),
+        click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
+        common.choice("--interval", "wilson", "clopper-pearson", help="Method for intervals of proportions."),
+    ),
+    "Output": (
+        common.FORMAT,
+        common.SUMMARY,
+        common.BY,
+        click.Option(
+            ["--print-word-probs", "--print_word_probs"],
+            is_flag=True,
+            help="Print the log-probability of every word of every pair.",
+        ),
+        click.Option(
+            ["-o", "--output", "path"],
+            type=OUTPUT_FILE,
+            help="Also write results to a file, in the format of its suffix: .json .csv .tsv .md .tex, .html for a "
+            "report.",
+        ),
+        common.SAVE,
+        common.STORE,
+        click.Option(["--sweep"], metavar="NAME", help="Store the runs as one sweep of this name."),
+    ),
+    "Where it runs": (
+        common.DEVICE,
+        click.Option(["--cuda"], is_flag=True, help="Short for --device cuda."),
+        common.choice(
+            "--executor",
+            "auto",
+            "serial",
+            "processes",
+            "ray",
+            help="Run models in this process, in several, or on Ray.",
+        ),
+        click.Option(
+            ["--workers"],
+            type=POSITIVE,
+            metavar="N",
+            help="Models at a time, one process each; with --executor ray also copies of one.  [default: as many as "
+            "keep a GPU busy; 1 on a CPU]",
+        ),
+        common.CACHE,
+        common.NO_CACHE,
+        click.Option(["--dry-run"], is_flag=True, help="Print what would be computed, and how much of it is cached."),
+    ),
+}
+"""The options. An option is declared here, passed to RunRequest below, and used by the run service."""
 
-@common.having(*flags.OPTIONS, *common.ASKING, *common.RESULT_OPTIONS)
-@click.command("run")
-@click.argument("suites", nargs=-1, metavar="SUITE...")
-@click.option("--data", "more", multiple=True, hidden=True, help="Another way to name a suite.")
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    envvar="WUG_MODEL",
-    help="Such as causal:gpt2, 'causal:runs/*/checkpoint-*', 'causal:NAME@step*' or @LIST; repeatable.  [default: the "
-    "built-in model that fits]",
-)
-@click.option(
-    "-S",
-    "suite_options",
-    multiple=True,
-    callback=common.pairs,
-    metavar="KEY=VALUE",
-    help="A scoring option; see `wug list suites --all`.",
-)
-@click.option("--kind", help="The family, where the content does not tell.")
-@click.option("--tag", "tags", multiple=True, help="Only suites with this tag, or of this phenomenon; repeatable.")
-@click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
-@click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="Only N items of each suite, every group with its share."
-)
-@common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
-@common.choice(
-    "--executor", "auto", "serial", "processes", "ray", help="Where models run: in this process, in several, or on Ray."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=common.OUTPUT_FILE,
-    help="Also write the results to a file; its suffix says how: .json .csv .tsv .md .tex, .html a report.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many models at a time, one process each; with --executor ray also copies of one.  [default: as many as "
-    "keep a GPU busy; 1 on a CPU]",
-)
-@click.option("--sweep", "sweep_name", metavar="NAME", help="Keep the runs as one sweep of this name.")
-@click.option("--dry-run", is_flag=True, help="Print what would be asked, and how much of it is cached; ask nothing.")
-def command(
-    suites: tuple[str, ...],
-    more: tuple[str, ...],
-    models: tuple[str, ...],
-    model_options: dict[str, str],
-    suite_options: dict[str, str],
-    kind: str | None,
-    tags: tuple[str, ...],
-    fetch: bool,
-    accept: bool,
-    limit: int | None,
-    interval: Method,
-    cache: Path | None,
-    no_cache: bool,
-    executor: ExecutorName,
-    output: Path | None,
-    workers: int | None,
-    sweep_name: str | None,
-    dry_run: bool,
-    summary: bool,
-    by: tuple[str, ...],
-    save: bool,
-    db: Path | None,
-    form: str,
-    **flagged: Any,
-) -> int:
+
+def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given: Any) -> int:
     """Evaluate models on test suites.
 
-    SUITE is a file, a folder, a built-in name (`wug list suites`) or a published set (`wug data list`); or a sweep
-    file, which names models too. A run that was stopped, even killed, goes on where it was when the same command is
-    given again.
+    SUITE is a file, a folder, a built-in name (`wug list suites`), a published set (`wug data list`), or a sweep file,
+    which names models too. A run that was stopped, even killed, resumes when you run the same command again.
 
     \b
-    wug run wug_agreement_pp                                     the built-in model that fits
+    wug run wug_agreement_pp                                     the built-in model
     wug run number_prep.json --model causal:gpt2
-    wug run blimp/anaphor_agreement --fetch --model causal:gpt2   a published set, fetched where it is not here
+    wug run blimp/anaphor_agreement --fetch --model causal:gpt2   a published set, fetched if it is missing
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
-    wug run wug_syntaxgym --model 'causal:runs/*/checkpoint-*' --dry-run   what a sweep would ask
+    wug run wug_syntaxgym --model 'causal:runs/*/checkpoint-*' --dry-run   what a sweep would compute
     wug run sweep.toml --executor ray                            models, suites and options from a file
     """
     from wug.evaluation import service
-    from wug.evaluation.request import RunRequest
 
-    common.refuse_both(summary, by)
-    if output is not None:
-        _require_writer(output, save)
-    given = flags.Flags(**flagged)
-    request = RunRequest(
-        suites=suites + more,
-        models=models or None,
-        suite_options={**suite_options, **given.suite_options},
-        model_options=model_options,
-        shared_model_options=given.model_options,
-        family=kind,
-        tags=tags,
-        limit=limit,
-        interval=interval,
-        store=(db or common.default_db()) if save else None,
-        cache=None if no_cache else cache or common.default_cache(),
-        executor=executor,
-        workers=workers,
-        sweep=sweep_name,
-        command=common.command_line(),
-    )
-    request = sweeping.from_file(request)
+    shown = common.ResultOptions.take(given)
+    if path is not None:
+        _require_writer(path, shown.save)
+    request = output.with_sweep_file(_request(given, shown))
     if not request.suites:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if accept and not fetch:
         raise click.UsageError("--accept is for --fetch")
     if fetch:
         _fetch([str(name) for name in request.suites], accept)
-    common.tell_places(request.store, request.cache)
+    common.log_paths(request.store, request.cache)
     plan = service.resolve(request)
     _describe(request, plan)
     if dry_run:
-        return sweeping.show_preview(plan, request, form)
-    if workers is not None and workers > 1 and executor != "ray" and len(plan.tasks) == 1:
+        return output.show_preview(plan, request, shown.form)
+    if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
-    with sweeping.progress(plan) as listen:
+    with output.progress(plan) as listen:
         report = service.execute_plan(plan, request, listen)
-    if output is not None:
-        _write(report, output, request)
-    sweeping.deliver(plan, report, form, summary=summary, by=by)
-    if given.print_word_probs and form == "table":
+    if path is not None:
+        _write(report, path, request)
+    output.deliver(plan, report, shown)
+    if given["print_word_probs"] and shown.form == "table":
         _print_words(report.results)
     return 1 if report.failed else 0
 
 
+command = common.GroupedCommand(run, [SUITES], GROUPS)
+
+
+def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunRequest:
+    from wug.evaluation.request import RunRequest
+
+    scoring = {
+        "target": given["target"] or ("word" if given["eval_target_word"] else None),
+        "mask_target": "no" if given["mask_target"] is False else None,
+        "single_piece_only": "yes" if given["single_piece_only"] else None,
+        "print_word_probs": "yes" if given["print_word_probs"] else None,
+        "format": "original" if given["original"] else None,
+        "fast": "yes" if given["fast"] else None,
+    }
+    model = {
+        "vocab": given["vocab"],
+        "seed": None if given["seed"] is None else str(given["seed"]),
+        "device": given["device"] or ("cuda" if given["cuda"] else None),
+    }
+    return RunRequest(
+        suites=given["suites"] + given["more"],
+        models=given["models"] or None,
+        suite_options={**given["suite_options"], **{k: v for k, v in scoring.items() if v is not None}},
+        model_options=given["model_options"],
+        shared_model_options={k: v for k, v in model.items() if v is not None},
+        protocol=given["protocol"],
+        family=given["kind"],
+        tags=given["tags"],
+        limit=given["limit"],
+        interval=given["interval"],
+        store=(shown.store_path or common.default_store()) if shown.save else None,
+        cache=None if given["no_cache"] else given["cache"] or common.default_cache(),
+        executor=given["executor"],
+        workers=given["workers"],
+        sweep=given["sweep"],
+        command=common.command_line(),
+    )
+
+
 def _describe(request: RunRequest, plan: Plan) -> None:
-    """Say how ambiguous tables were read, and which models are used where none was named."""
+    """Say how ambiguous tables were read, and which models are used if none was named."""
     for suite in plan.suites:
-        if how := getattr(suite, "understood", None):  # a table that could have been read in other ways
+        if how := getattr(suite, "understood", None):
             common.say(f"{suite.name}: {how}")
     if request.models is None:
         common.say(f"no --model given: using the built-in {' and '.join(plan.scope)}")
@@ -173,36 +210,42 @@ def _print_words(results: Sequence[Result]) -> None:
             printing.echo(line)
 
 
-def _require_writer(output: Path, save: bool) -> None:
+def _require_writer(path: Path, save: bool) -> None:
     """Refuse a file that results cannot be written to, before any model is loaded."""
-    if common.format_of(output, {**common.SUFFIXES, ".html": "html"}) != "html":
+    from wug.files import format_of
+    from wug.tables import format_suffixes
+
+    form = format_of(path, format_suffixes())
+    if form != "html":
+        common.require_format(form, path)
         return
     from wug.views import charts
 
     charts.require()
     if not save:
-        raise click.UsageError("-o page.html is a report of the stored run: it does not go with --no-save")
+        raise click.UsageError("-o page.html is a report of the stored run: it excludes --no-save")
 
 
-def _write(report: RunReport, output: Path, request: RunRequest) -> None:
-    """Write results to a file in the format of its suffix."""
+def _write(report: RunReport, path: Path, request: RunRequest) -> None:
     from wug.results.store import Store
-    from wug.views.table import FORMATS
+    from wug.tables import format_suffixes
+    from wug.views.result_tables import estimate_table
 
-    if output.suffix.lower() == ".html":
+    form = format_suffixes()[path.suffix.lower()]
+    if form == "html":
         assert request.store is not None
-        common.write_page(Store(request.store), report.runs.values(), None, output)
+        common.write_page(Store(request.store), report.runs.values(), None, path)
     else:
-        common.deliver_text(FORMATS[common.SUFFIXES[output.suffix.lower()]](report.results), output)
+        common.deliver_table(estimate_table(report.results, form), form, path)
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:
-    """Download the published sets among some names, as far as a run needs them."""
+    """Fetch the published sets among some names, as far as a run needs them."""
     from wug import data
-    from wug.cli.data import bring
+    from wug.cli.data import fetch
     from wug.files import existing
 
-    bring(
+    fetch(
         [data.find(name).for_a_run().without_training() for name in names if data.knows(name) and not existing(name)],
         accept,
     )

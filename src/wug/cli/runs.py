@@ -14,16 +14,17 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import show
 from wug.cli.list import print_runs, run_rows
-from wug.cli.main import Named
+from wug.cli.main import SuggestingGroup
+from wug.families.commands import OUTPUT_FILE
 
 if TYPE_CHECKING:
-    from wug.results.reader import Run
+    from wug.results.records import Run
     from wug.results.store import Store
 
 
-@click.group("runs", cls=Named)
+@click.group("runs", cls=SuggestingGroup)
 def command() -> None:
-    """Name, note, remove and bring back the runs that are kept.
+    """List, name, remove, restore and share the runs in the store.
 
     \b
     wug runs list
@@ -32,81 +33,84 @@ def command() -> None:
     wug runs rm 3 4
     wug runs rm sweep:NAME
     wug runs undo
+    wug runs path last
+    wug runs share 3 4 -o bundle.zip
+    wug runs add bundle.zip
 
     RUN is a number, a name, the beginning of a name that no other run has, or last. To rm and undo, sweep:NAME
     stands for all runs of a sweep.
     """
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("list")
 @click.option("--removed", is_flag=True, help="Those that were removed.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def list_(removed: bool, as_json: bool, db: Path | None) -> None:
+def list_(removed: bool, as_json: bool, store_path: Path | None) -> None:
     """List the runs, the latest first, with how far those are that go on."""
-    with _store(db) as store:
+    with _store(store_path) as store:
         rows = run_rows(store.reader.runs(removed=removed))
     if as_json:
         printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
     else:
-        print_runs(rows, gap=False, most=None)
+        print_runs(rows, gap=False, max_rows=None)
 
 
 command.add_command(show.command, "show")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("rename")
 @click.argument("run")
 @click.argument("name")
-def rename(run: str, name: str, db: Path | None) -> None:
+def rename(run: str, name: str, store_path: Path | None) -> None:
     """Give a run a name; an empty one takes it away."""
     from wug.results import run_admin as tidying
     from wug.results import run_names as naming
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         found = naming.find(store.reader, run)
         given = tidying.rename(store, found, name)
     common.say(f"run {found.id} has no name now" if given is None else f"run {found.id} is called {given} now")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("note")
 @click.argument("run")
 @click.argument("text")
-def note(run: str, text: str, db: Path | None) -> None:
+def note(run: str, text: str, store_path: Path | None) -> None:
     """Note something about a run; an empty text takes it away."""
     from wug.results import run_admin as tidying
     from wug.results import run_names as naming
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         found = naming.find(store.reader, run)
         given = tidying.annotate(store, found, text)
     common.say(f"run {found.id} has {'no' if given is None else 'this'} note now")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("rm")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--force", is_flag=True, help="Also a run that seems to go on, such as one whose machine is gone.")
-def rm(runs: tuple[str, ...], force: bool, db: Path | None) -> None:
+def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     """Remove runs from every list and page; `wug runs undo` brings them back."""
     from wug.results import run_admin as tidying
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         found = _found(store, runs)
         tidying.remove(store, found, force=force)
     common.say(f"removed {_described(runs, found)}. wug runs undo brings {_them(found)} back")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("undo")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-def undo(runs: tuple[str, ...], db: Path | None) -> None:
+def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
     """Bring removed runs back: those that are named, or those that were removed last."""
     from wug.results import run_admin as tidying
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         found = _found(store, runs, removed=True) if runs else tidying.last_removed(store.reader)
         if not found:
             common.say("no run was removed")
@@ -115,25 +119,69 @@ def undo(runs: tuple[str, ...], db: Path | None) -> None:
     common.say(f"{_described(runs, found)} {'is' if len(found) == 1 else 'are'} back")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("last")
-def last(db: Path | None) -> None:
+def last(store_path: Path | None) -> None:
     """Print the number of the latest run."""
     from wug.results import run_names as naming
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         printing.emit(str(naming.find(store.reader, naming.LAST).id))
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @command.command("purge")
-def purge(db: Path | None) -> None:
+def purge(store_path: Path | None) -> None:
     """Delete removed runs for good, with their results."""
     from wug.results import run_admin as tidying
 
-    with _store(db) as store:
+    with _store(store_path) as store:
         gone = tidying.purge(store)
     common.say("no run was removed" if not gone else f"{gone:,} removed run{'s' * (gone != 1)} deleted for good")
+
+
+@common.having(common.STORE)
+@command.command("path")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def path(runs: tuple[str, ...], store_path: Path | None) -> None:
+    """Print the Parquet files with the outcomes of runs, for other programs."""
+    with _store(store_path) as store:
+        results = [one for run in _found(store, runs) for one in store.reader.stored(run.id)]
+        found = [store.reader.outcome_file(one.id) for one in results]
+    for file in dict.fromkeys(file.path for file in found if file.path is not None):
+        printing.emit(str(file))
+
+
+@common.having(common.STORE)
+@command.command("share")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="The zip file to write.")
+def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
+    """Write runs with their results and outcomes to one file, for `wug runs add` on another machine."""
+    from wug.errors import InputError
+    from wug.results.bundles import write_bundle
+
+    with _store(store_path) as store:
+        found = _found(store, runs)
+        unfinished = next((run for run in found if run.status != "complete"), None)
+        if unfinished is not None:
+            raise InputError(f"run {unfinished.id} is {unfinished.status}: only complete runs can be shared")
+        write_bundle(store.reader, found, output)
+    common.say(f"wrote {_numbered(found)} to {output}")
+
+
+@common.having(common.STORE)
+@command.command("add")
+@click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def add(bundle: Path, store_path: Path | None) -> None:
+    """Add the runs of a file that `wug runs share` wrote; runs that the store has already are left out."""
+    from wug.results.bundles import add_bundle
+
+    with _store(store_path) as store:
+        added, known = add_bundle(store, bundle)
+        runs = [store.run(number) for number in added]
+    left_out = f"; {known:,} left out, since the store has {'it' if known == 1 else 'them'}" if known else ""
+    common.say(f"{f'added as {_numbered(runs)}' if runs else 'nothing added'}{left_out}")
 
 
 def about(run: Run) -> Iterator[str]:
@@ -153,10 +201,10 @@ def about(run: Run) -> Iterator[str]:
 
 
 @contextmanager
-def _store(db: Path | None) -> Iterator[Store]:
+def _store(store_path: Path | None) -> Iterator[Store]:
     from wug.results.store import Store
 
-    with closing(Store(db or common.default_db())) as store:
+    with closing(Store(store_path or common.default_store())) as store:
         yield store
 
 

@@ -1,4 +1,4 @@
-"""`wug schema`: what a suite file must look like."""
+"""`wug schema`: print the JSON Schema of a family's files."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def command(kind: str) -> None:
 
     module = registry.find("families", kind)
     if "schema" not in vars(module):
-        raise WugError(f"{kind} material is no JSON, so it has no schema; its format is described in the docs")
+        raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format")
     printing.emit(json.dumps(module.schema(), indent=2, ensure_ascii=False))

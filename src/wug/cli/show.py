@@ -1,9 +1,8 @@
-"""`wug show`: a run again."""
+"""`wug show`: print the results of a stored run."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,19 +13,16 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 
-@common.having(common.SUMMARY, common.BY, common.DB, common.FORMAT)
+@common.having(common.SUMMARY, common.BY, common.STORE, common.FORMAT)
 @click.command("show")
 @click.argument("run", default="last")
-@click.option("--failing", is_flag=True, help="Instead: the items that fail, with their sentences.")
-@click.option("--matrix", "as_matrix", is_flag=True, help="Of a sweep, models by suites instead of curves.")
-def command(
-    run: str, failing: bool, as_matrix: bool, summary: bool, by: tuple[str, ...], db: Path | None, form: str
-) -> None:
-    """Print the results of a run that was kept, or a sweep.
+@click.option("--failing", is_flag=True, help="List the failing items with their sentences instead.")
+@click.option("--matrix", "as_matrix", is_flag=True, help="Show a sweep as models by suites instead of curves.")
+def command(run: str, failing: bool, as_matrix: bool, **given: Any) -> None:
+    """Print the results of a stored run, or a sweep.
 
-    A sweep, sweep:NAME, is printed as values over training steps, or as models by suites.
-
-    RUN is a number, the beginning of a name, or last, which is the latest and need not be said.
+    RUN is a number, the beginning of a name, or last (the default). A sweep, sweep:NAME, is printed as values over
+    training steps, or as models by suites.
 
     \b
     wug show
@@ -37,12 +33,12 @@ def command(
     """
     from wug.cli.runs import about
     from wug.results.run_names import find
-    from wug.views import failing as failures
+    from wug.views import text as failures
 
-    common.refuse_both(summary, by)
-    if failing and (summary or by):
-        raise click.UsageError("--failing is about items: --summary and --by do not go with it")
-    store = common.open_store(db)
+    options = common.ResultOptions.take(given)
+    if failing and (options.summary or options.by):
+        raise click.UsageError("--failing lists items: it excludes --summary and --by")
+    store, form = common.open_store(options.store_path), options.form
     if run.startswith("sweep:"):
         _sweep(store, run, as_matrix, form)
         return
@@ -51,21 +47,20 @@ def command(
     for line in about(record):
         common.say(line)
     if not failing:
-        common.deliver(results, form, summary=summary, by=by)
+        common.deliver(results, options)
     elif form == "table":
-        for line in failures.as_lines(results):
+        for line in failures.failing_lines(results):
             printing.echo(line)
     else:
-        printing.emit(failures.as_text(results, form))
+        common.deliver_table(failures.failing_table(results), form, None)
 
 
 def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
-    """Print a sweep: its learning curves, or where names tell no steps, models by suites."""
+    """Print a sweep: its learning curves, or models by suites if names contain no steps."""
     from wug.errors import InputError
     from wug.results.sweep_curves import sweep_curves, sweep_matrix
     from wug.results.sweeps import counts, find, members
-    from wug.views import learning_curves as learning
-    from wug.views import matrix, sweep
+    from wug.views import sweeps
 
     found = find(store.reader, name)
     status = counts(members(store.reader, found))
@@ -78,10 +73,11 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
         curves = None
     console = printing.console(width=160)
     if curves is not None and form == "table":
-        sweep.show_curves(curves, console)
+        sweeps.show_curves(curves, console)
     elif curves is not None:
-        printing.emit(learning.FORMATS[form](curves))
+        common.deliver_table(sweeps.curve_table(curves), form, None)
     elif form == "table":
-        matrix.show(matrix.of(sweep_matrix(store.reader, found)), console)
+        sweeps.show_matrix(sweeps.headline_matrix(sweep_matrix(store.reader, found)), console)
     else:
-        printing.emit(matrix.FORMATS[form](matrix.of(sweep_matrix(store.reader, found))))
+        matrix = sweeps.headline_matrix(sweep_matrix(store.reader, found))
+        common.deliver_table(sweeps.matrix_table(matrix), form, None)

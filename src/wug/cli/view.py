@@ -1,4 +1,4 @@
-"""`wug view`: the runs in the browser."""
+"""`wug view`: browse runs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.families.commands import FILE
 
 PORT = 8765
-OWN = ("127.0.0.1", "localhost", "::1")
-"""Addresses that only this machine can reach."""
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-@common.having(common.DB)
+@common.having(common.STORE)
 @click.command("view")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     metavar="P",
-    help=f"The port; 0 takes a free one.  [default: {PORT}, or a free one where that is taken]",
+    help=f"Port; 0 for a free one.  [default: {PORT}, or a free one if that is taken]",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="The address to listen at. At any other than your own machine's, pages go over the network unencrypted.",
+    help="Address to listen on. Other addresses than your own machine's send pages over the network unencrypted.",
 )
 @click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open the browser.")
 @click.option(
@@ -34,14 +34,14 @@ OWN = ("127.0.0.1", "localhost", "::1")
     "folders",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="A folder with suites that the editor may read and write; repeatable.  [default: the current one]",
+    help="Folder of suites that the editor may read and write; repeatable.  [default: the current one]",
 )
-@click.option("--model", "models", multiple=True, metavar="MODEL", help="A model that pages may ask; repeatable.")
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="Model that pages may run; repeatable.")
 @click.option(
     "--cache",
-    type=common.FILE,
+    type=FILE,
     envvar="WUG_CACHE",
-    help="The file of cached answers.  [default: answers.db in the user's cache folder]",
+    help="Cache of model outputs.  [default: in the user's cache folder]",
 )
 def command(
     port: int | None,
@@ -50,17 +50,17 @@ def command(
     folders: tuple[Path, ...],
     models: tuple[str, ...],
     cache: Path | None,
-    db: Path | None,
+    store_path: Path | None,
 ) -> None:
-    """Look at runs in the browser; write suites, try sentences there.
+    """Browse runs, write suites and try sentences in the browser.
 
     \b
     wug view
     wug view --model causal:gpt2 --folder suites
-    wug view --db demo/wug.db --no-open
+    wug view --store demo/store --no-open
 
-    Everything stays on this machine: the page is for you alone, and asks nothing of the network. The address that is
-    printed holds a secret that lets a browser in, new with every start; WUG_VIEW_TOKEN in the environment fixes it.
+    Everything stays on this machine, and works offline. The printed address contains an access token, new with every
+    start; the environment variable WUG_VIEW_TOKEN sets it.
     """
     from wug.errors import MissingExtra
 
@@ -68,14 +68,14 @@ def command(
         from wug.web.server import ServerOptions, serve
     except ImportError:
         raise MissingExtra("wug view", "web") from None
-    if host not in OWN:
+    if host not in LOCAL_HOSTS:
         common.say(
-            f"warning: at {host} others may reach this page too. Whoever gets to know the printed address can look at "
-            "every run and write into the folders, and it goes over the network unencrypted"
+            f"warning: others can reach {host}. Anyone with the printed address can see every run and write to the "
+            "folders, and pages are sent over the network unencrypted"
         )
     serve(
         ServerOptions(
-            db=db or common.default_db(),
+            store=store_path or common.default_store(),
             cache=cache or common.default_cache(),
             folders=tuple(folder.resolve() for folder in folders) or (Path.cwd(),),
             models=models,

@@ -1,22 +1,22 @@
-"""Published test sets by name: what there is, under which licence, and how to get it.
+"""Published test sets by name: the catalogue, licences, and fetching.
 
-`names()` lists them, `find("blimp/anaphor_agreement")` describes one or a part of it, `get(name)` brings it onto this
-machine, `path(name)` says where it lies, `cite(name)` how to cite it.
+`names()` lists sets, `find("blimp/anaphor_agreement")` describes a set or a part, `get(name)` fetches it, `path(name)`
+returns its path, `cite(name)` its citation.
 """
 
 from __future__ import annotations
 
-from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, knows, names
+from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
 from wug.data.folder import FOLDER, fetched, path, paths
-from wug.data.places import Place, for_a_run, is_one_suite, known, origin
+from wug.data.locations import Place, for_a_run, is_one_suite, known, origin
 
 __all__ = [
     "FOLDER",
     "File",
     "Paper",
     "Place",
-    "Selection",
+    "SetSelection",
     "TestSet",
     "cite",
     "fetched",

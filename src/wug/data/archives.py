@@ -1,4 +1,4 @@
-"""Archives of sets, unpacked beside themselves: nothing outside their folder is written, and nothing without bounds."""
+"""Unpack archives of sets: only into their own folder, and up to a maximum size."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from wug.files import largest, writing
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 UNPACKED = ".unpacked"
-"""What the folder beside an archive is called, after the archive's own name."""
+"""The suffix of the folder of an unpacked archive."""
 _LITTER = ("__MACOSX", ".DS_Store")
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A file in an archive."""
 
     name: str
@@ -34,11 +34,11 @@ class Member:
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder with the files of an archive, which are unpacked unless they are there already."""
+    """The folder with the files of an archive, unpacked if necessary."""
     folder = archive.with_name(archive.name + UNPACKED)
     if folder.is_dir():
         return folder
-    # Moved into place whole: a folder that is there has everything.
+    # Renamed at the end, so an existing folder is complete.
     part = archive.with_name(f"{archive.name}.{uuid4().hex[:8]}.part")
     try:
         with writing(part), _members(archive) as members:
@@ -56,7 +56,7 @@ def unpacked(archive: Path) -> Path:
 
 
 def is_as_unpacked(archive: Path) -> bool:
-    """Whether the folder of an archive has just the archive's files, byte for byte."""
+    """Whether the folder of an archive has exactly the archive's files, byte for byte."""
     folder = archive.with_name(archive.name + UNPACKED)
     left = {path for path in folder.rglob("*") if path.is_file() and _counts(path.relative_to(folder).parts)}
     with _members(archive) as members:
@@ -74,14 +74,14 @@ def is_as_unpacked(archive: Path) -> bool:
     return not left
 
 
-def _write(archive: Path, member: Member, folder: Path, room: int) -> int:
-    """Write a file below a folder; its size, or an error where it is larger than there is room."""
+def _write(archive: Path, member: ArchiveMember, folder: Path, room: int) -> int:
+    """Write a file into a folder and return its size; DataError if it is too large."""
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts or "\\" in member.name or ":" in member.name:
         raise DataError(f"{archive}: not unpacked: {member.name!r} would be written outside of its folder")
     source = member.open()
     if source is None:
-        raise DataError(f"{archive}: not unpacked: {member.name!r} is no plain file")
+        raise DataError(f"{archive}: not unpacked: {member.name!r} is not a regular file")
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     size = 0
@@ -89,14 +89,14 @@ def _write(archive: Path, member: Member, folder: Path, room: int) -> int:
         while piece := source.read(_PIECE):
             size += len(piece)
             if size > room:
-                raise DataError(f"{archive}: not unpacked: it comes to more than {largest():,} bytes (WUG_MAX_BYTES)")
+                raise DataError(f"{archive}: not unpacked: it unpacks to more than {largest():,} bytes (WUG_MAX_BYTES)")
             out.write(piece)
     return size
 
 
 @contextmanager
-def _members(archive: Path) -> Iterator[Iterator[Member]]:
-    """The files of an archive, without what systems leave in them."""
+def _members(archive: Path) -> Iterator[Iterator[ArchiveMember]]:
+    """The files of an archive, without system files."""
     try:
         if archive.name.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
@@ -109,11 +109,11 @@ def _members(archive: Path) -> Iterator[Iterator[Member]]:
 
 
 def _counts(parts: Sequence[str]) -> bool:
-    """Whether a file is not what systems leave in folders and archives."""
+    """Whether a file is not a system file."""
     return not any(part in _LITTER or part.startswith("._") for part in parts)
 
 
-def _zipped(archive: Path, packed: zipfile.ZipFile) -> Iterator[Member]:
+def _zipped(archive: Path, packed: zipfile.ZipFile) -> Iterator[ArchiveMember]:
     for info in packed.infolist():
         if info.flag_bits & 1:
             raise DataError(
@@ -122,14 +122,14 @@ def _zipped(archive: Path, packed: zipfile.ZipFile) -> Iterator[Member]:
             )
         if not info.is_dir():
             link = stat.S_ISLNK(info.external_attr >> 16)
-            yield Member(info.filename, partial(_nothing if link else packed.open, info))
+            yield ArchiveMember(info.filename, partial(_nothing if link else packed.open, info))
 
 
-def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
+def _tarred(tar: tarfile.TarFile) -> Iterator[ArchiveMember]:
     for info in tar:
         if not info.isdir():
-            yield Member(info.name, partial(tar.extractfile if info.isreg() else _nothing, info))
+            yield ArchiveMember(info.name, partial(tar.extractfile if info.isreg() else _nothing, info))
 
 
 def _nothing(info: object) -> None:
-    """What a link or a device has in it."""
+    """The content of a link or a device."""

@@ -1,4 +1,4 @@
-"""The catalogue of published test sets, `catalogue.toml`, and the names that users have for them and their parts."""
+"""The catalogue of published test sets, `catalogue.toml`, and the names of sets and their parts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class File:
     """A file of a set."""
 
     path: str
-    """Where it stands in the repository."""
+    """Its path in the repository."""
     name: str
-    """Where it stands below the set's folder on this machine: the path, less the folders that all files share."""
+    """Its path in the set's folder: the path without the folders that all files share."""
     checksum: str
     size: int | None
-    """Bytes; None where the catalogue does not know."""
+    """Bytes; None if unknown."""
 
     def checksum_of(self, path: Path) -> str:
-        """The checksum of another file, of the same kind as this one's."""
+        """The checksum of another file, by the same method."""
         with path.open("rb") as content:
             if not self.checksum.startswith(GIT):
                 return hashlib.file_digest(content, "sha256").hexdigest()
@@ -61,55 +61,55 @@ class Paper:
 class TestSet:
     """A published test set, at one commit of its repository."""
 
-    __test__ = False  # not a class of tests, whatever pytest thinks of the name
+    __test__ = False  # pytest would collect the class by its name
 
     name: str
     title: str
     family: str
-    """The family that runs it; `reading` and `other` are for sets that wug does not run."""
+    """The family that runs it; `other` is for sets that wug does not run."""
     languages: tuple[str, ...]
     items: str
     licence: str | None
-    """An SPDX expression; None where the authors name no licence."""
+    """An SPDX expression; None if the authors name no licence."""
     terms: str | None
-    """What the authors ask for beyond the licence."""
+    """Terms of the authors beyond the licence."""
     papers: tuple[Paper, ...]
     repository: str
     commit: str
     note: str | None
     suite: tuple[str, ...]
-    """The parts that a run of the whole set takes; empty for all."""
+    """The parts that a run of the whole set uses; empty for all."""
     training: tuple[str, ...]
-    """Patterns of the files that a run does without."""
+    """Patterns of training files, which a run leaves out."""
     parts: Mapping[str, Sequence[str]]
-    """Names for groups of files, beside those of the files and folders themselves."""
+    """Names for groups of files, in addition to files and folders."""
     options: Mapping[str, str]
-    """How its files are read, where their content does not tell."""
+    """Options for reading its files."""
     files: tuple[File, ...]
 
     @property
     def restriction(self) -> str | None:
-        """Why a user must accept the licence before the set is fetched; None where it is free to use."""
+        """Why users must accept the licence before fetching; None if it is free to use."""
         if self.terms:
             return self.terms
         if self.licence is None:
-            return "Its authors name no licence: whether you may use it is for you to find out."
+            return "Its authors name no licence: you must find out whether you may use it."
         return "Its licence allows no commercial use." if "-NC-" in self.licence else None
 
     @property
     def citation(self) -> str:
-        """What to cite, in a line."""
+        """The citation in one line."""
         return "; ".join(paper.short for paper in self.papers)
 
     def part_names(self) -> list[str]:
-        """Every name of a part: groups, folders and files without their endings."""
+        """The names of all parts: groups, folders and files without suffixes."""
         own = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
         return sorted({*self.parts, *(stem(file.name) for file in self.files), *own} - {"."})
 
     def select(self, part: str) -> tuple[File, ...]:
-        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`.
+        """The files of a part: a group, a folder, a file with or without its suffix, or a pattern such as `*_1.csv`.
 
-        A file may be named without the folders that it is in.
+        A file may be named without its folders.
         """
         wanted = self.parts.get(part, (part,))
         found = [file for file in self.files if any(_belongs(file.name, each) for each in wanted)]
@@ -117,7 +117,7 @@ class TestSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SetSelection:
     """A set, or a part of it."""
 
     set: TestSet
@@ -127,7 +127,7 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """As a user writes it."""
+        """The name as users write it."""
         return f"{self.set.name}/{self.part}" if self.part else self.set.name
 
     @property
@@ -137,39 +137,39 @@ class Selection:
 
     @property
     def extent(self) -> str:
-        """How many files and bytes, for people."""
+        """The number of files and bytes, for people."""
         count = f"{len(self.files)} file{'s' if len(self.files) != 1 else ''}"
         unknown = sum(file.size is None for file in self.files)
         return f"{count}, {megabytes(self.size)}{f' and {unknown} of unknown size' if unknown else ''}"
 
     @property
     def places(self) -> list[str]:
-        """The one folder that has just these files, or else the files, below the set's folder."""
+        """The only folder with exactly these files, or else the files, relative to the set's folder."""
         if len(self.files) > 1:
             folder = shared_folder([file.name for file in self.files])
             if sum(_below(file.name, folder) for file in self.set.files) == len(self.files):
                 return [folder]
         return [file.name for file in self.files]
 
-    def for_a_run(self) -> Selection:
-        """What a run takes of it: of a whole set the test material."""
+    def for_a_run(self) -> SetSelection:
+        """What a run uses: the test data of a whole set."""
         if self.part or not self.set.suite:
             return self
         chosen = [file for part in self.set.suite for file in self.set.select(part)]
-        return Selection(self.set, self.part, tuple(chosen))
+        return SetSelection(self.set, self.part, tuple(chosen))
 
-    def without_training(self) -> Selection:
-        """The same without training material; all of it where it is nothing else."""
+    def without_training(self) -> SetSelection:
+        """The selection without training data, unless it has nothing else."""
         tests = [file for file in self.files if not any(_belongs(file.name, each) for each in self.set.training)]
-        return Selection(self.set, self.part, tuple(tests) or self.files)
+        return SetSelection(self.set, self.part, tuple(tests) or self.files)
 
 
 GIT = "git:"
-"""What a checksum begins with that is the hash of a Git blob; others are SHA-256."""
+"""The prefix of checksums that are Git blob hashes; others are SHA-256."""
 
 
 def names(family: str | None = None, language: str | None = None) -> list[str]:
-    """The names of the sets, of a family or a language where given; `fr` has `fr-CA` too."""
+    """The names of the sets of a family or a language, if given; `fr` includes `fr-CA`."""
     return [
         name
         for name, each in catalogue().items()
@@ -178,7 +178,7 @@ def names(family: str | None = None, language: str | None = None) -> list[str]:
     ]
 
 
-def find(name: str) -> Selection:
+def find(name: str) -> SetSelection:
     """The set of a name such as `blimp`, or the part of one such as `blimp/anaphor_agreement`."""
     first, _, part = name.partition("/")
     sets = catalogue()
@@ -188,18 +188,18 @@ def find(name: str) -> Selection:
     files = chosen.select(part) if part else chosen.files
     if not files:
         raise UnknownName(f"part of {first}", part, chosen.part_names())
-    return Selection(chosen, part, files)
+    return SetSelection(chosen, part, files)
 
 
 def knows(name: str) -> bool:
-    """Whether a name is that of a set or of a part of one."""
+    """Whether a name is that of a set or a part of one."""
     first, _, part = name.partition("/")
     chosen = catalogue().get(first)
     return chosen is not None and bool(not part or chosen.select(part))
 
 
 def cite(name: str) -> str:
-    """The BibTeX entries of a set, below a comment with its licence and its version."""
+    """The BibTeX entries of a set, after a comment with its licence and version."""
     chosen = find(name).set
     licence = chosen.licence or "no licence named"
     about = f"% {chosen.title} ({chosen.name}): {licence}\n% {chosen.repository} at {chosen.commit}"
@@ -257,7 +257,7 @@ def _files(text: str) -> Iterator[File]:
 
 
 def shared_folder(paths: Sequence[str]) -> str:
-    """The deepest folder that has all the files; empty where only the uppermost has."""
+    """The deepest common folder of the files; empty for the root."""
     return os.path.commonpath([str(PurePosixPath("/", path).parent) for path in paths]).strip("/")
 
 
@@ -270,5 +270,5 @@ def _belongs(name: str, part: str) -> bool:
 
 
 def stem(name: str) -> str:
-    """A file's name without its ending, of `.tar.gz` and the like without both."""
+    """A file's name without its suffix, or both suffixes of `.tar.gz` and the like."""
     return str(PurePosixPath(name.removesuffix(".gz")).with_suffix(""))

@@ -1,31 +1,74 @@
-"""Where fetched sets lie: a folder for each set and commit, and beside it a JSON file with the licence."""
+"""The folder of fetched sets: one per set and commit, with its licence in a JSON file. Files are verified."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from wug.data.catalogue import GIT, File, Selection, TestSet, find
-from wug.data.integrity import Checked
-from wug.errors import DataError, NotFetched
+from wug.data.catalogue import GIT, File, SetSelection, TestSet, find
+from wug.errors import DataError, InputError, NotFetched
 from wug.files import user_path, write_text, writing
+
+
+class VerifiedFiles:
+    """Remembers which files of a folder were verified, by their sizes and times, in a JSON file next to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder.with_name(f"{folder.name}.checked.json")
+        self._folder = folder
+        self._known = self._read()
+        self._new = False
+
+    def confirms(self, path: Path, compare: Callable[[], bool]) -> bool:
+        """Whether a file or folder is valid; `compare` is called if it is new or was modified."""
+        name, state = path.relative_to(self._folder).as_posix(), _state(path)
+        if self._known.get(name) == state:
+            return True
+        if not compare():
+            return False
+        self._known[name], self._new = state, True
+        return True
+
+    def keep(self) -> None:
+        """Save what was verified."""
+        if self._new:
+            with suppress(InputError):  # without write access, files are compared each time
+                write_text(self._file, json.dumps(self._known, indent=0))
+
+    def _read(self) -> dict[str, str]:
+        try:
+            known = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _state(path: Path) -> str:
+    """A digest of the names, sizes and times of a file, or of all files in a folder."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    states = [(str(each), each.stat()) for each in files]
+    listed = [[name, found.st_size, found.st_mtime_ns, found.st_ctime_ns] for name, found in states]
+    return hashlib.sha256(json.dumps(listed).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
 
 FOLDER = "WUG_DATA"
 """The environment variable that names another folder for sets."""
 PART = ".part"
-"""What the name of a file ends in that has not come whole."""
+"""The suffix of incomplete files."""
 SHOWN = 5
-"""Files that a message names."""
+"""Files that a message lists."""
 Progress = Callable[[int, int], None]
-"""Told how many bytes have come, and how many there will be."""
+"""Called with the bytes received, and the total."""
 
 
 def root() -> Path:
-    """The folder of all sets: what the environment says, else `data` in the user's data folder."""
+    """The folder of all sets: that of the environment, else `data` in the user's data folder."""
     from platformdirs import user_data_path
 
     given = os.environ.get(FOLDER)
@@ -33,44 +76,44 @@ def root() -> Path:
 
 
 def folder_of(chosen: TestSet) -> Path:
-    """The folder of a set; another commit has another, so that an old version is never taken for a new one."""
+    """The folder of a set, one per commit."""
     return root() / chosen.name / chosen.commit[:12]
 
 
-def missing(selection: Selection) -> list[File]:
-    """The files that are not here, by their names and sizes."""
+def missing(selection: SetSelection) -> list[File]:
+    """The files that are missing, by name and size."""
     folder = folder_of(selection.set)
     return [file for file in selection.files if not _is_here(folder / file.name, file)]
 
 
 def fetched(name: str) -> bool:
-    """Whether all of a set or a part is on this machine, with the content that the catalogue knows."""
+    """Whether all of a set or a part is fetched and unchanged."""
     selection = find(name)
     return not missing(selection) and not altered(selection.set, selection.files)
 
 
 def paths(name: str) -> list[Path]:
-    """Where a set or a part lies: the one folder that has just its files, or else the files; NotFetched if not here."""
+    """The folder with exactly the files of a set or part, or else the files; NotFetched if they are missing."""
     selection = find(name)
     require(selection, name)
     return [folder_of(selection.set) / place for place in selection.places]
 
 
 def path(name: str) -> Path:
-    """The file of a name, or the folder that has its files (and maybe others); NotFetched if they are not here."""
+    """The file of a name, or the folder with its files (and maybe others); NotFetched if they are missing."""
     require(find(name), name)
     return place(name)
 
 
 def place(name: str) -> Path:
-    """Where the file of a name, or the folder with its files, lies once it is fetched."""
+    """The path of a file or folder once it is fetched."""
     selection = find(name)
     found = [folder_of(selection.set) / part for part in selection.places]
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
 
 
 def record(chosen: TestSet) -> dict[str, str | None]:
-    """What is kept of a set beside its data, and beside results: title, licence, citation, commit."""
+    """What is stored with data and results of a set: title, licence, citation, commit."""
     return {
         "set": chosen.name,
         "title": chosen.title,
@@ -83,35 +126,35 @@ def record(chosen: TestSet) -> dict[str, str | None]:
 
 
 def write_record(chosen: TestSet) -> None:
-    """Put the licence beside the data."""
+    """Write the record of a set next to its folder."""
     folder = folder_of(chosen)
     text = json.dumps(record(chosen), ensure_ascii=False, indent=2)
     write_text(folder.with_name(f"{folder.name}.json"), f"{text}\n")
 
 
 def install(file: File, part: Path, target: Path, came_from: object) -> None:
-    """Move a file into place whole, or refuse it, with both checksums, where it has other bytes than it should."""
+    """Move a complete file into place, or refuse it if its checksum is wrong."""
     found = file.checksum_of(part)
     if found != file.checksum:
         with writing(part):
             part.unlink()
         raise DataError(
-            f"{came_from}: not the bytes of {file.path} that the catalogue knows, so it is not taken\n"
+            f"{came_from}: not the published content of {file.path}, so it is not used\n"
             f"    expected {_labelled(file.checksum)}\n    found    {_labelled(found)}"
         )
     with writing(target):
         part.replace(target)
 
 
-def require(selection: Selection, name: str) -> None:
-    """NotFetched where a file is not here, DataError where one was changed; the message is about all of the name."""
+def require(selection: SetSelection, name: str) -> None:
+    """Raise NotFetched if a file is missing, DataError if one was changed."""
     if missing(selection):
         raise NotFetched(_not_fetched(find(name)))
     refuse_altered(selection, name)
 
 
-def refuse_altered(selection: Selection, name: str) -> None:
-    """DataError where a file that is here has another content than the catalogue knows."""
+def refuse_altered(selection: SetSelection, name: str) -> None:
+    """Raise DataError if a file was changed."""
     if changed := altered(selection.set, selection.files):
         accept = " --accept" if selection.set.restriction else ""
         raise DataError(
@@ -121,9 +164,9 @@ def refuse_altered(selection: Selection, name: str) -> None:
 
 
 def altered(chosen: TestSet, files: Iterable[File]) -> list[Path]:
-    """Those of the files that are here with another content than the catalogue knows."""
+    """The files that were changed."""
     folder = folder_of(chosen)
-    checked = Checked(folder)
+    checked = VerifiedFiles(folder)
     changed = []
     for file in files:
         path = folder / file.name
@@ -138,13 +181,12 @@ def _is_right(file: File, path: Path) -> bool:
 
 
 def listed(paths: Sequence[object]) -> str:
-    """The first of some files, one per line, for a message."""
+    """The first files, one per line, for a message."""
     more = [f"… and {len(paths) - SHOWN} more"] if len(paths) > SHOWN else []
     return "".join(f"\n    {path}" for path in [*paths[:SHOWN], *more])
 
 
-def _not_fetched(selection: Selection) -> str:
-    """What it is, how large, under which licence, and the command, in three lines."""
+def _not_fetched(selection: SetSelection) -> str:
     chosen = selection.set
     name = selection.name
     accept = " --accept" if chosen.restriction else ""

@@ -1,8 +1,8 @@
 """The output cache: a SQLite table of blocks of model outputs, so that nothing is computed twice.
 
-A block holds up to a thousand outputs with their keys and one CRC-32 over all of it: tables with one row per output are
-half as fast and half as large again. A damaged block is dropped and computed again. The file may be deleted at any
-time. One that is damaged beyond reading is set aside and replaced.
+A block holds up to a thousand outputs, compressed, with their keys and one CRC-32 over all of it: a table with one row
+per output is read four times as slowly, and cannot be compressed as well. A damaged block is dropped and computed
+again. The file may be deleted at any time. One that is damaged beyond reading is set aside and replaced.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +24,32 @@ from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, make_priva
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""
-VERSION = 4
+VERSION = 5
 """Schema version; the outputs of an earlier one are dropped, as they can be computed again."""
 KEY_BYTES = 12
 BLOCK_OUTPUTS = 1024
 BLOCKS_IN_MEMORY = 64
+COMPRESSION_LEVEL = 1
+"""Of zlib; higher levels take several times as long for a few per cent."""
 TABLES = """
 CREATE TABLE models (id INTEGER PRIMARY KEY, key BLOB UNIQUE, name TEXT);
 CREATE TABLE blocks (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER, keys BLOB, sizes BLOB, outputs BLOB, crc INTEGER);
+    id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER, keys BLOB, sizes BLOB, outputs BLOB, crc INTEGER,
+    written INTEGER DEFAULT (unixepoch()));
 CREATE INDEX blocks_by_model ON blocks (model, id)
 """
 
 log = logging.getLogger("wug")
+
+
+class CachedOutputs(NamedTuple):
+    """The outputs of one model in the cache."""
+
+    model: str
+    outputs: int
+    bytes: int
+    written: float
+    """When the last of them was written, in seconds since 1970."""
 
 
 class _Index:
@@ -138,13 +151,36 @@ class Cache:
         for start in range(0, len(rows), BLOCK_OUTPUTS):
             some = rows[start : start + BLOCK_OUTPUTS]
             sizes = np.array([len(output) for _, output in some], "<u4").tobytes()
-            content = (b"".join(key for key, _ in some), sizes, b"".join(output for _, output in some))
+            outputs = zlib.compress(b"".join(output for _, output in some), COMPRESSION_LEVEL)
+            content = (b"".join(key for key, _ in some), sizes, outputs)
             blocks.append((*content, _crc(model, *content)))
         try:
             self._write(model, name, blocks)
         except FAULTS as error:
             self._renew(error)
             self._write(model, name, blocks)
+
+    def models(self) -> list[CachedOutputs]:
+        """The models with outputs in the cache, the largest first."""
+        sql = (
+            "SELECT name, sum(length(keys)) / ?, sum(length(keys) + length(sizes) + length(outputs)),"
+            " max(written) FROM blocks JOIN models ON models.id = model GROUP BY name ORDER BY 3 DESC, name"
+        )
+        return [CachedOutputs(*row) for row in self._execute(sql, KEY_BYTES)]
+
+    def clear(self, *, model: str | None = None, before: float | None = None) -> int:
+        """Delete the outputs of a model, or those written before a time, or all; returns how many."""
+        conditions = {"model IN (SELECT id FROM models WHERE name = ?)": model, "written < ?": before}
+        given = {sql: value for sql, value in conditions.items() if value is not None}
+        where = " AND ".join(given) or "TRUE"
+        count = f"SELECT coalesce(sum(length(keys)), 0) / ? FROM blocks WHERE {where}"
+        found = self._execute(count, KEY_BYTES, *given.values())
+        self._execute(f"DELETE FROM blocks WHERE {where}", *given.values())
+        self._execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM blocks)")
+        self._execute("VACUUM")
+        self._indexes.clear()
+        self._recent.clear()
+        return int(found[0][0])
 
     def report_damage(self) -> None:
         """Log how many outputs were damaged since this was last called."""
@@ -178,7 +214,8 @@ class Cache:
             self.damaged += len(content[0]) // KEY_BYTES if isinstance(content[0], bytes) else 1
             return None
         bounds = accumulate(np.frombuffer(content[1], "<u4").tolist(), initial=0)
-        outputs = self._recent[number] = [content[2][low:high] for low, high in pairwise(bounds)]
+        data = zlib.decompress(content[2])
+        outputs = self._recent[number] = [data[low:high] for low, high in pairwise(bounds)]
         if len(self._recent) > BLOCKS_IN_MEMORY:
             self._recent.popitem(last=False)
         return outputs

@@ -41,17 +41,20 @@ class CachedModel:
         self.bounded = handle.returns == "text"
         """Sources with a length bound are accepted; the backend gets the bound if it can use it."""
         self.ordered = handle.ordered
+        self.training_context = handle.training_context
         self.computed = 0
         """Requests sent to the model rather than found in the cache."""
         self.total = 0
         """Distinct requests known so far."""
         self.done = 0
         """Those of them with an output."""
-        self._cache = cache or Cache()
+        self._cache = cache if cache is not None and handle.cacheable else Cache()
         self._progress = progress or (lambda done, total: None)
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec(handle) if handle.returns == "scores" else TextCodec(handle)
         self._complete = False
+        self._prepared: tuple[object, list[bytes], list[int] | None] = (None, [], None)
+        """The requests that were prepared last, their keys, and the positions of those that are missing."""
         self._outputs = 0
         self._warnings: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -92,17 +95,21 @@ class CachedModel:
             self.total += len(requests)
             return
         keys = self._codec.keys(requests)
-        missing = len(self._cache.missing(self._key, keys))
+        missing = self._cache.missing(self._key, keys)
         distinct = len(set(keys))
-        self.total, self.done = self.total + distinct, self.done + distinct - missing
-        self._complete = missing == 0
+        self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
+        self._complete = not missing
         if missing:
+            self._prepared = (requests, keys, missing)
             _ = self.handle.backend
 
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite asks for them one group at a time."""
         if not self._complete:
-            self._compute(requests, self._codec.keys(requests), counted=True)
+            (known, keys, missing), self._prepared = self._prepared, (None, [], None)
+            if known is not requests:
+                keys, missing = self._codec.keys(requests), None
+            self._compute(requests, keys, missing)
         self._progress(self.done, self.total)
 
     def pop_warnings(self) -> Iterator[Notice]:
@@ -115,15 +122,16 @@ class CachedModel:
     def _from_cache(self, requests: Any) -> Any:
         keys = self._codec.keys(requests)
         while None in (values := self._cache.read(self._key, keys)):
-            self._compute(requests, keys)  # what was not requested before, or was damaged
+            missing = self._cache.missing(self._key, keys)  # not requested before, or damaged
+            self.total += len(missing)
+            self._compute(requests, keys, missing)
         self._progress(self.done, self.total)
         return self._codec.decode(requests, values)
 
-    def _compute(self, requests: Any, keys: Sequence[bytes], *, counted: bool = False) -> None:
+    def _compute(self, requests: Any, keys: Sequence[bytes], missing: list[int] | None) -> None:
         """Have the model answer what the cache cannot, and store each chunk before the next is computed."""
-        missing = self._cache.missing(self._key, keys)
-        if not counted:
-            self.total += len(missing)
+        if missing is None:
+            missing = self._cache.missing(self._key, keys)
         self._progress(self.done, self.total)
         missing.sort(key=lambda position: self._codec.sort_key(requests[position]))
         size = self.handle.chunk if missing else 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from wug.evaluation.cache import KEY_BYTES
 from wug.evaluation.handle import ModelHandle
-from wug.scores import Beside, Scores, Texts, texts_of
+from wug.scores import Scores, Texts, TokenExtras, texts_of
 from wug.types import Answer, Request, Source, text_of
 
 OFFSET_TYPES = ("<u1", "<u2", "<u4")
@@ -79,8 +79,8 @@ class ScoreCodec(Codec[Request, Scores]):
         bounds: list[int] = (scores.offsets * size).tolist()
         head = bytes([flag])
         values = [head + data[low:high] for low, high in pairwise(bounds)]
-        for position in {*scores.pieces, *scores.notices, *scores.beside}:
-            extras = [source.get(position) for source in (scores.pieces, scores.notices, scores.beside)]
+        for position in {*scores.pieces, *scores.notices, *scores.extras}:
+            extras = [source.get(position) for source in (scores.pieces, scores.notices, scores.extras)]
             length = (len(values[position]) - 1).to_bytes(4, "little")
             body = values[position][1:]
             values[position] = bytes([flag | EXTRAS]) + length + body + json.dumps(extras).encode()
@@ -106,7 +106,7 @@ class TextCodec(Codec[str | Source, list[Answer]]):
     def keys(self, requests: Sequence[str | Source]) -> list[bytes]:
         """The digest of the source, and of the length bound for models that stop at it."""
         bounded = self._handle.bounded
-        bounds = (f"\0{one.most}" if bounded and isinstance(one, Source) else "" for one in requests)
+        bounds = (f"\0{one.max_words}" if bounded and isinstance(one, Source) else "" for one in requests)
         texts = (f"{text_of(one)}{bound}" for one, bound in zip(requests, bounds, strict=True))
         return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
 
@@ -152,7 +152,7 @@ def _tokens(flag: int, values: Sequence[bytes]) -> Scores:
     offsets = np.zeros(len(bodies) + 1, np.int64)
     np.cumsum([len(body) // dtype.itemsize for body in bodies], out=offsets[1:])
     columns = (tokens["start"].astype(np.int32), tokens["end"].astype(np.int32), tokens["logprob"].astype(np.float64))
-    pieces, warnings, beside = (
+    pieces, warnings, token_extras = (
         {at: one[part] for at, one in enumerate(extras) if one[part] is not None} for part in range(3)
     )
     return Scores(
@@ -161,7 +161,7 @@ def _tokens(flag: int, values: Sequence[bytes]) -> Scores:
         *columns,
         {at: tuple(names) for at, names in pieces.items()},
         {at: tuple(texts) for at, texts in warnings.items()},
-        {at: Beside(*(None if one is None else tuple(one) for one in more)) for at, more in beside.items()},
+        {at: TokenExtras(*(None if one is None else tuple(one) for one in more)) for at, more in token_extras.items()},
     )
 
 

@@ -16,7 +16,7 @@ from wug.evaluation.signature import signature
 from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import Check, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
+from wug.types import AdaptableSuite, Estimate, Metric, Notice, Outcome, Result, Row, Signature, Status, Suite
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -76,7 +76,8 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
     """The requests of each suite; a model that cannot serve a suite is refused."""
     made: RequestMemo = {} if memo is None else memo
     tasks = []
-    for suite in suites:
+    for given in suites:
+        suite = given.for_model(model) if isinstance(given, AdaptableSuite) else given
         if suite.needs != _ROLE[model.returns]:
             traits = registry.traits(ModelId.parse(model.id).kind)
             remedy = traits.to_score if suite.needs == "scorer" else traits.to_generate
@@ -84,9 +85,10 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "
                 f"{_VERB[_ROLE[model.returns]]} it{f'. {remedy}' if remedy else ''}"
             )
-        if id(suite) not in made:
-            made[id(suite)] = suite.requests()
-        requests = made[id(suite)]
+        if suite is not given:
+            requests = suite.requests()
+        else:
+            requests = made[id(suite)] if id(suite) in made else made.setdefault(id(suite), suite.requests())
         tasks.append(SuiteTask(suite, requests, signature(suite, model, requests)))
     return tasks
 
@@ -159,8 +161,8 @@ def conclude(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
-    checks: tuple[Check, ...] = tuple(getattr(suite, "checks", ()))  # a plugin of before has descriptions
-    units = {check.name: check.unit for check in checks}
+    metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
+    units = {metric.name: metric.unit for metric in metrics}
     estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
     return Result(
         suite=suite.name,
@@ -169,21 +171,21 @@ def conclude(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=collected.items if collected else len(suite) if given else 0,
-        estimates=tuple(stats.within(one, units[one.check]) if one.check in units else one for one in estimates),
+        estimates=tuple(stats.within(one, units[one.metric]) if one.metric in units else one for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
-        descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),
+        descriptions={metric.name: metric.meaning for metric in metrics} or dict(getattr(suite, "descriptions", {})),
         meta=dict(suite.meta),
-        checks=checks,
+        metrics=metrics,
     )
 
 
 def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:
-    """The estimates check by check, groups in the order in which the suite itself gives those of its other checks."""
-    checks = list(dict.fromkeys(one.check for one in found))
+    """The estimates by metric, with groups in the order in which the suite gives those of its other metrics."""
+    metrics = list(dict.fromkeys(one.metric for one in found))
     groups = list(dict.fromkeys([OVERALL, *(one.group for one in given)]))
     rank = {group: place for place, group in enumerate(groups)}
-    return sorted(found, key=lambda one: (checks.index(one.check), rank.get(one.group, len(rank))))
+    return sorted(found, key=lambda one: (metrics.index(one.metric), rank.get(one.group, len(rank))))
 
 
 _ROLE = {"scores": "scorer", "text": "generator"}

@@ -59,6 +59,11 @@ class ModelHandle:
         return bool(getattr(self._backend, "ordered", False))
 
     @property
+    def cacheable(self) -> bool:
+        """Whether its identity tells that it has not changed, so that outputs may be stored."""
+        return bool(getattr(self._backend, "cacheable", True))
+
+    @property
     def chunk(self) -> int:
         """How many requests make a few seconds' work."""
         chunk: int = self.backend.chunk

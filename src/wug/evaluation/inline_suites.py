@@ -12,6 +12,7 @@ from typing import Any
 from wug.errors import InputError
 from wug.evaluation.opening import open_suites
 from wug.files import existing
+from wug.tables import is_missing
 from wug.types import Suite
 
 
@@ -76,7 +77,13 @@ def _ending(text: str) -> str:
 
 
 def _written(source: Any) -> tuple[str, str]:
-    """A dictionary or a list of them as the text of a file, and how its name would end."""
+    """A dictionary, a list of them or a data frame as the text of a file, and how its name would end."""
+    if hasattr(source, "to_dicts"):  # Polars, and tables of wug
+        source = source.to_dicts()
+    elif hasattr(source, "iterrows"):  # pandas
+        source = source.to_dict("records")
+    if isinstance(source, list) and all(isinstance(row, Mapping) for row in source):
+        source = [{name: None if is_missing(value) else value for name, value in row.items()} for row in source]
     try:
         if isinstance(source, Mapping):
             return json.dumps(dict(source), indent=1), ".json"
@@ -84,4 +91,6 @@ def _written(source: Any) -> tuple[str, str]:
             return "".join(json.dumps(dict(row)) + "\n" for row in source), ".jsonl"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the suite holds what JSON has no word for: {error}") from None
-    raise InputError(f"{type(source).__name__} is not a suite. Give a dictionary, a list of them, a path, or text")
+    raise InputError(
+        f"{type(source).__name__} is not a suite. Give a dictionary, a list of them, a data frame, a path, or text"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.published import published
 from wug.files import existing, head, shortened, user_path
-from wug.models import Identity, ModelSpec, Watched, adopt, backend_for, parse, read_config
+from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse, read_config
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
@@ -83,11 +84,15 @@ class Located:
 
 
 def open_suites(
-    texts: str | Iterable[str], options: Mapping[str, str] | None = None, kind: str | None = None
+    texts: str | Iterable[str],
+    options: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    defaults: Mapping[str, str] | None = None,
 ) -> list[Suite]:
     """The suites of files, folders, built-in names (`wug_cogs` gives all of a family's) or names of the catalogue.
 
     Each gets the options that its family has. An option that no family has is refused before anything is read.
+    `defaults` are options of a protocol: a family without the first of them cannot follow it.
     """
     given = options or {}
     words = [located(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
@@ -96,13 +101,26 @@ def open_suites(
     refuse_unknown_options(places, kind, given)
     for one in words:
         _tell_unread(one)
-    suites: list[Suite] = []
+    found: list[tuple[Suite, data.Place]] = []
     for place, family in zip(places, families, strict=True):
-        read = read_place(place, family, given)
+        _require_rules(defaults or {}, family, place)
+        read = read_place(replace(place, options={**place.options, **(defaults or {})}), family, given)
         for file, items in counts(place, read).items():
             log.info("%s: %s item%s", file, f"{items:,}", "s" * (items != 1))
-        suites += (published(suite, place.record, place.name) for suite in read) if place.record else read
-    return suites
+        found += ((suite, place) for suite in read)
+    # Several suites of a set keep their own names.
+    named = Counter(place.name for _, place in found)
+    return [
+        published(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
+        for suite, place in found
+    ]
+
+
+def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) -> None:
+    """InputError for a family without the first option of a protocol."""
+    known = names(registry.find("families", family).OPTIONS)
+    if defaults and next(iter(defaults)) not in known:
+        raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
 
 
 def _trusted(place: data.Place) -> str | None:
@@ -306,6 +324,9 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
     `device`, or else the environment variable WUG_DEVICE, is for backends that use one; `options` come first.
     """
     kinds = registry.names("models")
+    outer, _, inner = text.partition(":")
+    if prompted := registry.traits(outer).prompts if outer in kinds else "":
+        text = f"{outer}:{inner.removeprefix(f'{prompted}:')}"
     name, mark, given = text.partition("?")
     called = None
     if name in (builtin := builtin_models()):
@@ -342,7 +363,8 @@ def _kind_of(folder: Path) -> str:
 
 def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:
     """A file as it is; of a folder what families read of it."""
-    if not place.path.is_dir():
+    whole = kind is not None and bool(registry.offered("families", kind, "READS_FOLDERS"))
+    if whole or not place.path.is_dir():
         return Located([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})
     return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)
@@ -355,7 +377,7 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
     backend = registry.find("models", kind)
     ModelSpec(kind, type(model).__name__, None, given).read(backend.OPTIONS)  # an unknown option is refused at once
     adopted = adopt(kind, model, tokenizer, given)
-    answering = Watched(backend.around(adopted.loaded, adopted.spec), model)
+    answering = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
     return ModelHandle.around(answering, adopted.spec if adopted.from_files else None)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from wug.types import DATA, Suite
+
+EMPTY: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,26 +18,33 @@ class PublishedSuite:
     suite: Any
     record: Mapping[str, Any]
     name: str
+    noted: Mapping[str, str] = field(default_factory=dict)
+    """Further fields of the signature, such as the protocol."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
         """What pages show beside the rows."""
-        return {**self.suite.meta, DATA: dict(self.record)}
+        return {**self.suite.meta, **({DATA: dict(self.record)} if self.record else {})}
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The scoring options of the suite, and the further fields."""
+        return {**self.suite.options, **self.noted}
 
     def __len__(self) -> int:
         return len(self.suite)
 
     def sample(self, items: int) -> PublishedSuite:
         """The same suite with only so many of its items, every group with its share."""
-        return PublishedSuite(self.suite.sample(items), self.record, self.name)
+        return PublishedSuite(self.suite.sample(items), self.record, self.name, self.noted)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("suite", "record", "name"):  # not set yet, while a copy is made
+        if name in ("suite", "record", "name", "noted"):  # not set yet, while a copy is made
             raise AttributeError(name)
         return getattr(self.suite, name)
 
 
-def published(suite: Suite, record: Mapping[str, Any], name: str | None) -> Suite:
-    """The suite with its record, called by the name of the set where it is given."""
-    found: Any = PublishedSuite(suite, record, name or suite.name)
+def published(suite: Suite, record: Mapping[str, Any], name: str | None, noted: Mapping[str, str] = EMPTY) -> Suite:
+    """The suite with its record, called by the name of the set where it is given, and fields for the signature."""
+    found: Any = PublishedSuite(suite, record, name or suite.name, noted)
     return found  # type: ignore[no-any-return]

@@ -17,11 +17,12 @@ from wug.evaluation.opening import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
 from wug.files import checksum
 from wug.models import ModelSpec
+from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.results.progress import Report
-from wug.results.spool import OutcomeSpool
+from wug.results.queries import unpack
 from wug.results.store import Store, run_key
 from wug.results.sweeps import finished, finished_at, plan_text
-from wug.types import Outcome, Result
+from wug.types import Result
 
 log = logging.getLogger("wug")
 
@@ -58,7 +59,7 @@ class Recorder:
 
     def complete_run(self, task: ModelTask, handle: ModelHandle) -> int | None:
         """The complete run of an opened model in this sweep, or None."""
-        if self.sweep is None:
+        if self.sweep is None or not handle.cacheable:
             return None
         return self._complete(key_of(task.suites, handle, self.plan.interval, self.memo), handle.spec)
 
@@ -93,19 +94,21 @@ class Recorder:
             results = []
             with self.store.writing(key, handle.id, self.plan.command, **self._described(handle.spec)) as (number, add):
                 report.begin(self.store, number, len(tasks), model.done, model.total)
-                with closing(_Spool()) as spool:
-                    for result in evaluate_tasks(tasks, model, self.plan.interval, spool.add):
-                        results.append(add(result, spool.take()))
+                with closing(OutcomeCollector()) as collector:
+                    for result in evaluate_tasks(tasks, model, self.plan.interval, collector.add):
+                        results.append(add(result, collector))
                         report.judged()
             self.report.found[task.name] = RecordedRun(number, tuple(results))
         finally:
             if self.cache is not None:
                 self.cache.report_damage()
 
-    def record(self, task: ModelTask, model: str, results: Sequence[Result]) -> None:
-        """Put the results of a model that was evaluated elsewhere into the store, all at once."""
+    def record(self, task: ModelTask, model: str, found: Sequence[tuple[Result, PackedOutcomes]]) -> None:
+        """Store the results of a model that was evaluated elsewhere."""
+        results = [result for result, _ in found]
         if self.store is None:
-            self.report.found[task.name] = RecordedRun(None, tuple(results))
+            unpacked = (replace(result, outcomes=unpack(outcomes)) for result, outcomes in found)
+            self.report.found[task.name] = RecordedRun(None, tuple(unpacked))
             return
         given = {} if task.spec is None else dict(task.spec.options)
         key = run_key([result.signature for result in results], {"interval": self.plan.interval, "given": given})
@@ -113,7 +116,7 @@ class Recorder:
             self.resume(task, run)
             return
         number = self.store.begin(key, model, self.plan.command, **self._described(task.spec))
-        kept = tuple(self.store.add(number, result) for result in results)
+        kept = tuple(self.store.add(number, result, outcomes) for result, outcomes in found)
         failed = any(result.status == "failed" for result in results)
         self.store.finish(number, "failed" if failed else "complete")
         self.report.found[task.name] = RecordedRun(number, kept)
@@ -183,23 +186,6 @@ class Recorder:
         """What the store keeps of how a run came about."""
         named = {} if spec is None else {"specification": str(spec), "revision": spec.revision}
         return {**named, "origin": self.plan.origin, "sweep": self.sweep}
-
-
-class _Spool:
-    """Outcomes of the result being judged, until it is written."""
-
-    def __init__(self) -> None:
-        self._waiting = OutcomeSpool()
-
-    def add(self, outcome: Outcome) -> None:
-        self._waiting.add(outcome)
-
-    def take(self) -> OutcomeSpool:
-        taken, self._waiting = self._waiting, OutcomeSpool()
-        return taken
-
-    def close(self) -> None:
-        self._waiting.close()
 
 
 def sweep_key(plan: Plan) -> str:

@@ -20,10 +20,11 @@ from wug import stats
 from wug.errors import WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel, Progress, cache_key
-from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, prepare
+from wug.evaluation.evaluate import RequestMemo, SuiteTask, evaluate_tasks, prepare
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
 from wug.models import ModelSpec
+from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.stages import stage
 from wug.types import Result, Suite
 
@@ -59,7 +60,7 @@ class Finished:
     """All results of a model, or why there are none."""
 
     model: str = ""
-    results: tuple[Result, ...] = ()
+    results: tuple[tuple[Result, PackedOutcomes], ...] = ()
     error: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -107,12 +108,21 @@ def evaluate_model(
             with stage("load"):
                 tasks = prepare(suites, model, memo)
             with stage("ask"):
-                results = tuple(evaluate_tasks(tasks, model, task.interval))
+                results = tuple(_packed_results(tasks, model, task.interval))
             if cache is not None:
                 cache.report_damage()
             return Finished(model.id, results, None, tuple(warnings))
         except Exception as error:
             return Finished(error=as_text(error), warnings=tuple(warnings))
+
+
+def _packed_results(
+    tasks: Sequence[SuiteTask], model: CachedModel, interval: stats.Method
+) -> Iterator[tuple[Result, PackedOutcomes]]:
+    """Results without their outcomes, each with these as a Parquet file."""
+    with closing(OutcomeCollector()) as collector:
+        for result in evaluate_tasks(tasks, model, interval, collector.add):
+            yield result, PackedOutcomes.of(collector, result.suite, result.model)
 
 
 def stream_model(task: RemoteTask, suites: Sequence[Suite], known: CacheRows) -> Iterator[Message]:

@@ -34,6 +34,8 @@ class RunRequest:
     """Options of every model; an unknown one is refused."""
     shared_model_options: Mapping[str, str] = field(default_factory=dict)
     """Options that apply only to the backends that have them, such as `device`."""
+    protocol: str | None = None
+    """The conventions of another program or community, such as `lm-eval`; None: those that suites ask for, or wug's."""
     family: str | None = None
     """Read all suites as of this family, where the content does not identify it."""
     tags: Sequence[str] = ()

@@ -17,6 +17,8 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
+from wug.evaluation.protocols import protocol, require_fit, with_protocol
+from wug.evaluation.published import published
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.evaluation.tags import tagged
@@ -59,7 +61,7 @@ def resolve(request: RunRequest) -> Plan:
         raise InputError(f"limit={request.limit}: write a whole number, 1 or more")
     if request.interval not in get_args(stats.Method):
         raise UnknownName("interval method", str(request.interval), get_args(stats.Method))
-    suites = resolve_suites(request)
+    request, suites = following_protocol(request)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)
     named = [_names(model) for model in request.models]
@@ -89,7 +91,7 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
     found: dict[tuple[object, ...], Suite] = {}
     for is_name, some in groupby(request.suites, key=lambda one: isinstance(one, (str, Path))):
         group = list(some)
-        opened = open_suites(list(map(str, group)), request.suite_options, request.family) if is_name else group
+        opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
                 remedy = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
@@ -107,9 +109,14 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
     return [suite if request.limit is None else suite.sample(request.limit) for suite in chosen]
 
 
+def _opened(texts: list[str], request: RunRequest) -> list[Suite]:
+    defaults = {} if request.protocol is None else protocol(request.protocol).suite_options
+    return open_suites(texts, request.suite_options, request.family, defaults)
+
+
 @contextmanager
 def opened_store(path: Path | None) -> Iterator[Store | None]:
-    """The run store of a path, closed at the end; None without a path."""
+    """The store of a path, closed at the end; None without a path."""
     if path is None:
         yield None
         return
@@ -148,4 +155,24 @@ def _spec(name: str, request: RunRequest) -> ModelSpec:
     shared = {key: value for key, value in request.shared_model_options.items() if key in known}
     made = replace(spec, options={**spec.options, **shared, **request.model_options})
     made.read(declared)
+    if request.protocol is not None:
+        require_fit(protocol(request.protocol), request.protocol, spec, known)
     return made
+
+
+def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
+    """The request with the options of its protocol, or of the one that all its suites ask for, and its suites."""
+    given = None if request.protocol is None else with_protocol(request)
+    suites = resolve_suites(given or request)
+    if given is None:
+        asked = {getattr(suite, "protocol", None) for suite in suites}
+        if asked == {None}:
+            return request, suites
+        if len(asked) > 1:
+            raise InputError("suites that follow different protocols: run them separately, or name one with --protocol")
+        log.info("scored by the protocol %s, as the suites ask; --protocol wug: by wug's rules", *asked)
+        given = with_protocol(replace(request, protocol=asked.pop()))
+        suites = resolve_suites(given)
+    assert given.protocol is not None
+    noted = protocol(given.protocol).noted
+    return given, [published(suite, {}, None, noted) for suite in suites] if noted else suites

@@ -1,4 +1,4 @@
-"""What a model sees of a sentence beside the part of it that is judged."""
+"""Which context a model uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wug.types import Model
 
 
 def sees_right(model: Model) -> bool:
-    """Whether the words after a part of a sentence count for its probability, as those of masked models do."""
-    if model.options.get("score") == "spans":  # an encoder–decoder that fills words in
+    """Whether the words after a region affect its probability, as in masked models."""
+    if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
         return True
     return registry.traits(ModelId.parse(model.id).kind).sees_right_context

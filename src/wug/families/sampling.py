@@ -1,4 +1,4 @@
-"""Samples of a suite: every group has its share, and a larger sample contains every smaller one."""
+"""Samples of a suite: proportional to the groups, and a larger sample contains every smaller one."""
 
 from __future__ import annotations
 
@@ -9,73 +9,73 @@ from wug.errors import InputError
 
 Row = TypeVar("Row")
 Levels: TypeAlias = Callable[[int], Sequence[Hashable]]
-"""Of the row at a place: what it belongs to, the coarsest group first, the same number of levels for all rows."""
-Group: TypeAlias = tuple[Hashable, ...]
-GOLDEN = 0x9E3779B97F4A7C15
-"""The golden ratio less 1, as a part of 2 ** 64."""
+"""Returns the groups of the row with an index, the coarsest first; all rows have the same number of levels."""
+_Group: TypeAlias = tuple[Hashable, ...]
+_GOLDEN = 0x9E3779B97F4A7C15
+"""The fractional part of the golden ratio, times 2 ** 64."""
 
 
 def spread(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
-    """`count` of the rows, in their order and evenly spread; all of them where there are fewer."""
+    """`count` evenly spaced rows, in order; all rows if there are fewer."""
     if count >= len(rows):
         return tuple(rows)
-    return tuple(rows[place * len(rows) // count] for place in range(count))
+    return tuple(rows[index * len(rows) // count] for index in range(count))
 
 
-def sampled(size: int, count: int, levels: Levels = lambda place: ()) -> tuple[int, ...]:
-    """The places of `count` of `size` rows, in their order: the first `count` of an order that does not depend on it.
+def sampled(size: int, count: int, levels: Levels = lambda index: ()) -> tuple[int, ...]:
+    """The indices of `count` of `size` rows, in order: the first `count` of an order that does not depend on it.
 
-    First comes a row of each of the coarsest groups, then one of each group of the next level that has none yet, down
-    to the finest; the largest groups come first. Then each of the finest groups has rows in proportion to its size, by
-    the method of Webster and Sainte-Laguë. The rows of a group are evenly spread.
+    The order begins with one row of each of the coarsest groups. One row of each group of the next level that has none
+    yet follows, down to the finest; the largest groups come first. After that, rows are taken from the finest groups in
+    proportion to their sizes, by the method of Webster and Sainte-Laguë. The rows of a group are evenly spread.
     """
     if not isinstance(count, int) or count < 1:
         raise InputError(f"{count!r} items: write a whole number, 1 or more")
     if count >= size:
         return tuple(range(size))
-    groups = [tuple(levels(place)) for place in range(size)]
+    groups = [tuple(levels(index)) for index in range(size)]
     depth = len(groups[0])
-    members: list[dict[Group, list[int]]] = [{} for _ in range(depth + 1)]
-    for place, group in enumerate(groups):
-        for level, some in enumerate(members):
-            some.setdefault(group[:level], []).append(place)
-    ties = [dict(zip(some, _turns(len(some)), strict=True)) for some in members]
+    members: list[dict[_Group, list[int]]] = [{} for _ in range(depth + 1)]
+    for index, group in enumerate(groups):
+        for level, by_group in enumerate(members):
+            by_group.setdefault(group[:level], []).append(index)
+    ties = [dict(zip(by_group, _turns(len(by_group)), strict=True)) for by_group in members]
     order: dict[int, tuple[int, float, int]] = {}
-    for group, places in members[depth].items():
-        for place, turn in zip(places, _turns(len(places)), strict=True):
-            order[place] = depth + 1, (2 * turn + 1) / len(places), ties[depth][group]
-    for level in range(depth, 0, -1):  # coarser groups take from what stands for the finer ones
-        for group, places in members[level].items():
-            first = min(places, key=order.__getitem__)
-            order[first] = level, 1 / len(places), ties[level][group]
+    for group, indices in members[depth].items():
+        for index, turn in zip(indices, _turns(len(indices)), strict=True):
+            order[index] = depth + 1, (2 * turn + 1) / len(indices), ties[depth][group]
+    for level in range(depth, 0, -1):  # a coarser group takes its first row from those of its finer groups
+        for group, indices in members[level].items():
+            first = min(indices, key=order.__getitem__)
+            order[first] = level, 1 / len(indices), ties[level][group]
     return tuple(sorted(sorted(order, key=order.__getitem__)[:count]))
 
 
 def limited(count: int | None, groups: int) -> dict[str, str]:
-    """The option that says in a signature how many items were taken, and how where they are of several groups."""
+    """The field `limit` of a signature; empty without a limit."""
     if count is None:
         return {}
     return {"limit": f"{count} by group" if groups > 1 else str(count)}
 
 
 def levels_of(groups: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """The values of groups by their names, empty where one is not there."""
+    """The values of the groups with these names; empty for a missing group."""
     return tuple(groups.get(name, "") for name in names)
 
 
 def of_whole_file(notices: Iterable[str]) -> tuple[str, ...]:
-    """Warnings about a file, as a sample of it gives them: what they count may not be in the sample."""
+    """Warnings about a file, for a sample of it: what they count may not be in the sample."""
     return tuple(f"in the whole file: {notice}" for notice in notices)
 
 
 def _turns(size: int) -> list[int]:
-    """When each of `size` rows is taken: however many are, they are evenly spread, by steps of the golden ratio."""
+    """The turn of each of `size` rows. Rows taken up to any turn are evenly spread, by steps of the golden ratio."""
     taken: dict[int, None] = {}
     number = 0
     while len(taken) < size:
-        taken.setdefault((number * GOLDEN % (1 << 64)) * size >> 64)
+        taken.setdefault((number * _GOLDEN % (1 << 64)) * size >> 64)
         number += 1
     turns = [0] * size
-    for turn, place in enumerate(taken):
-        turns[place] = turn
+    for turn, index in enumerate(taken):
+        turns[index] = turn
     return turns

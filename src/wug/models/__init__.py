@@ -1,19 +1,19 @@
-"""Backends, a module or a package each, and what other packages need of what they share."""
+"""Backends, one module or package each, and shared code for other packages."""
 
-from wug.models._config import backend_for, read_config
-from wug.models._hardware import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
-from wug.models._hub import hub_is_away
-from wug.models._in_memory import Watched, adopt
-from wug.models._spec import Identity, ModelSpec, parse
-from wug.models._words import read_words, words_of, write_words
+from wug.models.huggingface.config import backend_for, read_config
+from wug.models.huggingface.devices import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
+from wug.models.huggingface.hub import hub_is_away
+from wug.models.huggingface.in_memory import WatchedModel, adopt
+from wug.models.spec import Identity, ModelSpec, parse
+from wug.models.tokenization.words import read_words, words_of, write_words
 
-SHARED = frozenset({"decoding"})
-"""Sub-packages that backends share; every other public module or package here is a backend."""
+SHARED = frozenset({"decoding", "huggingface", "spec", "tokenization", "weights"})
+"""Shared code. Every other public module or package in this folder is a backend."""
 
 __all__ = [
     "Identity",
     "ModelSpec",
-    "Watched",
+    "WatchedModel",
     "adopt",
     "backend_for",
     "cores",

@@ -1,4 +1,4 @@
-"""Answers from a file instead of a model: `replay:surprisals.tsv`."""
+"""Outputs from a file instead of a model: `replay:surprisals.tsv`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from wug import registry
 from wug.alignment import ENDS, STARTS, align
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
-from wug.models._places import exactly
-from wug.models._spec import ModelSpec
+from wug.models.spec import ModelSpec
+from wug.models.tokenization.token_offsets import exact_spans
 from wug.options import Option
 from wug.types import LN2, Request, Scored, Token, Traits
 
 TRAITS = Traits()
-"""Or text: the file tells."""
+"""Or text, by the content of the file."""
 OPTIONS = (
     Option(
         "sentences",
         Path,
         None,
-        "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one a line",
+        "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one per line",
     ),
 )
 
@@ -33,8 +33,8 @@ ZOO = ("sentence_id", "token_id", "token", "surprisal")
 """The columns of LM Zoo's surprisal tables; surprisal in bits."""
 
 
-ROUNDING = 1e-6
-"""How much more than 0 a log-probability may be, by rounding; it counts as 0."""
+MAX_LOGPROB = 1e-6
+"""How far above 0 rounding may put a log-probability; it counts as 0."""
 
 
 class ReplayScorer:
@@ -50,7 +50,7 @@ class ReplayScorer:
         self._scored = scored
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """The file's answer to each request."""
+        """The file's output for each request."""
         for request in requests:
             if request.text not in self._scored:
                 raise ModelError(f"{self.id} has no answer to {request.text!r} among its {len(self._scored):,} texts")
@@ -77,7 +77,7 @@ class ReplayGenerator:
 
 
 def load(spec: ModelSpec) -> ReplayScorer | ReplayGenerator:
-    """The file that `spec` names, its shape told by its content."""
+    """Load a file; its content tells the format."""
     sentences = spec.read(OPTIONS)["sentences"]
     path = user_path(spec.name)
     name = f"replay/{path.name}@{checksum(read_bytes(path))}"
@@ -99,7 +99,7 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"no JSON: {error}", file=path, place=f"line {number}") from None
+            raise InputError(f"not JSON: {error}", file=path, place=f"line {number}") from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
                 answer = _scored(text, tokens, logprobs, path, f"line {number}")
@@ -130,35 +130,35 @@ def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Pat
     return Scored.of(text, [Token(str(t), a, b, p) for t, (a, b), p in zip(tokens, spans, values, strict=True)])
 
 
-def _logprob(value: Any) -> float | None:
-    """A log-probability as the file has it; InputError where it is none."""
+def _logprob(value: object) -> float | None:
+    """Check a log-probability."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"log-probability {value!r:.60} is no number and not null")
+        raise InputError(f"log-probability {value!r:.60} is neither a number nor null")
     number = float(value) if abs(value) < 1e300 else math.inf
     if not math.isfinite(number):
         raise InputError(f"log-probability {value!r:.60} is not finite")
-    if number > ROUNDING:
+    if number > MAX_LOGPROB:
         raise InputError(f"log-probability {value!r:.60} is above 0: natural logarithms of probabilities are 0 at most")
     return min(number, 0.0)
 
 
 def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the tokens stand: exactly where they are the text in pieces, parts of characters among them."""
+    """The spans of tokens: exact if they make up the text, else aligned."""
     first, last = 0, len(tokens)
     while first < last and tokens[first] in STARTS:
         first += 1
     while last > first and tokens[last - 1] in ENDS:
         last -= 1
-    found = exactly(text, tokens[first:last])
+    found = exact_spans(text, tokens[first:last])
     if found is None:
         return align(text, tokens)
     return [(0, 0)] * first + found + [(len(text), len(text))] * (len(tokens) - last)
 
 
 def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> dict[str, Scored]:
-    """LM Zoo's table; a surprisal of exactly 0 on the first token means that the model gives none."""
+    """Parse LM Zoo's table."""
     texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
     tokens: defaultdict[int, list[str]] = defaultdict(list)
     logprobs: defaultdict[int, list[float | None]] = defaultdict(list)
@@ -184,26 +184,26 @@ def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> di
 
 
 def _sentences_of(path: Path, given: Path | None) -> Path:
-    """The file of sentences: the one that was named, or the only one beside the table."""
+    """The file of sentences: the given one, or the only one in the folder of the table."""
     if given is not None:
         return given
-    beside = sorted(path.parent.glob("*sentences*.txt*"))
-    if len(beside) == 1:
-        return beside[0]
+    found = sorted(path.parent.glob("*sentences*.txt*"))
+    if len(found) == 1:
+        return found[0]
     raise InputError(
-        "a surprisal table needs its sentences: put them beside it as sentences.txt, or name them with "
-        f"-M sentences=FILE ({len(beside)} files beside it fit)",
+        "a surprisal table needs its sentences: put them into its folder as sentences.txt, or name them with "
+        f"-M sentences=FILE ({len(found)} files in its folder match)",
         file=path,
     )
 
 
 def _from_predictions(path: Path) -> dict[str, str]:
-    """The answers in a file of predictions, as the first family reads them that can."""
-    faults = []
+    """The answers in a file of predictions, by the first family that can read it."""
+    errors = []
     for read in registry.declared("families", "read_answers").values():
         try:
             found: dict[str, str] = read(path)
             return found
-        except InputError as fault:
-            faults.append(fault)
-    raise faults[0]
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]

@@ -1,7 +1,7 @@
-"""Steps on a Ray cluster: trainings and tests go to its machines with what they need, and their models come back.
+"""Run steps on a Ray cluster: trainings and tests are sent with their files, and models are sent back.
 
-The machines need not share a file system with this one. A training whose machine or process was lost is begun anew by
-Ray; on a machine that has its last checkpoint it goes on from there.
+The machines need not share a file system with this one. Ray restarts a training whose machine or process was lost; on
+a machine that has its last checkpoint, it resumes.
 """
 
 from __future__ import annotations
@@ -15,39 +15,40 @@ import tarfile
 import tempfile
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wug.files import checksum
-from wug.reproduce.launch import Here, Launch, alone
+from wug.reproduce.work import LocalRunner, StepCommand, locked
 
 RETRIES = 5
-"""How often Ray starts a step anew whose process or machine was lost."""
+"""How often Ray restarts a step whose process or machine was lost."""
 UNSENT = ("epochs", "best")
-"""Folders of a trained model that no test looks at."""
+"""Folders of a trained model that no test needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """A command that is sent to a machine, and what it is sent with."""
+class RemoteStep:
+    """A command with its files, to run on another machine."""
 
     name: str
-    """Of the folder in which it is done: the same for the same step, so that a later try finds what an earlier left."""
+    """The name of its folder there: the same for the same step, so that a retry finds the files of an earlier one."""
     command: tuple[str, ...]
     places: Mapping[str, str]
-    """Paths that words of the command begin with, and where they lie in the folder."""
+    """Paths in the command, and where they are in the folder."""
     parcel: bytes
-    """What lies there, as a tar archive."""
+    """The files, as a tar archive."""
     fetched: str
-    """What is to come back of it; empty for nothing but what was printed."""
+    """The folder to send back; empty for none."""
     store: str
-    """Where in the folder runs are kept."""
+    """The run store in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """What came of an errand."""
+class RemoteResult:
+    """The output and the files of a remote step."""
 
     code: int
     out: bytes
@@ -56,85 +57,86 @@ class Returned:
     store: bytes
 
 
-class OnRay:
-    """Runs trainings and tests on a cluster, some side by side on each GPU; materials are made here."""
+class RayRunner:
+    """Runs trainings and tests on a cluster, several per GPU; data is made on this machine."""
 
     def __init__(self, ray: Any, jobs: int) -> None:
         self._ray, self._jobs = ray, jobs
-        self._under_way: set[Any] = set()
+        self._running: set[Any] = set()
         self._lock = threading.Lock()
 
     @property
-    def places(self) -> int:
-        """How many commands run at a time."""
+    def parallel(self) -> int:
+        """The number of commands that run at a time."""
         there = self._ray.cluster_resources()
         return max(1, int(there.get("GPU", 0)) * self._jobs or int(there.get("CPU", 0)))
 
-    def run(self, launch: Launch) -> int:
-        """Run a command to its end; its exit status."""
+    def run(self, launch: StepCommand) -> int:
+        """Run a command and return its exit status."""
         if launch.step.kind == "make":
-            return Here(1).run(launch)
+            return LocalRunner(1).run(launch)
         gpus = self._ray.cluster_resources().get("GPU", 0)
         needs = {"num_gpus": 1 / self._jobs, "num_cpus": 0} if gpus else {"num_cpus": 1}
         task = self._ray.remote(max_retries=RETRIES, **needs)(do)
         with self._lock:
-            pending = task.remote(errand(launch))
-            self._under_way.add(pending)
+            pending = task.remote(remote_step(launch))
+            self._running.add(pending)
         try:
-            returned: Returned = self._ray.get(pending)
+            returned: RemoteResult = self._ray.get(pending)
         except self._ray.exceptions.RayError as error:
             with launch.log.open("a", encoding="utf-8") as log:
-                log.write(f"Ray gave it up: {str(error).strip().splitlines()[-1]}\n")
+                log.write(f"Ray failed: {str(error).strip().splitlines()[-1]}\n")
             return 1
         finally:
             with self._lock:
-                self._under_way.discard(pending)
+                self._running.discard(pending)
         return receive(launch, returned)
 
     def stop(self) -> None:
-        """End all that is under way."""
+        """Stop all running commands."""
         with self._lock:
-            for pending in self._under_way:
+            for pending in self._running:
                 self._ray.cancel(pending)
 
 
-def errand(launch: Launch) -> Errand:
-    """The command with all that it reads."""
+def remote_step(launch: StepCommand) -> RemoteStep:
+    """The command with all files that it reads."""
     folder = launch.folder
     places = {str(folder): "plan"}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for word in dict.fromkeys(launch.command):
             path = Path(word)
-            if path == folder or path.suffix == ".db" or not path.exists():
+            if path in (folder, folder / "runs") or not path.exists():
                 continue
             if path.is_relative_to(folder):
                 within = path if path.is_dir() else path.parent
                 _pack(tar, within, f"plan/{within.relative_to(folder)}")
             else:
-                # A file with those that belong to it: targets stand beside their sources.
+                # A file with those that belong to it, such as targets of sources.
                 places[str(path.parent)] = place = f"given-{len(places)}"
-                for beside in [path] if path.is_dir() else sorted(path.parent.glob(f"{path.name.split('.')[0]}*")):
-                    _pack(tar, beside, f"{place}/{beside.name}")
+                for companion in [path] if path.is_dir() else sorted(path.parent.glob(f"{path.name.split('.')[0]}*")):
+                    _pack(tar, companion, f"{place}/{companion.name}")
     trained = launch.step.made.parent.parent if launch.step.kind == "train" else None
-    return Errand(
+    return RemoteStep(
         name=f"{launch.step.name}-{checksum(str(folder.resolve()), *launch.command)}",
         command=launch.command,
         places=places,
         parcel=archive.getvalue(),
         fetched="" if trained is None else f"plan/{trained.relative_to(folder)}",
-        store="plan/runs.db",
+        store="plan/runs",
     )
 
 
-def do(asked: Errand) -> Returned:
-    """Do an errand on the machine that this runs on."""
-    from wug.results.store import Store
+def do(asked: RemoteStep) -> RemoteResult:
+    """Run a remote step on this machine."""
+    from wug.results.bundles import write_bundle
+    from wug.results.reader import RunReader
 
-    # Named after the user, since nobody else may write into it.
+    # Named after the user, since others may not write to it.
     root = Path(tempfile.gettempdir()) / f"wug-reproduce-{os.getuid() if hasattr(os, 'getuid') else ''}"
     scratch = root / asked.name
-    with alone(root / f"{asked.name}.lock") as held:
+    with locked(root / f"{asked.name}.lock") as lock_files:
         if not (scratch / "sent").exists():
             shutil.rmtree(scratch, ignore_errors=True)
             _unpack(asked.parcel, scratch)
@@ -145,7 +147,7 @@ def do(asked: Errand) -> Returned:
             env={**os.environ, "WUG_CACHE": str(scratch / "cache.db")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            pass_fds=held,
+            pass_fds=lock_files,
             check=False,
         )
         archive, store = io.BytesIO(), scratch / asked.store
@@ -154,16 +156,18 @@ def do(asked: Errand) -> Returned:
                 _pack(tar, scratch / asked.fetched, ".", left_out=())
         runs = b""
         if store.exists():
-            Store(store).close()  # which brings all that was written into the one file
-            runs = store.read_bytes()
+            reader, bundle = RunReader(store), scratch / "runs.zip"
+            write_bundle(reader, [run for run in reversed(reader.runs()) if run.status == "complete"], bundle)
+            runs = bundle.read_bytes()
         if not done.returncode:
             shutil.rmtree(scratch, ignore_errors=True)
-        return Returned(done.returncode, done.stdout, done.stderr, archive.getvalue(), runs)
+        return RemoteResult(done.returncode, done.stdout, done.stderr, archive.getvalue(), runs)
 
 
-def receive(launch: Launch, returned: Returned) -> int:
-    """Put what came back where the command would have left it; its exit status."""
-    from wug.results.run_admin import merge
+def receive(launch: StepCommand, returned: RemoteResult) -> int:
+    """Put the files where the command would have written them; returns its exit status."""
+    from wug.results.bundles import add_bundle
+    from wug.results.store import Store
 
     with launch.log.open("ab") as log:
         log.write(returned.said)
@@ -172,8 +176,9 @@ def receive(launch: Launch, returned: Returned) -> int:
         return returned.code
     with tempfile.TemporaryDirectory(dir=launch.folder) as aside:
         if returned.store:
-            (Path(aside) / "runs.db").write_bytes(returned.store)
-            merge(Path(aside) / "runs.db", launch.folder / "runs.db")
+            (Path(aside) / "runs.zip").write_bytes(returned.store)
+            with closing(Store(launch.folder / "runs")) as store:
+                add_bundle(store, Path(aside) / "runs.zip")
         if launch.step.kind == "train":
             trained = launch.step.made.parent.parent
             _unpack(returned.parcel, Path(aside) / "model")
@@ -183,7 +188,7 @@ def receive(launch: Launch, returned: Returned) -> int:
 
 
 def _moved(word: str, places: Mapping[str, str], scratch: Path) -> str:
-    """A word of the command, where it is a path the same thing in the folder of the errand."""
+    """A word of the command; a path is moved to the folder of the remote step."""
     for path, place in sorted(places.items(), key=lambda pair: -len(pair[0])):
         if word == path or word.startswith(f"{path}{os.sep}"):
             return str(scratch / place) + word[len(path) :]

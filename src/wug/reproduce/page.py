@@ -1,40 +1,147 @@
-"""The paper's table as one HTML page: ours beside the published, figures, and every result behind them."""
+"""The paper's table as one HTML page, with figures and every result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wug.reproduce.figures import beside, courses
-from wug.reproduce.plan import Plan
-from wug.reproduce.table import HEAD, TableRow, cells
+from wug.reproduce.plan import RecipeCell, ReproductionPlan
+from wug.reproduce.recipe import RecipeTest
+from wug.reproduce.table import EPOCH, HEAD, TableRow, cells, fields_in, grouped, mean, values_in
 from wug.results.reader import RunReader
-from wug.views.page import Lead, Report, render
-from wug.views.parts import Cell, Column, Part, Prose, Row, Table
+from wug.views.charts import LinePoint, Point
+from wug.views.grouped import curve, dots
+from wug.views.parts import Figure, TableCell, TableColumn, TablePart, TablePartRow, TextPart, ViewPart
+from wug.views.report import ReportedResult, ReportLead, render
 
-NUMERIC = ("published", "here", "95 % interval", "difference", "n")
+SEVERAL = "Means over seeds, with 95% intervals (Student's)."
+ONE = "With 95% intervals over items."
 
 
-def as_page(plan: Plan, rows: Sequence[TableRow], remark: str = "") -> str:
-    """The page as HTML text, which needs no network; `remark` stands above the table."""
+def beside(rows: Sequence[TableRow]) -> list[Figure]:
+    """Published values and ours as dots: one chart per model, or per test if there are more models.
+
+    Rows that break a test down have a separate chart, with one dot per model.
+    """
+    whole = [row for row in rows if not row.within]
+    tests, networks = (
+        list(dict.fromkeys(names)) for names in zip(*((row.row, row.network) for row in whole), strict=True)
+    )
+    by_network = len(networks) <= len(tests)
+    found = []
+    for place, name in enumerate(networks if by_network else tests):
+        chosen = [row for row in whole if (row.network if by_network else row.row) == name]
+        if not any(row.value is not None for row in chosen):
+            continue
+        points = [point for row in chosen for point in _points(row, row.row if by_network else row.network)]
+        points.sort(key=lambda point: point.series != "published")  # the same colour in every chart
+        first = "test" if by_network else "model"
+        note = "The published values, and ours with 95% intervals."
+        found.append(dots(f"beside-{place}", name, points, note=note, what="value", first=first, series="found"))
+    return found + list(_broken_down(rows))
+
+
+def courses(plan: ReproductionPlan) -> Iterator[Figure]:
+    """For each test and each of its curves, a chart with one line per network."""
+    tests: dict[str, list[list[RecipeCell]]] = {}
+    for group in grouped(plan):
+        tests.setdefault(group[0].test.row, []).append(group)
+    for place, (row, networks) in enumerate(tests.items()):
+        test = networks[0][0].test
+        for field in test.curves:
+            points = list(_course(plan, test, networks, field))
+            if len({point.x for point in points}) < 2:
+                continue
+            several = any(len(group) > 1 for group in networks)
+            yield curve(
+                f"course-{place}-{field}",
+                _title(row.partition(",")[0], test.metric, field),
+                points,
+                note=SEVERAL if several else ONE,
+                x=field,
+                what=test.metric if not test.beside else "share",
+            )
+
+
+def _course(
+    plan: ReproductionPlan, test: RecipeTest, networks: Sequence[list[RecipeCell]], field: str
+) -> Iterator[LinePoint]:
+    for group in networks:
+        for metric in (test.metric, *test.beside):
+            name = " · ".join((group[0].network.title, *([metric.replace("_", " ")] if test.beside else [])))
+            parts = fields_in(values_in(plan, group, metric), field)
+            for value in sorted(filter(_is_number, parts), key=float):
+                ours = mean(parts[value])
+                assert ours is not None, "a part exists because it has values"
+                n = None if field == EPOCH else ours.n  # epochs with few exceptions are shown too
+                yield LinePoint(float(value), ours.value, ours.low, ours.high, n, name)
+
+
+def _broken_down(rows: Sequence[TableRow]) -> Iterator[Figure]:
+    """For each test that is broken down, its parts with one dot per model."""
+    tests = dict.fromkeys(row.within for row in rows if row.within)
+    for place, test in enumerate(tests):
+        parts = [row for row in rows if row.within == test and row.value is not None]
+        points = [
+            Point(row.row.strip(), row.value, row.low, row.high, row.n, row.network)
+            for row in parts
+            if row.value is not None
+        ]
+        if points:
+            title = f"{_capital(test)}, in parts"
+            note = (
+                "With 95% intervals." if len({row.network for row in parts}) == 1 else "With 95% intervals, by model."
+            )
+            yield dots(f"parts-{place}", title, points, note=note, what="value", first="part", series="model")
+
+
+def _points(row: TableRow, name: str) -> Iterator[Point]:
+    if row.published is not None:
+        yield Point(name, row.published.value, series="published")
+    if row.value is not None:
+        yield Point(name, row.value, row.low, row.high, row.n, series="here")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _title(row: str, metric: str, field: str) -> str:
+    """The title of a chart, such as `Localism: consistency by depth`."""
+    return f"{_capital(row)}{'' if metric in row else f': {metric}'.replace('_', ' ')} by {field}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:].replace("_", " ")
+
+
+NUMERIC = ("published", "here", "95% interval", "difference", "n")
+
+
+def as_page(plan: ReproductionPlan, rows: Sequence[TableRow], remark: str = "") -> str:
+    """The page as HTML, which opens offline; `remark` is shown above the table."""
     recipe = plan.recipe
     prose = " ".join(text for text in (f"{recipe.reference}." if recipe.reference else "", recipe.note, remark) if text)
-    opening: tuple[Part, ...] = (Prose(prose, lead=True),) if prose else ()
+    opening: tuple[ViewPart, ...] = (TextPart(prose, lead=True),) if prose else ()
     parts = (*opening, table(rows), *beside(rows), *courses(plan))
-    return render(list(_reports(plan, rows)), lead=Lead(recipe.title, parts))
+    return render(list(_reports(plan, rows)), lead=ReportLead(recipe.title, parts))
 
 
-def table(rows: Sequence[TableRow]) -> Table:
-    """The table, a heading for each test; the parts of a test have a chart, with their numbers."""
+def table(rows: Sequence[TableRow]) -> TablePart:
+    """The table, with a heading per test; parts of a test are shown in charts."""
     rows = [row for row in rows if not row.within]
     kept = [place for place, name in enumerate(HEAD) if place and (name != "seeds" or any(row.seeds for row in rows))]
-    tests: dict[str, list[Row]] = {}
+    tests: dict[str, list[TablePartRow]] = {}
     for row in rows:
         texts = cells(row)
-        tests.setdefault(row.row.strip(), []).append(Row(tuple(Cell(texts[place]) for place in kept)))
-    return Table(
+        tests.setdefault(row.row.strip(), []).append(TablePartRow(tuple(TableCell(texts[place]) for place in kept)))
+    return TablePart(
         id="published",
         title="The paper's table, and ours beside it",
-        columns=tuple(Column(HEAD[place], numeric=HEAD[place] in NUMERIC) for place in kept),
+        columns=tuple(TableColumn(HEAD[place], numeric=HEAD[place] in NUMERIC) for place in kept),
         groups=tuple((test, tuple(found)) for test, found in tests.items()),
         note=_intervals(rows),
         style="types",
@@ -42,7 +149,7 @@ def table(rows: Sequence[TableRow]) -> Table:
 
 
 def _intervals(rows: Sequence[TableRow]) -> str:
-    """What the intervals are of, as a sentence."""
+    """How the intervals were computed."""
     methods = dict.fromkeys(row.method for row in rows if row.method)
     over = [method.removeprefix("t over ") for method in methods if method.startswith("t over ")]
     items = [method for method in methods if not method.startswith("t over ")]
@@ -50,8 +157,8 @@ def _intervals(rows: Sequence[TableRow]) -> str:
     return f"Intervals: {'; '.join(parts)}." if parts else ""
 
 
-def _reports(plan: Plan, rows: Sequence[TableRow]) -> Iterator[Report]:
-    """The results that the table's values come from, each once."""
+def _reports(plan: ReproductionPlan, rows: Sequence[TableRow]) -> Iterator[ReportedResult]:
+    """The results behind the table, each once."""
     wanted = {signature for row in rows for signature in row.signatures}
     if not wanted:
         return
@@ -63,4 +170,4 @@ def _reports(plan: Plan, rows: Sequence[TableRow]) -> Iterator[Report]:
         wanted -= found
         for stored in reader.stored(run.id, outcomes=True):
             if str(stored.result.signature) in found:
-                yield Report(stored.result, run=run.id, command=run.command, created=run.started)
+                yield ReportedResult(stored.result, run=run.id, command=run.command, created=run.started)

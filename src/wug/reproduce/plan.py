@@ -1,4 +1,4 @@
-"""What a recipe stands for, step by step: material is there or made, networks are trained, models are tested."""
+"""The steps of a recipe: make data, train networks, test models."""
 
 from __future__ import annotations
 
@@ -9,76 +9,76 @@ from pathlib import Path
 from typing import Literal
 
 from wug.errors import InputError
-from wug.reproduce.recipe import Material, Network, Recipe, Test, materials_in
+from wug.reproduce.recipe import Material, Recipe, RecipeNetwork, RecipeTest, materials_in
 
 Kind = Literal["data", "make", "train", "test"]
-"""What a step does; `data` is a published set that is not on this machine, and that only its user can get."""
+"""What a step does; `data` is a missing published set, which only the user can fetch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A command of wug's, and what is there when it is done."""
+class PlanStep:
+    """A command, and the file that it writes."""
 
     kind: Kind
     name: str
     command: tuple[str, ...]
     made: Path
-    """The file or folder that it leaves: it is there if and only if the step is done."""
+    """The file or folder that it writes, which exists if and only if the step is done."""
     needs: tuple[str, ...] = ()
-    """The names of steps before it."""
+    """The names of the steps that it needs."""
     minutes: float = 0.0
 
     @property
     def done(self) -> bool:
-        """Whether it need not be taken again."""
+        """Whether its output exists."""
         return self.kind != "data" and self.made.exists()
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Where a row's value for one network and one seed is to be found."""
+class RecipeCell:
+    """The step that computes a row's value for one network and one seed."""
 
-    test: Test
-    network: Network
+    test: RecipeTest
+    network: RecipeNetwork
     seed: int | None
     """None for a network that is not trained."""
     step: str | None
-    """None where the paper alone has a value."""
+    """None if only the paper has a value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """All steps, in an order in which they can be taken, and the cells of the table."""
+class ReproductionPlan:
+    """All steps in a possible order, and the cells of the table."""
 
     recipe: Recipe
     folder: Path
-    steps: tuple[Step, ...]
-    cells: tuple[Cell, ...]
+    steps: tuple[PlanStep, ...]
+    cells: tuple[RecipeCell, ...]
 
     @property
     def store(self) -> Path:
-        """Where the runs are kept."""
-        return self.folder / "runs.db"
+        """The run store."""
+        return self.folder / "runs"
 
     @property
-    def absent(self) -> list[Step]:
-        """The published sets, or parts of sets, that are not on this machine."""
+    def absent(self) -> list[PlanStep]:
+        """The published sets, or parts, that are missing."""
         return [step for step in self.steps if step.kind == "data"]
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str) -> PlanStep:
         """The step of a name."""
         return next(step for step in self.steps if step.name == name)
 
 
 class Planner:
-    """Writes down the steps of a recipe."""
+    """Makes the steps of a recipe."""
 
     def __init__(self, recipe: Recipe, folder: Path, *, small: bool, options: Sequence[str] = ()) -> None:
         self._recipe, self._folder, self._small, self._options = recipe, folder, small, tuple(options)
-        self._steps: dict[str, Step] = {}
+        self._steps: dict[str, PlanStep] = {}
 
-    def plan(self, seeds: Iterable[int], only: Sequence[str] = (), networks: Sequence[str] = ()) -> Plan:
-        """The steps for these seeds, and for these rows and networks alone where some are named."""
+    def plan(self, seeds: Iterable[int], only: Sequence[str] = (), networks: Sequence[str] = ()) -> ReproductionPlan:
+        """The steps for these seeds, and only for these rows and networks, if given."""
         recipe = self._recipe
         for name in networks:
             if name not in recipe.networks:
@@ -89,7 +89,7 @@ class Planner:
                 raise InputError(f"the recipe {recipe.name} has no row {row!r}. There are: {'; '.join(recipe.rows)}")
         chosen = [test for test in recipe.tests if not only or test.row in only]
         seeds, wanted = list(seeds), networks or tuple(recipe.networks)
-        # A seed of every row before another seed, and network by network: so that a table is whole as early as may be.
+        # One seed of every row before the next seed, so that the table is complete as early as possible.
         for seed in seeds:
             for network in recipe.networks.values():
                 for test in chosen:
@@ -102,18 +102,18 @@ class Planner:
             for cell in self._cells(test, network, seeds)
         ]
         steps = sorted(self._steps.values(), key=lambda step: step.kind != "data")
-        return Plan(recipe, self._folder, tuple(steps), tuple(cells))
+        return ReproductionPlan(recipe, self._folder, tuple(steps), tuple(cells))
 
-    def _cells(self, test: Test, network: Network, seeds: Sequence[int]) -> list[Cell]:
-        """Those of a row and a network; one for each seed where it is trained."""
+    def _cells(self, test: RecipeTest, network: RecipeNetwork, seeds: Sequence[int]) -> list[RecipeCell]:
+        """The cells of a row and a network; one per seed if it is trained."""
         if network.train:
-            return [Cell(test, network, seed, self._test(test, network, seed)) for seed in seeds]
+            return [RecipeCell(test, network, seed, self._test(test, network, seed)) for seed in seeds]
         if network.score:
-            return [Cell(test, network, None, self._score(network))]
-        return [Cell(test, network, None, self._test(test, network, 0) if network.model else None)]
+            return [RecipeCell(test, network, None, self._score(network))]
+        return [RecipeCell(test, network, None, self._test(test, network, 0) if network.model else None)]
 
-    def _test(self, test: Test, network: Network, seed: int) -> str:
-        """The name of the step that gives a cell."""
+    def _test(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
+        """The name of the step that computes a cell."""
         suite, needs = self._filled(test.suite, seed)
         model, options = network.model, test.options
         if self._small and network.model:
@@ -121,24 +121,24 @@ class Planner:
         if network.train:
             trained = self._train(test, network, seed)
             if test.profile:
-                return trained  # which tests the model itself, after epochs
+                return trained  # tests the model after epochs
             model, needs = str(self._steps[trained].made.parent.parent), (*needs, trained)
         name = _name(test.suite, network.name, test.train_on, seed)
-        kept = ("--db", str(self._store), "--format", "json")
+        kept = ("--store", str(self._store), "--format", "json")
         command = ("run", suite, "--model", model, *options, *self._options, *kept)
-        self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
+        self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
-    def _score(self, network: Network) -> str:
-        """The name of the step that judges released scores."""
+    def _score(self, network: RecipeNetwork) -> str:
+        """The name of the step that scores released predictions."""
         words = [self._filled(word, 0) for word in network.score]
         needs = tuple(dict.fromkeys(step for _, steps in words for step in steps))
         name = _name("scores", network.name)
-        command = ("score", *(word for word, _ in words), "--db", str(self._store), "--format", "json")
-        self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
+        command = ("score", *(word for word, _ in words), "--store", str(self._store), "--format", "json")
+        self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
-    def _train(self, test: Test, network: Network, seed: int) -> str:
+    def _train(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
         source, needs = self._filled(test.train_on, seed)
         name = _name(network.name, test.train_on, seed)
         folder = self._folder / "models" / name
@@ -148,21 +148,21 @@ class Planner:
         command = (
             *("train", *_overridden(words), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
-            *(("--db", str(self._store)) if profile else ()),
+            *(("--store", str(self._store)) if profile else ()),
         )
         made = folder / "training" / "finished"
-        self._add(Step("train", name, command, made, needs, 0.5 if self._small else network.minutes))
+        self._add(PlanStep("train", name, command, made, needs, 0.5 if self._small else network.minutes))
         return name
 
     def _filled(self, text: str, seed: int) -> tuple[str, tuple[str, ...]]:
-        """A text with the materials that it names in place, and the steps that make them."""
+        """A text with the paths of the materials in it, and the steps that make them."""
         made = {name: self._material(name, seed) for name in materials_in(text)}
         return text.format(**{name: path for name, (path, _) in made.items()}), tuple(
             step for _, steps in made.values() for step in steps
         )
 
     def _material(self, name: str, seed: int) -> tuple[Path, tuple[str, ...]]:
-        """Where a material lies, and the step that makes it or says that it is not here."""
+        """The path of a material, and the steps that it needs."""
         material = self._recipe.materials[name]
         if material.data and not (self._small and material.small):
             return self._published(material)
@@ -171,11 +171,11 @@ class Planner:
         words = [self._filled(word, seed) for word in (material.small if self._small else material.make)]
         needs = tuple(step for _, steps in words for step in steps)
         command = ("make", *(word for word, _ in words), "--seed", str(seed), "-o", str(path))
-        self._add(Step("make", step, command, path, needs))
+        self._add(PlanStep("make", step, command, path, needs))
         return path, (step,)
 
     def _published(self, material: Material) -> tuple[Path, tuple[str, ...]]:
-        """Where a published set lies; where it is not here, where it would, and the steps that say so."""
+        """The path of a published set, and a step for each missing part."""
         from wug import data
         from wug.data.folder import place
 
@@ -183,19 +183,19 @@ class Planner:
         absent = [name for name in parts if not data.fetched(name)]
         for name in absent:
             accept = ("--accept",) if data.find(name).set.restriction else ()
-            self._add(Step("data", name, ("data", "get", name, *accept), place(name)))
+            self._add(PlanStep("data", name, ("data", "get", name, *accept), place(name)))
         return place(material.data), tuple(absent)
 
     @property
     def _store(self) -> Path:
-        return self._folder / "runs.db"
+        return self._folder / "runs"
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: PlanStep) -> None:
         self._steps.setdefault(step.name, step)
 
 
-def where_to_get(absent: Sequence[Step]) -> str:
-    """A message for all the published sets that are not on this machine: what they are, and the one command."""
+def where_to_get(absent: Sequence[PlanStep]) -> str:
+    """A message about all missing published sets, with the command that fetches them."""
     from wug import data
 
     sets = {part.set.name: part.set for part in (data.find(step.name) for step in absent)}
@@ -207,12 +207,12 @@ def where_to_get(absent: Sequence[Step]) -> str:
 
 
 def _name(*parts: object) -> str:
-    """A name for files, of what tells a step from the others."""
+    """A file name for a step."""
     return re.sub(r"[^A-Za-z0-9.=_]+", "-", "-".join(str(part) for part in parts if str(part))).strip("-")
 
 
 def _overridden(words: Sequence[str]) -> list[str]:
-    """The words of a training in which a later option replaces an earlier one; `--suite` may be repeated."""
+    """The words of a command in which later options replace earlier ones, except `--suite`."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word.startswith("--"):

@@ -1,4 +1,4 @@
-"""Recipes: what a paper's table is made of, as a file."""
+"""Recipes: TOML files that describe how to recompute a paper's table."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from wug.files import parse_toml, read_text
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What models are trained on and tested with: made by `wug make`, or a published set."""
+    """Training and test data: made by `wug make`, or a published set."""
 
     name: str
     make: tuple[str, ...] = ()
-    """The arguments of `wug make`, without seed and output; `{name}` stands for another material."""
+    """The arguments of `wug make`, without seed and output; `{name}` is another material."""
     small: tuple[str, ...] = ()
-    """Those that take their place in a miniature."""
+    """The arguments in a miniature."""
     data: str = ""
-    """Or the name of a published set."""
+    """The name of a published set."""
     parts: tuple[str, ...] = ()
-    """The parts of the set that are wanted; all of it where none is named."""
+    """The parts of the set; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """A row's model: trained on a material, one that is there, released scores, or one that the paper alone has."""
+class RecipeNetwork:
+    """A row's model: trained, existing, known by released predictions, or only in the paper."""
 
     name: str
     title: str
     train: tuple[str, ...] = ()
     """The arguments of `wug train`, without material, seed and folder."""
     small: tuple[str, ...] = ()
-    """Those that take their place in a miniature; of a model that is there, more arguments of `wug run`."""
+    """The arguments in a miniature; additional arguments of `wug run` for an existing model."""
     minutes: float = 0.0
-    """That a training takes on one H200, three side by side."""
+    """Duration of a training on one H200, three in parallel."""
     model: str = ""
-    """Or a model by its name."""
+    """The name of an existing model."""
     score: tuple[str, ...] = ()
-    """Or the arguments of `wug score` that judge what a paper's model gave; of several columns comes the mean."""
+    """The arguments of `wug score` for released predictions; several columns are averaged."""
 
     @property
     def asked(self) -> bool:
-        """Whether there is anything to find out about it: else it stands in the table with the paper's cells alone."""
+        """Whether we compute values for it; if not, the table has only the published ones."""
         return bool(self.train or self.model or self.score)
 
     def __post_init__(self) -> None:
@@ -56,42 +56,42 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A cell of the paper."""
+class PublishedValue:
+    """A value in the paper."""
 
     value: float
     sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
-    """A row of the table for every network that has a published cell, or is to have one of ours alone."""
+class RecipeTest:
+    """A row of the table, with a cell for every network in `published`."""
 
     row: str
-    check: str
-    published: Mapping[str, Published | None]
-    """By network; None where the paper has no such cell."""
+    metric: str
+    published: Mapping[str, PublishedValue | None]
+    """By network; None if the paper has no value."""
     train_on: str = ""
-    """What the network is trained on, as in `{substitutivity}/primitive`; empty for a network that is there."""
+    """The training data, as in `{substitutivity}/primitive`; empty for an existing model."""
     train: Mapping[str, str] = field(default_factory=dict)
-    """More arguments of that training, by network, after the network's own; not in a miniature."""
+    """Additional training arguments by network; not in a miniature."""
     suite: str = ""
     """The test: a file or folder of a material, or a suite by its name."""
     group: str = "all"
     by: str = ""
-    """A field of groups, such as `type`: each of its values has a row of its own below, without a published cell."""
+    """A group field, such as `type`: each of its values has another row, without a published value."""
     source: str = ""
-    """Where in the paper the cells stand."""
+    """The table or figure in the paper."""
     options: tuple[str, ...] = ()
-    """More arguments of `wug run`."""
+    """Additional arguments of `wug run`."""
     profile: tuple[str, ...] = ()
-    """Arguments of the training that tests the model after epochs; the row is then the highest value of all tests."""
+    """Arguments of a training that tests the model after epochs; the row is then the highest value."""
     small: tuple[str, ...] = ()
-    """More arguments of such a training in a miniature."""
+    """Additional arguments of such a training in a miniature."""
     curves: tuple[str, ...] = ()
-    """Fields of groups with numbers, such as `depth`: the page draws the check along each; `epoch` with a profile."""
+    """Numeric group fields, such as `depth` (or `epoch` with a profile), by which the page draws the metric."""
     beside: tuple[str, ...] = ()
-    """Further checks that are drawn along them."""
+    """Additional metrics in these charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ class Recipe:
     title: str
     seeds: tuple[int, ...]
     materials: Mapping[str, Material]
-    networks: Mapping[str, Network]
-    tests: tuple[Test, ...]
+    networks: Mapping[str, RecipeNetwork]
+    tests: tuple[RecipeTest, ...]
     note: str = ""
     reference: str = ""
     rows: tuple[str, ...] = field(init=False)
@@ -131,11 +131,11 @@ def read(name: str) -> Recipe:
 
 
 def parse(text: str, name: str, file: Path) -> Recipe:
-    """The recipe that a TOML text describes; an InputError that says what in it is wrong."""
+    """The recipe in a TOML text; InputError if it is invalid."""
     data = parse_toml(text, file)
     try:
         materials = {key: Material(name=key, **_frozen(value)) for key, value in data.pop("materials", {}).items()}
-        networks = {key: Network(name=key, **_frozen(value)) for key, value in data.pop("networks").items()}
+        networks = {key: RecipeNetwork(name=key, **_frozen(value)) for key, value in data.pop("networks").items()}
         for material in materials.values():
             _require_known((*material.make, *material.small), materials, file, f"material {material.name!r}")
         for network in networks.values():
@@ -149,11 +149,13 @@ def parse(text: str, name: str, file: Path) -> Recipe:
         raise InputError(f"cannot be read as a recipe: {error}", file=file) from None
 
 
-def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mapping[str, Material], file: Path) -> Test:
+def _test(
+    row: dict[str, Any], networks: Mapping[str, RecipeNetwork], materials: Mapping[str, Material], file: Path
+) -> RecipeTest:
     cells = {network: _published(cell) for network, cell in row.pop("published").items()}
     if not isinstance(longer := row.pop("train", {}), dict):
         raise TypeError('train of a test is by network, as in { lstm = "--steps 9000" }')
-    test = Test(published=cells, train=longer, **_frozen(row))
+    test = RecipeTest(published=cells, train=longer, **_frozen(row))
     for network in (*cells, *test.train):
         if network not in networks:
             what = f"unknown network {network!r}.{suggestion(network, networks)}"
@@ -171,9 +173,9 @@ def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mappi
     return test
 
 
-def _require_one_training(tests: Iterable[Test], file: Path) -> None:
-    """An error where tests that share a training want it otherwise."""
-    wanted: dict[str, Test] = {}
+def _require_one_training(tests: Iterable[RecipeTest], file: Path) -> None:
+    """Raise InputError if tests that share a training have different arguments."""
+    wanted: dict[str, RecipeTest] = {}
     for test in tests:
         first = wanted.setdefault(test.train_on, test)
         if test.train != first.train:
@@ -182,25 +184,25 @@ def _require_one_training(tests: Iterable[Test], file: Path) -> None:
 
 
 def _require_known(texts: Iterable[str], materials: Mapping[str, Material], file: Path, place: str) -> None:
-    """An error where a text names a material that there is not."""
+    """Raise InputError if a text names an unknown material."""
     for name in (name for text in texts for name in materials_in(text)):
         if name not in materials:
             raise InputError(f"unknown material {name!r}.{suggestion(name, materials)}", file=file, place=place)
 
 
 def materials_in(text: str) -> list[str]:
-    """The materials that a text names in braces."""
+    """The names in braces in a text."""
     return [name for _, name, _, _ in Formatter().parse(text) if name]
 
 
-def _published(cell: Any) -> Published | None:
+def _published(cell: Any) -> PublishedValue | None:
     """`0.92`, `[0.92, 0.01]` with its standard deviation, or `[]` for none."""
     values = cell if isinstance(cell, list) else [cell]
-    return Published(*map(float, values)) if values else None
+    return PublishedValue(*map(float, values)) if values else None
 
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists as tuples; a string of arguments as its words."""
+    """Lists as tuples; strings of arguments as words."""
     spoken = {"parts", "make", "small", "train", "score", "options", "profile", "curves", "beside"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value

@@ -1,64 +1,146 @@
-"""Taking the steps of a plan: side by side, each once, from where a kill left them."""
+"""Run the steps of a plan: in parallel, each once, resuming after a kill."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from wug.errors import InputError
 from wug.files import read_text, write_text
-from wug.reproduce.launch import Launch, Launcher, alone
-from wug.reproduce.plan import Plan, Step
+from wug.reproduce.plan import PlanStep, ReproductionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class StepCommand:
+    """The command of a step, ready to run."""
+
+    folder: Path
+    """The folder of the plan."""
+    step: PlanStep
+    command: tuple[str, ...]
+    """Without `wug`."""
+    out: Path
+    """The file for its standard output."""
+    log: Path
+    """The file to which its standard error is appended."""
+    lock_files: tuple[int, ...] = ()
+    """File descriptors of its lock, which child processes inherit."""
+
+
+class StepRunner(Protocol):
+    """Runs commands, several in parallel."""
+
+    @property
+    def parallel(self) -> int:
+        """The number of commands that run at a time."""
+
+    def run(self, launch: StepCommand) -> int:
+        """Run a command and return its exit status."""
+
+    def stop(self) -> None:
+        """Stop all running commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """Runs each command in a process on this machine."""
+
+    parallel: int
+    _running: set[subprocess.Popen[bytes]] = field(default_factory=set, init=False, compare=False)
+
+    def run(self, launch: StepCommand) -> int:
+        """Run a command and return its exit status."""
+        with launch.log.open("ab") as said, launch.out.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "wug", *launch.command],
+                stdout=out,
+                stderr=said,
+                stdin=subprocess.DEVNULL,
+                pass_fds=launch.lock_files,
+            )
+            self._running.add(process)
+            try:
+                return process.wait()
+            finally:
+                self._running.discard(process)
+
+    def stop(self) -> None:
+        """Stop all running commands."""
+        for process in list(self._running):
+            process.terminate()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[tuple[int, ...]]:
+    """Wait for the lock at `path`, and yield its file descriptor.
+
+    A child process that inherits it keeps the lock even if we are killed, so a training that outlives its parent is not
+    started a second time.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        yield ()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield (lock.fileno(),)
+
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A step that could not be taken."""
+class FailedStep:
+    """A step that failed, and why."""
 
-    step: Step
+    step: PlanStep
     why: str
 
 
-def take(plan: Plan, *, launcher: Launcher, tell: Tell) -> list[Failure]:
-    """Take all steps that are not done; those that failed, with what they said.
+def take(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list[FailedStep]:
+    """Run all steps that are not done, and return those that failed.
 
-    What a failed step was needed for is left out; the rest is done.
+    Steps that need a failed one are skipped.
     """
     for step in plan.steps:
         _require_same(plan.folder, step)
-    failures = [Failure(step, f"not on this machine: wug {' '.join(step.command)}") for step in plan.absent]
+    failures = [FailedStep(step, f"not on this machine: wug {' '.join(step.command)}") for step in plan.absent]
     waiting = {step.name: step for step in plan.steps if not step.done and step.kind != "data"}
     total = len(waiting)
-    running: dict[Future[str], Step] = {}
-    with ThreadPoolExecutor(launcher.places) as pool:
+    running: dict[Future[str], PlanStep] = {}
+    with ThreadPoolExecutor(runner.parallel) as pool:
         try:
             while waiting or running:
-                for step in _ready(waiting, running.values(), failures)[: max(0, launcher.places - len(running))]:
+                for step in _ready(waiting, running.values(), failures)[: max(0, runner.parallel - len(running))]:
                     del waiting[step.name]
                     tell(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
-                    running[pool.submit(_taken, plan.folder, step, launcher)] = step
+                    running[pool.submit(_taken, plan.folder, step, runner)] = step
                 if not running:
                     break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     step, why = running.pop(future), future.result()
                     if why:
-                        failures.append(Failure(step, why))
+                        failures.append(FailedStep(step, why))
                         tell(f"failed: {step.kind} {step.name}")
         except BaseException:
-            launcher.stop()
+            runner.stop()
             raise
     return failures
 
 
-def _ready(waiting: dict[str, Step], running: Iterable[Step], failures: Sequence[Failure]) -> list[Step]:
-    """The steps whose needs are done; those that need a failed one are dropped."""
+def _ready(waiting: dict[str, PlanStep], running: Iterable[PlanStep], failures: Sequence[FailedStep]) -> list[PlanStep]:
+    """The steps whose requirements are done; those that need a failed one are dropped."""
     lost = {failure.step.name for failure in failures}
     for step in [step for step in waiting.values() if lost & set(step.needs)]:
         del waiting[step.name]
@@ -67,48 +149,49 @@ def _ready(waiting: dict[str, Step], running: Iterable[Step], failures: Sequence
     return [step for step in waiting.values() if not busy & set(step.needs)]
 
 
-def _taken(folder: Path, step: Step, launcher: Launcher) -> str:
-    """What went wrong; nothing if the step is done."""
-    with alone(folder / "locks" / step.name) as held:
-        if step.done:  # by one that was at work when this began
+def _taken(folder: Path, step: PlanStep, runner: StepRunner) -> str:
+    """Run a step; returns the error, or nothing."""
+    with locked(folder / "locks" / step.name) as lock_files:
+        if step.done:  # by another process in the meantime
             return ""
         _note(folder, step)
         log = folder / "logs" / f"{step.name}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
         step.made.parent.mkdir(parents=True, exist_ok=True)
-        beside = step.made.with_name(f".{step.made.name}.part")
-        command = tuple(str(beside) if word == str(step.made) else word for word in step.command)
+        partial = step.made.with_name(f".{step.made.name}.part")
+        command = tuple(str(partial) if word == str(step.made) else word for word in step.command)
         if step.kind == "make":
-            shutil.rmtree(beside, ignore_errors=True)
-        out = beside if step.kind == "test" else Path(os.devnull)
-        code = launcher.run(Launch(folder, step, command, out, log, held))
+            shutil.rmtree(partial, ignore_errors=True)
+        out = partial if step.kind == "test" else Path(os.devnull)
+        code = runner.run(StepCommand(folder, step, command, out, log, lock_files))
         if code:
             return f"{_last_line(log)} ({log})"
-        if step.kind != "train":  # a training says itself when it is done
-            beside.replace(step.made)
-        return "" if step.done else f"it left no {step.made}"
+        if step.kind != "train":  # a training marks itself as complete
+            partial.replace(step.made)
+        return "" if step.done else f"it did not write {step.made}"
 
 
-def _require_same(folder: Path, step: Step) -> None:
-    """An error where a step was begun with another command."""
+def _require_same(folder: Path, step: PlanStep) -> None:
+    """Raise InputError if a step was started with another command."""
     note = _noted(folder, step)
     if note.exists() and json.loads(read_text(note)) != list(step.command):
         begun = " ".join(json.loads(read_text(note)))
         raise InputError(
-            f"holds the step {step.name} of another command:\n    wug {begun}\nnow\n    wug {' '.join(step.command)}\n"
-            "Give the same options to go on, or another --folder to begin anew",
+            f"contains the step {step.name} of another command:\n    wug {begun}\n"
+            f"now\n    wug {' '.join(step.command)}\n"
+            "Use the same options to resume, or another --folder",
             file=folder,
         )
 
 
-def _note(folder: Path, step: Step) -> None:
+def _note(folder: Path, step: PlanStep) -> None:
     write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
 
 
-def _noted(folder: Path, step: Step) -> Path:
+def _noted(folder: Path, step: PlanStep) -> Path:
     return folder / "commands" / f"{step.name}.json"
 
 
 def _last_line(log: Path) -> str:
     lines = [line for line in read_text(log).splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no message"

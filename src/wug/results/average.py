@@ -34,5 +34,5 @@ def _average(results: Sequence[Result], population: bool) -> Result:
         estimates=tuple(over_runs([result.estimates for result in results], population=population)),
         descriptions=first.descriptions,
         meta=first.meta,
-        checks=first.checks,
+        metrics=first.metrics,
     )

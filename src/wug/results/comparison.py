@@ -1,6 +1,6 @@
 """Models compared on the items that they share: who is better, by how much, how surely.
 
-A side is a run, or several runs of one model (seeds, checkpoints) taken together. Each suite and check that two
+A side is a run, or several runs of one model (seeds, checkpoints) taken together. Each suite and metric that two
 sides share is one contrast: the difference of the second from the first, with an interval and a p-value.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 from wug import registry
 from wug.results import pairing as _pairing
 from wug.results import shared_items as _shared
-from wug.results.reader import Run, RunReader
+from wug.results.reader import RunReader
+from wug.results.records import Run
 from wug.results.store import Store
-from wug.results.stored_rows import StoredRows
 from wug.stats_paired import IntervalKind, holm
 from wug.types import Signature
 
@@ -68,14 +68,14 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two sides on one check of one suite."""
+    """Two sides on one metric of one suite."""
 
     suite: str
     kind: str
-    check: str
-    """Its name, or a pattern such as `prediction_*` for several checks of an item taken together."""
+    metric: str
+    """Its name, or a pattern such as `prediction_*` for several metrics of an item taken together."""
     reading: str
-    """What the check means in plain English; may be empty."""
+    """What the metric means in plain English; may be empty."""
     first: Side
     second: Side
     share: bool
@@ -134,7 +134,7 @@ class Comparison:
 
     sides: tuple[Side, ...]
     contrasts: tuple[Contrast, ...]
-    """Pair of sides by pair of sides; within a pair in the order of the first side's suites and checks."""
+    """Pair of sides by pair of sides; within a pair in the order of the first side's suites and metrics."""
     seed: int
     warnings: tuple[str, ...] = ()
     """About suites that were left out, or that were not asked in the same way."""
@@ -151,12 +151,12 @@ class Choice:
 
     suites: Sequence[str] = ()
     """Names; `*` and `?` stand for any characters. All, where there is none."""
-    checks: Sequence[str] = ()
+    metrics: Sequence[str] = ()
     """Likewise; without one, those that a suite names as its headlines."""
     all_pairs: bool = False
     """Every two sides; else each with the first."""
     pool: bool = False
-    """One more contrast for each suite with several right-or-wrong checks, over all of them, clustered by item;
+    """One more contrast for each suite with several right-or-wrong metrics, over all of them, clustered by item;
     and one over all suites."""
     items: int = 0
     """Disagreements to list with each contrast."""
@@ -172,32 +172,30 @@ def compare(
     sides: Sequence[Sequence[int]],
     choice: Choice | None = None,
     steps: Sequence[Sequence[float]] | None = None,
+    loader: _shared.ResultLoader | None = None,
 ) -> Comparison:
     """The contrasts of each side with the first, or of every two; a side is the numbers of its runs.
 
-    Where the steps of each side's runs are given, every step counts the same, however many of the runs are of it.
+    If the steps of each side's runs are given, every step counts the same, however many of the runs are of it. A
+    `loader` that several comparisons share reads each run once.
     """
     choice = choice or Choice()
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
-    reader = store.reader
-    shared = _shared.share(reader, sides, choice.suites, labels)
-    work = _Work(reader, _name_sides(shared.sides, labels), choice)
+    loader = loader or _shared.ResultLoader(store.reader)
+    shared = _shared.share(loader, sides, choice.suites, labels)
+    work = _Work(store.reader, _name_sides(shared.sides, labels), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
+    loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
-        items = _pairing.Names()
-        columns = {
-            place: [_pairing.columns(reader.every(stored.id), items) for stored in side]
-            for place, side in test.results.items()
-        }
-        names = items.all()
-        checks = _shared.choose(test, columns, choice.checks)
+        columns = {place: [loader.columns.columns(stored) for stored in side] for place, side in test.results.items()}
+        metrics = _shared.choose(test, columns, choice.metrics)
         for couple in couples:
             of = None if steps is None else (steps[couple[0]], steps[couple[1]])
-            parts[couple] += _paired(test, columns, couple, checks, names, of)
+            parts[couple] += _paired(test, columns, couple, metrics, of)
     tests = [(couple, *test) for couple in couples for test in work.tests(parts[couple])]
     if not tests:
-        raise _shared.nothing_to_compare(reader, shared.tests, choice.checks)
+        raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
     found = [work.contrast(*test, tests=len(tests)) for test in tests]
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
@@ -206,10 +204,10 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The paired outcomes of one check of a suite."""
+    """The paired outcomes of one metric of a suite."""
 
     test: _shared.Test
-    check: str
+    metric: str
     rows: _pairing.Paired
     non_finite: int
 
@@ -223,25 +221,25 @@ class _Work:
     choice: Choice
 
     def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
-        """Parts, suite and check of each contrast: suite by suite each check, then what is pooled of these."""
+        """Parts, suite and metric of each contrast: suite by suite each metric, then what is pooled of these."""
         together: list[_Part] = []
         suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
         for some in suites:
             for part in some:
-                yield [part], part.test.name, part.check
-            # What sums up other checks says nothing that each does not.
+                yield [part], part.test.name, part.metric
+            # What sums up other metrics says nothing that each does not.
             summary = registry.offered("families", some[0].test.kind, "SUMMARY")
-            judged = [part for part in some if part.rows.judged and part.check != summary]
+            judged = [part for part in some if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield judged, some[0].test.name, _pattern([part.check for part in judged])
+                yield judged, some[0].test.name, _pattern([part.metric for part in judged])
         if self.choice.pool and len(suites) > 1 and together:
-            yield together, EVERYTHING, _pattern([part.check for part in together])
+            yield together, EVERYTHING, _pattern([part.metric for part in together])
 
     def contrast(
-        self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str, *, tests: int
+        self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, metric: str, *, tests: int
     ) -> Contrast:
-        """Two sides on one check, or on several together; Holm's correction is still to come."""
+        """Two sides on one metric, or on several together; Holm's correction is still to come."""
         rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
@@ -253,8 +251,8 @@ class _Work:
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
-            check=check,
-            reading=parts[0].test.first.result.descriptions.get(check, "") or _reading(parts),
+            metric=metric,
+            reading=parts[0].test.first.result.descriptions.get(metric, "") or _reading(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -284,21 +282,24 @@ class _Work:
     def _disagreements(
         self, couple: tuple[int, int], parts: Sequence[_Part], rows: _pairing.Paired, clusters: _pairing.Clusters
     ) -> Iterator[Disagreement]:
-        """The items that differ most; with their details where one check is compared."""
+        """The items that differ most; with their details where one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
         order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[listed]
         chosen = [int(place) for place in order if clusters.apart[place] > TINY]
-        stored = [StoredRows(self.reader, parts[0].test.results[place][0].id) for place in couple]
+        lengths = np.cumsum([len(part.rows.units) for part in parts])
+        several = len({part.test.name for part in parts}) > 1
         for number in chosen:
-            item = rows.names[clusters.units[number]]
             mine = slice(number, number + 1) if clusters.single else rows.units == clusters.units[number]
             values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
+            row = int(clusters.firsts[number])
+            part = parts[int(np.searchsorted(lengths, row, side="right"))]
+            positions = rows.positions[row].tolist()
+            tables = [self.reader.rows(part.test.results[place][0].id) for place in couple]
+            first, second = (table.at(position).outcome for table, position in zip(tables, positions, strict=True))
             if len(parts) > 1:
-                yield Disagreement(item, values[0], values[1])
-                continue
-            places = rows.places[clusters.firsts[number]].tolist()
-            first, second = (side.at(place).outcome for side, place in zip(stored, places, strict=True))
-            yield Disagreement(item, values[0], values[1], first.groups, first.detail, second.detail)
+                yield Disagreement(f"{part.test.name}: {first.item}" if several else first.item, values[0], values[1])
+            else:
+                yield Disagreement(first.item, values[0], values[1], first.groups, first.detail, second.detail)
 
 
 def _label(place: int) -> str:
@@ -331,21 +332,20 @@ def _common(models: Sequence[str]) -> str:
 
 def _paired(
     test: _shared.Test,
-    columns: Mapping[int, Sequence[Mapping[str, _pairing.Column]]],
+    columns: Mapping[int, Sequence[Mapping[str, _pairing.MetricColumn]]],
     couple: tuple[int, int],
-    checks: Sequence[str],
-    names: Sequence[str],
+    metrics: Sequence[str],
     steps: tuple[Sequence[float], Sequence[float]] | None,
 ) -> Iterator[_Part]:
-    """The outcomes of two sides, for each check that all their runs have."""
+    """The outcomes of two sides, for each metric that all their runs have."""
     if not all(place in columns for place in couple):
         return
-    for check in checks:
-        sides = [[run[check] for run in columns[place] if check in run] for place in couple]
+    for metric in metrics:
+        sides = [[run[metric] for run in columns[place] if metric in run] for place in couple]
         if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
-            rows = _pairing.pair(sides[0], sides[1], names, steps)
+            rows = _pairing.pair(sides[0], sides[1], steps)
             if len(rows.units):
-                yield _Part(test, check, rows, sum(column.non_finite for side in sides for column in side))
+                yield _Part(test, metric, rows, sum(column.non_finite for side in sides for column in side))
 
 
 def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
@@ -371,9 +371,9 @@ def _rounded(difference: float) -> float:
     return difference if abs(difference) > TINY else 0.0
 
 
-def _pattern(checks: Sequence[str]) -> str:
-    """A name for several checks together: how they all begin, or `*`."""
-    several = list(dict.fromkeys(checks))
+def _pattern(metrics: Sequence[str]) -> str:
+    """A name for several metrics together: how they all begin, or `*`."""
+    several = list(dict.fromkeys(metrics))
     return several[0] if len(several) == 1 else f"{_start(several)}*"
 
 
@@ -387,8 +387,8 @@ def _start(names: Sequence[str]) -> str:
 def _reading(parts: Sequence[_Part]) -> str:
     if len(parts) == 1:
         return ""
-    checks = list(dict.fromkeys(part.check for part in parts))
-    return f"{', '.join(checks) if len(checks) <= 4 else f'{len(checks)} checks'} together, clustered by item"
+    metrics = list(dict.fromkeys(part.metric for part in parts))
+    return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} together, clustered by item"
 
 
 def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:

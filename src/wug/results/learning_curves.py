@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
 from wug.identity import OVERALL, ModelId
-from wug.results.reader import Run
-from wug.results.shared_items import find_runs
+from wug.results.records import Run
+from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
 from wug.stats import over_runs
 from wug.types import Estimate, Result, Signature
@@ -44,11 +44,11 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One check of one suite over the training of one model."""
+    """One metric of one suite over the training of one model."""
 
     suite: str
     kind: str
-    check: str
+    metric: str
     reading: str
     series: str
     """The model, without its step."""
@@ -71,14 +71,16 @@ def learning_curves(
     numbers: Sequence[int],
     *,
     suites: Sequence[str] = (),
-    checks: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     steps: Sequence[float] | None = None,
 ) -> Curves:
-    """The curves of these runs, in the order of their suites and checks; `steps` are theirs where names do not tell."""
-    runs = find_runs(store.reader, numbers)
+    """The learning curves of these runs, by suite and metric; `steps` overrides the steps in model names."""
+    loader = ResultLoader(store.reader)
+    runs = find_runs(loader, numbers)
     if len(runs) < 2:
         raise InputError("a learning curve needs two runs at least: wug compare --curve 1 2 3")
-    results = {run.id: store.results(run.id, outcomes=False) for run in runs}
+    stored = loader.results([run.id for run in runs])
+    results = {run.id: [one.result for one in stored[run.id]] for run in runs}
     placed = _steps(runs, results, steps)
     results = {run: [result for result in found if result.status == "complete"] for run, found in results.items()}
     found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
@@ -88,14 +90,14 @@ def learning_curves(
             raise UnknownName("suite", pattern, {result.suite for result in every})
     for run, (step, series) in zip(runs, placed, strict=True):
         for result in results[run.id]:
-            for estimate in _wanted(result, suites, checks):
-                key = (_mark(result), estimate.check, series, result.kind)
+            for estimate in _wanted(result, suites, metrics):
+                key = (_mark(result), estimate.metric, series, result.kind)
                 found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
     curves = tuple(curve for key, points in found.items() if (curve := curve_through(key, points)))
     if not curves:
-        raise InputError("no check of any suite was asked of two steps of one model, so there is no curve to draw")
+        raise InputError("no metric of any suite was asked of two steps of one model, so there is no curve to draw")
     single = len(found) - len(curves)
-    warnings = [f"{single} check{'s' * (single != 1)} left out: asked at one step only"] if single else []
+    warnings = [f"{single} metric{'s' * (single != 1)} left out: asked at one step only"] if single else []
     return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
 
 
@@ -151,13 +153,13 @@ def _series(model: str) -> str:
     return _STEP.sub("", name).rstrip("-_/@.") or name
 
 
-def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Iterator[Estimate]:
-    """The estimates over all items of the suites and checks that are asked for."""
+def _wanted(result: Result, suites: Sequence[str], metrics: Sequence[str]) -> Iterator[Estimate]:
+    """The estimates over all items of the suites and metrics that are asked for."""
     if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
         return
     whole = [estimate for estimate in result.estimates if estimate.group == OVERALL]
-    if checks:
-        yield from (e for e in whole if any(fnmatchcase(e.check, pattern) for pattern in checks))
+    if metrics:
+        yield from (e for e in whole if any(fnmatchcase(e.metric, pattern) for pattern in metrics))
         return
     yield from result.headlines
 
@@ -173,15 +175,15 @@ def curve_through(
     """The curve through some points; None through one."""
     if len(points) < 2:
         return None
-    _, check, series, kind = key
+    _, metric, series, kind = key
     result = next(iter(points.values()))[0][1]
     made = []
     for step, some in sorted(points.items()):
         numbers = tuple(run for run, _, _ in some)
         (e,) = over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
-    known = result.check(check)
-    return Curve(result.suite, kind, check, known.meaning, series, known.unit == "share", tuple(made))
+    known = result.metric(metric)
+    return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(made))
 
 
 def _versions(results: Sequence[Result]) -> Iterator[str]:

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from wug import stats_paired as paired
-from wug.rows import Placed
+from wug.results.outcomes import OutcomeFile
+from wug.results.queries import PairingArrays
+from wug.results.reader import RunReader
+from wug.results.records import StoredResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
-Ints: TypeAlias = "NDArray[np.int64]"
+Ints: TypeAlias = "NDArray[Any]"
+"""Positions (int64) or hashes (uint64)."""
+MIX = 0x9E3779B97F4A7C15
+"""A large odd number that spreads hashes (2**64 divided by the golden ratio)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """The values of one check, outcome by outcome; those with nothing to judge left out."""
+class MetricColumn:
+    """The values of one metric, outcome by outcome; those with nothing to judge left out."""
 
     judged: bool
     """Right or wrong, as 1 and 0; else numbers."""
     units: Ints
-    """The number of what each belongs to: its item, or the first item that was asked the same source."""
+    """Hash of the item, or of the first item with the same source."""
     keys: Ints
-    """The number of the item, and which of its outcomes it is: no two are the same."""
-    places: Ints
-    """Which outcome of the result."""
-    values: Floats
+    """Hash of the item and of which of its outcomes it is: all different."""
+    positions: Ints
+    """Positions in the result."""
+    values: NDArray[np.float64] | NDArray[np.int8]
     non_finite: int
-    """Values that are no finite numbers, left out."""
+    """Number of infinite values, which are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +47,12 @@ class Paired:
     """Outcomes that both sides have, in the order of the first side's first run."""
 
     units: Ints
-    names: Sequence[str]
-    """What the units are called, by their numbers."""
     judged: bool
     first: Floats
     """A row for each run of the side, or for each of its steps."""
     second: Floats
-    places: Ints
-    """Where in the first run of each side an outcome stands: two columns."""
+    positions: Ints
+    """Position of each outcome in the first run of each side: two columns."""
     left_out: tuple[int, int]
     """Outcomes of the first and of the second side that the other lacks."""
 
@@ -86,95 +89,130 @@ class Verdict:
     tested: paired.Tested
 
 
-class Names:
-    """The items of a suite by numbers, the same for all runs of it."""
+class ColumnLoader:
+    """Reads the columns of results, each file once; runs on the same items share what depends on the items alone."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+    def __init__(self, reader: RunReader) -> None:
+        self._reader = reader
+        self._columns: dict[int, dict[str, MetricColumn]] = {}
+        self._layouts: dict[object, _Layout] = {}
 
-    def __len__(self) -> int:
-        return len(self._numbers)
+    def load(self, results: Iterable[StoredResult]) -> None:
+        """Read the files of these results."""
+        located = [
+            (stored, self._reader.outcome_file(stored.id)) for stored in results if stored.id not in self._columns
+        ]
+        files: dict[Path | None, list[tuple[StoredResult, OutcomeFile]]] = {}
+        for stored, file in located:
+            files.setdefault(file.path, []).append((stored, file))
+        for some in files.values():
+            arrays = PairingArrays.read([file for _, file in some])
+            for (stored, _), part in zip(some, arrays, strict=True):
+                result = stored.result
+                self._columns[stored.id] = self._made((result.kind, result.suite), part)
 
-    def number(self, item: str) -> int:
-        """The number of an item."""
-        return self._numbers.setdefault(item, len(self._numbers))
+    def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
+        """The column of each metric of a result, in the order in which metrics occur."""
+        if stored.id not in self._columns:
+            self.load([stored])
+        return self._columns[stored.id]
 
-    def all(self) -> list[str]:
-        """The items in the order of their numbers."""
-        return list(self._numbers)
-
-
-@dataclass(slots=True)
-class _Rows:
-    """The outcomes of a check as they come."""
-
-    places: array[int] = field(default_factory=lambda: array("q"))
-    items: array[int] = field(default_factory=lambda: array("q"))
-    values: array[float] = field(default_factory=lambda: array("d"))
-    judged: bool = True
-    non_finite: int = 0
-
-
-def columns(rows: Iterable[Placed], names: Names) -> dict[str, Column]:
-    """The column of each check among outcomes."""
-    found: dict[str, _Rows] = {}
-    first: dict[str, int] = {}
-    repeating: dict[int, int] = {}
-    for row in rows:
-        outcome, value = row.outcome, row.outcome.value
-        item = names.number(outcome.item)
-        source = outcome.detail.get("source")
-        if isinstance(source, str) and first.setdefault(source, item) != item:
-            repeating[item] = first[source]
-        if value is None:
-            continue
-        some = found.setdefault(outcome.check, _Rows())
-        if math.isfinite(value):
-            some.places.append(row.place)
-            some.items.append(item)
-            some.values.append(value)
-            some.judged = some.judged and isinstance(value, bool)
-        else:
-            some.non_finite += 1
-    stands = np.arange(len(names))
-    stands[list(repeating)] = list(repeating.values())
-    return {check: _column(some, stands) for check, some in found.items() if some.values}
+    def _made(self, suite: object, arrays: PairingArrays) -> dict[str, MetricColumn]:
+        layout = self._layouts.get(suite)
+        if layout is None or not layout.fits(arrays):
+            layout = self._layouts[suite] = _Layout(arrays)
+        return {
+            metric: column for metric, place in layout.metrics.items() if (column := _column(place, arrays)) is not None
+        }
 
 
-def _column(rows: _Rows, stands: Ints) -> Column:
-    """The outcomes of a check; `stands` has for each item the one that stands for it."""
-    items = np.asarray(rows.items)
-    values = np.asarray(rows.values)
-    return Column(rows.judged, stands[items], _keys(items), np.asarray(rows.places), values, rows.non_finite)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the outcomes of a metric are in a result."""
+
+    rows: Ints
+    units: Ints
+    keys: Ints
+
+
+class _Layout:
+    """What the outcomes of a result are about: metrics, items and sources, without their values."""
+
+    def __init__(self, arrays: PairingArrays) -> None:
+        self._arrays = arrays
+        units = _units(arrays)
+        self.metrics: dict[str, _Place] = {}
+        for name, number in arrays.metrics.items():
+            rows = np.flatnonzero((arrays.metric == number) & ~arrays.missing)
+            self.metrics[name] = _Place(rows, units[rows], _keys(arrays.item[rows]))
+
+    def fits(self, arrays: PairingArrays) -> bool:
+        """Whether another result is about the same, in the same order."""
+        mine = self._arrays
+        return mine.metrics == arrays.metrics and all(
+            np.array_equal(getattr(mine, name), getattr(arrays, name))
+            for name in ("item", "metric", "missing", "source", "has_source")
+        )
+
+
+def _column(place: _Place, arrays: PairingArrays) -> MetricColumn | None:
+    """The values of a metric; None if there are no finite ones."""
+    values, judged = arrays.value[place.rows], arrays.judged[place.rows]
+    finite = np.isfinite(values)
+    if not finite.any():
+        return None
+    all_judged = bool(judged[finite].all())
+    if finite.all():
+        kept = values.astype(np.int8) if all_judged else values
+        return MetricColumn(all_judged, place.units, place.keys, place.rows, kept, 0)
+    rows = place.rows[finite]
+    keys = _keys(arrays.item[rows])
+    return MetricColumn(all_judged, place.units[finite], keys, rows, values[finite], int((~finite).sum()))
+
+
+def _units(arrays: PairingArrays) -> Ints:
+    """The item of each outcome, or the first item with the same source: such outcomes are not independent."""
+    if not arrays.has_source.any():
+        return arrays.item
+    rows = np.flatnonzero(arrays.has_source)
+    _, first, inverse = np.unique(arrays.source[rows], return_index=True, return_inverse=True)
+    items, representative = arrays.item[rows], arrays.item[rows][first][inverse]
+    repeats = items != representative
+    # The last source of an item counts.
+    replaced = dict(zip(items[repeats].tolist(), representative[repeats].tolist(), strict=True))
+    if not replaced:
+        return arrays.item
+    return np.array([replaced.get(item, item) for item in arrays.item.tolist()], arrays.item.dtype)
 
 
 def _keys(items: Ints) -> Ints:
-    """The number of each outcome's item, and above it which of the item's outcomes it is."""
+    """A number for each outcome that depends on its item and on which of the item's outcomes it is."""
     order = np.argsort(items, kind="stable")
     ordered = items[order]
+    if (ordered[1:] != ordered[:-1]).all():
+        return items
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     times = np.arange(len(items)) - np.repeat(begins, np.diff([*begins, len(items)]))
     keys = items.copy()
-    keys[order] += times << 40
+    keys[order] += times.astype(np.uint64) * np.uint64(MIX)
     return keys
 
 
 def pair(
-    first: Sequence[Column],
-    second: Sequence[Column],
-    names: Sequence[str],
+    first: Sequence[MetricColumn],
+    second: Sequence[MetricColumn],
     steps: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Paired:
     """The outcomes that all runs of both sides have; with `steps`, the runs of one step as one row, their mean."""
     every = (*first, *second)
     keys = first[0].keys
     for column in every[1:]:
-        keys = keys[np.isin(keys, column.keys)]
+        keys = keys if column.keys is keys else keys[np.isin(keys, column.keys)]
     rows = []
     for column in every:
-        order = np.argsort(column.keys)
-        rows.append(order[np.searchsorted(column.keys, keys, sorter=order)])
-    values = np.stack([column.values[row] for column, row in zip(every, rows, strict=True)])
+        order = np.arange(len(keys)) if column.keys is keys else np.argsort(column.keys)
+        rows.append(order if column.keys is keys else order[np.searchsorted(column.keys, keys, sorter=order)])
+    values = np.stack([column.values[row] for column, row in zip(every, rows, strict=True)]).astype(np.float64)
     left, right = rows[0], rows[len(first)]
     ours, theirs = values[: len(first)], values[len(first) :]
     if steps is not None:
@@ -182,11 +220,10 @@ def pair(
     shared = len(keys)
     return Paired(
         units=first[0].units[left],
-        names=names,
         judged=all(column.judged for column in every),
         first=ours,
         second=theirs,
-        places=np.stack([first[0].places[left], second[0].places[right]], axis=1),
+        positions=np.stack([first[0].positions[left], second[0].positions[right]], axis=1),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
 
@@ -198,21 +235,14 @@ def _by_step(rows: Floats, steps: Sequence[float]) -> Floats:
 
 
 def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:
-    """Several checks taken together; items of different suites, which the names tell apart, stay different."""
-    several = len({suite for suite, _ in parts}) > 1
-    numbers = Names()
-    units = []
-    for suite, part in parts:
-        unique, inverse = np.unique(part.units, return_inverse=True)
-        named = (f"{suite}: {part.names[unit]}" if several else part.names[unit] for unit in unique.tolist())
-        units.append(np.asarray([numbers.number(name) for name in named], np.int64)[inverse])
+    """Several metrics taken together; items of different suites stay different."""
+    suites = list(dict.fromkeys(suite for suite, _ in parts))
     return Paired(
-        units=np.concatenate(units),
-        names=numbers.all(),
+        units=np.concatenate([part.units + np.uint64(suites.index(suite) * MIX % 2**64) for suite, part in parts]),
         judged=all(part.judged for _, part in parts),
         first=np.concatenate([part.first for _, part in parts], axis=1),
         second=np.concatenate([part.second for _, part in parts], axis=1),
-        places=np.concatenate([part.places for _, part in parts]),
+        positions=np.concatenate([part.positions for _, part in parts]),
         left_out=(sum(part.left_out[0] for _, part in parts), sum(part.left_out[1] for _, part in parts)),
     )
 

@@ -1,15 +1,15 @@
-"""Where runs and answers are kept where the user names no file."""
+"""Default locations of the store and the output cache."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-def default_db() -> Path:
-    """The run store in the user's data folder."""
+def default_store() -> Path:
+    """The store in the user's data folder."""
     from platformdirs import user_data_path
 
-    return user_data_path("wug", appauthor=False) / "wug.db"
+    return user_data_path("wug", appauthor=False) / "store"
 
 
 def default_cache() -> Path:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 
 from wug.errors import InputError, StoreError
-from wug.results.reader import Run, RunReader
+from wug.results.columns import storable
+from wug.results.reader import RunReader
+from wug.results.records import Run
 from wug.results.run_names import LAST
-from wug.results.spool import storable
 from wug.results.store import Store
 
 LONGEST = 200
@@ -78,29 +78,11 @@ def purge(store: Store) -> int:
     return len(gone)
 
 
-def merge(source: Path, target: Path) -> int:
-    """How many complete runs of `source` the store `target` got, in their order; those that it has are left out."""
-    reader, added = RunReader(source), 0
-    with closing(Store(target)) as store:
-        for run in reversed(reader.runs()):
-            key = reader.one("SELECT key FROM runs WHERE id = ?", run.id)["key"]
-            if run.status != "complete" or _has(store, key):
-                continue
-            number = store.begin(
-                key,
-                run.model,
-                run.command,
-                specification=run.specification,
-                revision=run.revision,
-                origin=run.origin,
-            )
-            for stored in reader.stored(run.id, outcomes=True):
-                store.add(number, stored.result)
-            store.finish(number, "complete")
-            added += 1
-    return added
+def missing_runs(reader: RunReader, store: Store) -> list[Run]:
+    """The complete runs of a store that another one does not have, the oldest first."""
+    known = {row["key"] for row in store.reader.each(f"SELECT key FROM runs WHERE {_COMPLETE}")}
+    keys = {row["id"]: row["key"] for row in reader.each(f"SELECT id, key FROM runs WHERE {_COMPLETE}")}
+    return [run for run in reversed(reader.runs()) if run.id in keys and keys[run.id] not in known]
 
 
-def _has(store: Store, key: str) -> bool:
-    """Whether a run of this key is there, and whole."""
-    return any(store.reader.each("SELECT 1 FROM runs WHERE key = ? AND status = 'complete' AND removed IS NULL", key))
+_COMPLETE = "status = 'complete' AND removed IS NULL"

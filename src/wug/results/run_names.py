@@ -8,7 +8,8 @@ from wug.errors import StoreError, nearest
 from wug.files import shortened
 from wug.identity import ModelId
 from wug.results import sweeps
-from wug.results.reader import Run, RunReader
+from wug.results.reader import RunReader
+from wug.results.records import Run
 
 LAST = "last"
 """The word for the latest run."""

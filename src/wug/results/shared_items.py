@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
-from wug.identity import ModelId
-from wug.results.pairing import Column
-from wug.results.reader import Run, RunReader, StoredResult
+from wug.identity import OVERALL, ModelId
+from wug.results.pairing import ColumnLoader, MetricColumn
+from wug.results.reader import RunReader
+from wug.results.records import Run, StoredResult
+from wug.results.store import Store
+from wug.tables import RowTable
+from wug.types import Result
 
 LISTED = 6
 """Names that a warning lists."""
@@ -46,12 +50,34 @@ def test_of(stored: StoredResult) -> tuple[str, str, str]:
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
 
 
-def find_runs(reader: RunReader, numbers: Sequence[int]) -> list[Run]:
+class ResultLoader:
+    """Reads runs, their results and the columns of these, each once."""
+
+    def __init__(self, reader: RunReader) -> None:
+        self.reader = reader
+        self.columns = ColumnLoader(reader)
+        self._runs: dict[int, Run] | None = None
+        self._results: dict[int, list[StoredResult]] = {}
+
+    def runs(self) -> Mapping[int, Run]:
+        """All runs by number."""
+        if self._runs is None:
+            self._runs = {run.id: run for run in self.reader.runs()}
+        return self._runs
+
+    def results(self, runs: Sequence[int]) -> Mapping[int, Sequence[StoredResult]]:
+        """The results of these runs, and of others that were read before."""
+        missing = [run for run in runs if run not in self._results]
+        self._results |= self.reader.stored_by_run(missing) if missing else {}
+        return self._results
+
+
+def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
     """The runs of these numbers, or an error about one that is not there, not ended, or named twice."""
-    known = {run.id: run for run in reader.runs()}
+    known = loader.runs()
     found: list[Run] = []
     for number in numbers:
-        run = known.get(number) or reader.run(number)
+        run = known.get(number) or loader.reader.run(number)
         if run in found:
             raise InputError(f"run {number} is given twice: a run does not differ from itself")
         if run.status == "running":
@@ -63,13 +89,14 @@ def find_runs(reader: RunReader, numbers: Sequence[int]) -> list[Run]:
     return found
 
 
-def share(reader: RunReader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
+def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
     """The suites that two sides or more share, of the names in `suites`."""
     if len(sides) < 2 or not all(sides):
         raise InputError("a comparison needs two runs, or two groups of runs, at least: wug compare 1 2")
-    found = iter(find_runs(reader, [number for side in sides for number in side]))
+    found = iter(find_runs(loader, [number for side in sides for number in side]))
     runs = tuple(tuple(next(found) for _ in side) for side in sides)
-    results = [[reader.stored(run.id) for run in side] for side in runs]
+    stored_by_run = loader.results([run.id for side in runs for run in side])
+    results = [[stored_by_run[run.id] for run in side] for side in runs]
     every = [stored for side in results for run in side for stored in run]
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
@@ -96,21 +123,23 @@ def share(reader: RunReader, sides: Sequence[Sequence[int]], suites: Sequence[st
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
 
 
-def choose(test: Test, columns: Mapping[int, Sequence[Mapping[str, Column]]], patterns: Sequence[str]) -> list[str]:
-    """The checks to compare: those that `patterns` name, or those for a first look."""
-    checks = list(dict.fromkeys(check for side in columns.values() for run in side for check in run))
+def choose(
+    test: Test, columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]], patterns: Sequence[str]
+) -> list[str]:
+    """The metrics to compare: those that `patterns` name, or those for a first look."""
+    metrics = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
     if patterns:
-        return [check for check in checks if any(fnmatchcase(check, pattern) for pattern in patterns)]
-    headlines = {check.name for check in test.first.result.checks if check.headline}
-    return [check for check in checks if check in headlines] or checks
+        return [metric for metric in metrics if any(fnmatchcase(metric, pattern) for pattern in patterns)]
+    headlines = {metric.name for metric in test.first.result.metrics if metric.headline}
+    return [metric for metric in metrics if metric in headlines] or metrics
 
 
 def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
     """The error where suites are shared and no outcome is."""
-    known = list(dict.fromkeys(check for test in tests for check in reader.rows(test.first.id).checks()))
+    known = list(dict.fromkeys(metric for test in tests for metric in reader.rows(test.first.id).metrics()))
     for pattern in patterns:
-        if not any(fnmatchcase(check, pattern) for check in known):
-            return UnknownName("check", pattern, known)
+        if not any(fnmatchcase(metric, pattern) for metric in known):
+            return UnknownName("metric", pattern, known)
     return InputError("the runs share no item of any suite, so there is nothing to compare")
 
 
@@ -201,3 +230,52 @@ def _list(names: Sequence[str]) -> str:
 
 def _numbers(runs: Sequence[int]) -> str:
     return ", ".join(map(str, dict.fromkeys(runs)))
+
+
+OWN_PROTOCOL = "wug"
+"""What follows no other protocol."""
+PROTOCOL_RULES = ("bos", "pll", "ties", "join", "normalise", "link", "tokens")
+"""Fields of a signature that protocols set."""
+PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "value", "n", "shared_items", "changed")
+
+
+def protocol_table(store: Store, runs: Sequence[int], suites: Sequence[str] = ()) -> RowTable:
+    """One row per run and suite: the protocol, its rules, the score, and the judgements that it changes.
+
+    Args:
+        store: The run store.
+        runs: Runs of one model or several; each is compared with the first of the same model.
+        suites: Patterns of suites; empty for all.
+
+    Raises:
+        InputError: If no model was run under two protocols.
+    """
+    found = [(number, result) for number in runs for result in store.results(number)]
+    kept = [(number, one) for number, one in found if not suites or any(fnmatchcase(one.suite, s) for s in suites)]
+    protocols: dict[str, set[str]] = {}
+    for _, result in kept:
+        protocols.setdefault(result.model, set()).add(_protocol(result))
+    if not any(len(own) > 1 for own in protocols.values()):
+        raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
+    units = {"value": "share"}
+    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(kept)), units=units)
+
+
+def _protocol_rows(kept: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
+    firsts: dict[str, dict[str, object]] = {}
+    for number, result in kept:
+        metric = next((one.name for one in result.metrics if one.headline), result.metrics[0].name)
+        verdicts = {one.item: one.value for one in result.outcomes if one.metric == metric}
+        first = firsts.setdefault(result.model, dict(verdicts))
+        shared = first.keys() & verdicts.keys()
+        changed = sum(first[item] != verdicts[item] for item in shared)
+        overall = next((one for one in result.estimates if (one.metric, one.group) == (metric, OVERALL)), None)
+        rules = " ".join(
+            f"{key}:{set_to}" for key in PROTOCOL_RULES if (set_to := result.signature.get(key)) is not None
+        )
+        value, n = (None, 0) if overall is None else (overall.value, overall.n)
+        yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed
+
+
+def _protocol(result: Result) -> str:
+    return result.signature.get("protocol") or OWN_PROTOCOL

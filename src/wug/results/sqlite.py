@@ -1,4 +1,4 @@
-"""What the run store and the answer cache share as SQLite files: whose they are, and what is wrong with them."""
+"""SQLite files of the store and the output cache: who owns them, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it cannot be written to",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or its folder cannot be written to",
-    sqlite3.SQLITE_NOTADB: "it is no SQLite file",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite file",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_IOERR: "the disk failed, or is full",
-    sqlite3.SQLITE_BUSY: "another process holds it",
+    sqlite3.SQLITE_BUSY: "another process has locked it",
 }
 """SQLite's own words say less."""
 

@@ -1,7 +1,8 @@
-"""Runs and their results in one SQLite file, written suite by suite.
+"""A store: a folder with an index of runs and results in SQLite, and their outcomes in Parquet files.
 
-A run is one model's go at some suites. It is `running` until it ends; one that was killed counts as interrupted, and
-the same command takes it up again under its number.
+A file of outcomes is written under a temporary name, synced and renamed, and only then entered in the index with its
+SHA-256. A file that is not in the index does not count. A run is `running` until it ends; one that was killed is
+interrupted, and the same command resumes it under its number.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -18,73 +19,84 @@ from typing import Any
 
 from wug import __version__
 from wug.errors import StoreError
-from wug.results.checksums import result_seal, run_seal, summary_seal
-from wug.results.reader import Run, RunReader, alive
-from wug.results.schema import APPLICATION, COLUMNS, VERSION, dump, prepare, require_columns, summary_of
-from wug.results.spool import OutcomeSpool, storable
+from wug.results.columns import dump, dump_columns, storable
+from wug.results.outcome_folder import OutcomeFolder
+from wug.results.outcomes import OutcomeCollector, OutcomeFile, PackedOutcomes, collected
+from wug.results.queries import StoredOutcomes
+from wug.results.reader import RunReader
+from wug.results.records import Run, alive, is_running
+from wug.results.schema import (
+    APPLICATION_ID,
+    COLUMNS,
+    INDEX,
+    OUTCOMES,
+    RESULT,
+    RUN_CHECKED,
+    VERSION,
+    create_tables,
+    require_columns,
+    row_checksum,
+    summary_of,
+)
 from wug.results.sqlite import FAULTS, Connection, is_ours, make_private, why
-from wug.results.stored_rows import StoredOutcomes
 from wug.types import Result, Signature, Status
+
+MAX_MERGED_ROWS = 100_000
+"""Results with fewer outcomes share a file with others of their run, once it is finished."""
 
 
 class Store:
-    """The file of runs."""
+    """A folder of runs, open for writing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.reader = RunReader(path)
-        """The same, to look at."""
+        """Reads the same store."""
+        self._files = OutcomeFolder(path / OUTCOMES)
+        self._cleaned = False
+        index = path / INDEX
         try:
-            make_private(path)
-            self._file = path.stat().st_ino
-            # What a kill left behind is read here: then it is seen whether the file is whole.
-            unclosed = _size(path.with_name(f"{path.name}-wal")) > 0
+            _require_folder(path)
+            make_private(index)
+            self._files.path.mkdir(mode=0o700, exist_ok=True)
+            self._inode = index.stat().st_ino
+            # A log that a killed process left is replayed here, so the index is checked.
+            unclosed = _size(index.with_name(f"{INDEX}-wal")) > 0
             self._db = sqlite3.connect(
-                path, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection
+                index, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection
             )
             self._db.row_factory = sqlite3.Row
-            if not is_ours(self._db, APPLICATION, {*COLUMNS, "sqlite_sequence"}):
-                raise StoreError(f"{path} is no run store of wug's: choose another file with --db")
+            if not is_ours(self._db, APPLICATION_ID, {*COLUMNS, "sqlite_sequence"}):
+                raise StoreError(f"{path} is not a store of wug: choose another folder with --store")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
             if unclosed:
                 self._require_whole()
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                raise StoreError(f"the run store {path} was written by a newer wug: update wug, or use another --db")
-            if version < VERSION:
+            if version not in (0, VERSION):
+                raise StoreError(f"the store {path} was written by another version of wug: choose another with --store")
+            if version == 0:
                 with self._transaction():
-                    prepare(self._db)
+                    create_tables(self._db)
             require_columns(self._db)
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StoreError(f"the run store {path} cannot be used: {why(error)}. Choose another with --db") from None
+            raise StoreError(f"the store {path} cannot be used: {why(error)}. Choose another with --store") from None
 
     def close(self) -> None:
-        """Close the file."""
-        with suppress(sqlite3.Error):  # another process reads: it is done when that one closes
+        """Close the index."""
+        with suppress(sqlite3.Error):  # another process reads, and does it when it closes
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._db.close()
-
-    def _require_whole(self) -> None:
-        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise StoreError(f"the run store {self.path} is damaged ({found}). Take a copy of it, or another --db")
-
-    def _seal_run(self, run: int) -> int:
-        """Its number, sealed as it is now."""
-        row = self._db.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
-        self._db.execute("UPDATE runs SET seal = ? WHERE id = ?", (run_seal(row), run))
-        return run
 
     @contextmanager
     def writing(
         self, key: str, model: str, command: str, **named: Any
-    ) -> Iterator[tuple[int, Callable[[Result, OutcomeSpool], Result]]]:
-        """The number of the run to write to, and what adds a result to it; it says by itself how the run ended."""
+    ) -> Iterator[tuple[int, Callable[[Result, OutcomeCollector], Result]]]:
+        """The number of the run to write to, and a function that adds a result; how the run ends is recorded."""
         number = self.begin(key, model, command, **named)
         failed = False
 
-        def add(result: Result, outcomes: OutcomeSpool) -> Result:
+        def add(result: Result, outcomes: OutcomeCollector) -> Result:
             nonlocal failed
             failed = failed or result.status == "failed"
             return self.add(number, result, outcomes)
@@ -92,7 +104,7 @@ class Store:
         try:
             yield number, add
         except BaseException as error:
-            with suppress(StoreError):  # what went wrong first is what the user should hear of
+            with suppress(StoreError):  # the first error is the one to report
                 if isinstance(error, KeyboardInterrupt):
                     self.finish(number, "interrupted")
                 else:
@@ -111,7 +123,7 @@ class Store:
         origin: str | None = None,
         sweep: int | None = None,
     ) -> int:
-        """The number of the run to write to: a new one, or one of the same key that was broken off."""
+        """The number of the run to write to: a new one, or an interrupted one with the same key."""
         row: dict[str, Any] = {
             "status": "running",
             "command": command,
@@ -126,6 +138,9 @@ class Store:
             "message": None,
         }
         with self._transaction():
+            if not self._cleaned:
+                self._delete_orphans()
+                self._cleaned = True
             for run, host, pid in self._db.execute(
                 "SELECT id, host, pid FROM runs WHERE key = ? AND status IN ('running', 'interrupted')"
                 " AND removed IS NULL ORDER BY id",
@@ -134,13 +149,15 @@ class Store:
                 if not alive(host, pid):
                     self._db.execute("DELETE FROM results WHERE run = ?", (run,))
                     self._db.execute("DELETE FROM progress WHERE run = ?", (run,))
+                    self._delete_orphans(run)
                     changes = ", ".join(f"{name} = ?" for name in row)
                     self._db.execute(f"UPDATE runs SET {changes} WHERE id = ?", (*row.values(), run))
-                    return self._seal_run(run)
-            return self._seal_run(self._insert("runs", {"key": key, "model": model, "started": _now(), **row}))
+                    return self._update_checksum(run)
+            number = self._insert("runs", {"key": key, "model": model, "started": _now(), **row})
+            return self._update_checksum(number)
 
     def begin_sweep(self, key: str, name: str, command: str, plan: str) -> int:
-        """The number of a sweep: the one of this key with what it is called and has in it now, or a new one."""
+        """The number of the sweep with this key, with its name and plan updated, or of a new one."""
         row = {"name": storable(name), "command": command, "plan": plan}
         with self._transaction():
             found = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
@@ -151,16 +168,80 @@ class Store:
             number: int = found["id"]
             return number
 
-    def add(self, run: int, result: Result, outcomes: OutcomeSpool | None = None) -> Result:
-        """Keep a result with all its outcomes, or with those that wait; it comes back as the store has it."""
-        waiting = outcomes or OutcomeSpool()
-        with closing(waiting):
-            if outcomes is None:
-                for outcome in result.outcomes:
-                    waiting.add(outcome)
-            return self._add(run, result, waiting)
+    def add(self, run: int, result: Result, outcomes: OutcomeCollector | PackedOutcomes | None = None) -> Result:
+        """Store a result with the outcomes that were collected, or else its own; returns it as stored."""
+        with closing(collected(result.outcomes) if outcomes is None else outcomes) as collector:
+            self._require_index()
+            with self._files.temporary(run) as temporary:
+                file = self._files.place(collector.write(temporary, result.suite, result.model))
+        try:
+            with self._transaction():
+                number = self._insert_result(run, result, file)
+        except BaseException:
+            self._files.delete([file])
+            raise
+        return replace(result, outcomes=StoredOutcomes(self.reader.rows(number)))
 
-    def _add(self, run: int, result: Result, waiting: OutcomeSpool) -> Result:
+    def finish(self, run: int, status: Status, message: str | None = None) -> None:
+        """Record how a run ended, why if it failed, and how many results it has."""
+        with suppress(StoreError):  # results stay in files of their own
+            self._merge_files(run)
+        with self._transaction():
+            self._db.execute(
+                "UPDATE runs SET status = ?, finished = ?, message = ?,"
+                " kept = (SELECT count(*) FROM results WHERE run = runs.id) WHERE id = ?",
+                (status, _now(), None if message is None else storable(message), run),
+            )
+            self._update_checksum(run)
+
+    def change(self, sql: str, *values: Any) -> int:
+        """Execute a statement in its own transaction; returns the number of changed rows."""
+        with self._transaction():
+            return self._db.execute(sql, values).rowcount
+
+    def shrink(self) -> None:
+        """Delete files of outcomes without a result, and give unused space in the index back to the disk."""
+        with self._transaction():
+            self._delete_orphans()
+        try:
+            self._db.execute("VACUUM")
+        except FAULTS as error:
+            raise StoreError(f"the store {self.path} cannot be written: {why(error)}") from None
+
+    def runs(self) -> list[Run]:
+        """All runs but removed ones, the latest first."""
+        return self.reader.runs()
+
+    def run(self, number: int) -> Run:
+        """One run, or an error that names the latest."""
+        return self.reader.run(number)
+
+    def results(self, number: int, *, outcomes: bool = True) -> list[Result]:
+        """The results of a run in the order in which they were made."""
+        return [stored.result for stored in self.reader.stored(number, outcomes=outcomes)]
+
+    def copy_runs(self, source: RunReader, runs: Iterable[Run]) -> list[int]:
+        """Copy runs with their results from another store, all or none; returns their numbers here."""
+        numbers: list[int] = []
+        copied: dict[Path | None, OutcomeFile] = {}
+        try:
+            with self._transaction():
+                for run in runs:
+                    row = dict(source.one("SELECT * FROM runs WHERE id = ?", run.id))
+                    number = self._insert("runs", {name: row[name] for name in row if name not in ("id", "sweep")})
+                    numbers.append(self._update_checksum(number))
+                    for stored in source.stored(run.id):
+                        file = source.outcome_file(stored.id)
+                        if file.path not in copied:
+                            copied[file.path] = self._files.copy(number, file)
+                        own = copied[file.path]
+                        self._insert_result(number, stored.result, replace(file, path=own.path, sha256=own.sha256))
+        except BaseException:
+            self._files.delete(copied.values())
+            raise
+        return numbers
+
+    def _insert_result(self, run: int, result: Result, file: OutcomeFile) -> int:
         estimates = [asdict(estimate) for estimate in result.estimates]
         row: dict[str, Any] = {
             "run": run,
@@ -169,70 +250,86 @@ class Store:
             "status": result.status,
             "signature": dump(result.signature.fields),
             "n": result.n,
+            "summary": summary_of(estimates, result.meta, result.metrics),
             "estimates": dump(estimates),
             "warnings": dump(list(result.warnings)),
             "descriptions": dump(dict(result.descriptions)),
             "meta": dump(dict(result.meta)),
-            "checks": dump([asdict(check) for check in result.checks]),
-            "summary": summary_of(estimates, result.meta, result.checks),
+            "metrics": dump([asdict(metric) for metric in result.metrics]),
+            "file": None if file.path is None else file.path.name,
+            "sha256": file.sha256,
+            "first": file.first,
+            "rows": file.rows,
+            "columns": dump_columns(file.columns),
         }
+        return self._insert("results", {**row, "checksum": row_checksum(row, RESULT)})
+
+    def _merge_files(self, run: int) -> None:
+        """Move results of a run that have the same columns and few outcomes to one file."""
+        groups: dict[str, list[int]] = {}
+        where = "run = ? AND file IS NOT NULL AND first = 0 AND rows < ?"
+        rows = self.reader.each(f"SELECT id, columns FROM results WHERE {where} ORDER BY id", run, MAX_MERGED_ROWS)
+        for row in rows:
+            groups.setdefault(row["columns"], []).append(row["id"])
+        for results in groups.values():
+            if len(results) > 1:
+                self._merge(run, results)
+
+    def _merge(self, run: int, results: Sequence[int]) -> None:
+        parts = [self.reader.outcome_file(number) for number in results]
+        merged = self._files.merge(run, parts)
         with self._transaction():
-            number = self._insert("results", row)
-            self._db.executemany(f"INSERT INTO outcomes VALUES ({number:d}, ?, ?, ?, ?, ?, ?, ?, ?)", waiting)
-            chain = waiting.chain
-            made = result_seal(row, chain.length, chain.seal)
-            self._db.execute(
-                "UPDATE results SET outcomes = ?, chain = ?, seal = ?, summary_seal = ? WHERE id = ?",
-                (chain.length, chain.seal, made, summary_seal(row), number),
-            )
-        return replace(result, outcomes=StoredOutcomes(self.reader, number, chain.length))
+            for number, file in zip(results, merged, strict=True):
+                assert file.path is not None
+                changed = (file.path.name, file.sha256, file.first, number)
+                self._db.execute("UPDATE results SET file = ?, sha256 = ?, first = ? WHERE id = ?", changed)
+                row = self._db.execute("SELECT * FROM results WHERE id = ?", (number,)).fetchone()
+                checksum = row_checksum(row, RESULT)
+                self._db.execute("UPDATE results SET checksum = ? WHERE id = ?", (checksum, number))
+        self._files.delete(parts)
 
-    def finish(self, run: int, status: Status, message: str | None = None) -> None:
-        """Say how a run ended, why if it failed, and how many results it has."""
-        with self._transaction():
-            self._db.execute(
-                "UPDATE runs SET status = ?, finished = ?, message = ?,"
-                " kept = (SELECT count(*) FROM results WHERE run = runs.id) WHERE id = ?",
-                (status, _now(), None if message is None else storable(message), run),
-            )
-            self._seal_run(run)
+    def _delete_orphans(self, run: int | None = None) -> None:
+        """In a transaction, delete files of outcomes that no result has, of one run or of all that are not running."""
+        known = {name for (name,) in self._db.execute("SELECT DISTINCT file FROM results")}
+        running = {
+            row["id"]
+            for row in self._db.execute("SELECT id, host, pid FROM runs WHERE status = 'running'")
+            if is_running(row["host"], row["pid"])
+        }
+        self._files.delete_orphans(known, lambda owner: owner == run if run is not None else owner not in running)
 
-    def change(self, sql: str, *values: Any) -> int:
-        """How many rows a statement changed; it is a transaction of its own."""
-        with self._transaction():
-            return self._db.execute(sql, values).rowcount
+    def _require_whole(self) -> None:
+        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StoreError(f"the store {self.path} is damaged ({found}). Take a copy of it, or another --store")
 
-    def shrink(self) -> None:
-        """Give the room of what was deleted back to the disk."""
-        try:
-            self._db.execute("VACUUM")
-        except FAULTS as error:
-            raise StoreError(f"the run store {self.path} cannot be written: {why(error)}") from None
-
-    def runs(self) -> list[Run]:
-        """All runs but removed ones, the latest first."""
-        return self.reader.runs()
-
-    def run(self, number: int) -> Run:
-        """One run, or an error that says which there are."""
-        return self.reader.run(number)
-
-    def results(self, number: int, *, outcomes: bool = True) -> list[Result]:
-        """The results of a run in the order in which they were made."""
-        return [stored.result for stored in self.reader.stored(number, outcomes=outcomes)]
+    def _update_checksum(self, run: int) -> int:
+        row = self._db.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
+        self._db.execute("UPDATE runs SET checksum = ? WHERE id = ?", (row_checksum(row, RUN_CHECKED), run))
+        return run
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> int:
-        """The number of a new row."""
+        """Insert a row and return its number."""
         marks = ", ".join("?" * len(row))
         made = self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
         assert made.lastrowid is not None
         return made.lastrowid
 
+    def _require_index(self) -> None:
+        try:
+            if (self.path / INDEX).stat().st_ino == self._inode:
+                return
+        except FileNotFoundError:
+            pass
+        raise StoreError(
+            f"the store {self.path} was deleted or replaced while it was in use, so nothing more is stored in it. Give "
+            "the same command again: outputs in the cache are not computed again"
+        )
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         try:
-            if self.path.stat().st_ino != self._file:
-                raise FileNotFoundError
+            self._require_index()
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -241,21 +338,27 @@ class Store:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-        except FileNotFoundError:
-            raise StoreError(
-                f"the run store {self.path} was deleted or replaced while it was in use, so nothing more is kept in "
-                "it. Give the same command again: answers that are cached are not asked anew"
-            ) from None
         except FAULTS as error:
             raise StoreError(
-                f"the run store {self.path} cannot be written: {why(error)}. Give the same command again when that is "
-                "mended, or choose another with --db: answers that are cached are not asked anew"
+                f"the store {self.path} cannot be written: {why(error)}. Give the same command again when that is "
+                "fixed, or choose another with --store: outputs in the cache are not computed again"
             ) from None
 
 
 def run_key(signatures: Sequence[Signature | str], scope: Mapping[str, Any]) -> str:
-    """What makes two commands the same run: what is asked of whom, and of how much of it."""
+    """What makes two commands the same run: the signatures of its results, and options of the run."""
     return dump([list(map(str, signatures)), dict(scope)])
+
+
+def _require_folder(path: Path) -> None:
+    """Refuse a file, and a folder with other content."""
+    if path.is_file():
+        raise StoreError(
+            f"{path} is a file, and a store is a folder. Runs that an earlier version of wug kept in a file (wug.db) "
+            "cannot be read. Choose a folder with --store"
+        )
+    if path.is_dir() and not (path / INDEX).exists() and any(path.iterdir()):
+        raise StoreError(f"{path} is not a store of wug, and not empty: choose another folder with --store")
 
 
 def _size(path: Path) -> int:

@@ -12,7 +12,9 @@ from wug.errors import InputError
 from wug.identity import Group
 from wug.results.comparison import Choice, Contrast, compare
 from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
-from wug.results.reader import Run, RunReader, Summary
+from wug.results.reader import RunReader
+from wug.results.records import Run, Summary
+from wug.results.shared_items import ResultLoader
 from wug.results.store import Store
 from wug.results.sweeps import Member, Sweep, members, runs_of
 from wug.stats_paired import holm
@@ -52,7 +54,7 @@ class SweepMatrix:
 
 @dataclass(frozen=True, slots=True)
 class StepContrast:
-    """Two sweeps on one check at one training step; without a step, at all of them together."""
+    """Two sweeps on one metric at one training step; without a step, at all of them together."""
 
     step: float | None
     contrast: Contrast
@@ -65,7 +67,7 @@ class SweepComparison:
     first: str
     second: str
     steps: tuple[StepContrast, ...]
-    """In the order of suites, checks and steps; what is over all steps comes first."""
+    """In the order of suites, metrics and steps; what is over all steps comes first."""
     warnings: tuple[str, ...] = ()
 
 
@@ -84,7 +86,7 @@ def sweep_curves(
     sweeps: Sequence[Sweep],
     *,
     suites: Sequence[str] = (),
-    checks: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     by: str = "",
 ) -> Curves:
     """A curve for each suite and training, or for each value of the field `by` (`phenomenon`) of each.
@@ -96,20 +98,20 @@ def sweep_curves(
     for sweep in sweeps:
         places = placed(sweep, runs_of(reader, sweep))
         numbers += (place.run.id for place in places)
-        results = _results(reader, [place.run.id for place in places], whole=bool(by or checks))
+        results = _results(reader, [place.run.id for place in places], whole=bool(by or metrics))
         for place in places:
             series = sweep.name if len(sweeps) > 1 else place.training
             for result in results.get(place.run.id, ()):
                 if result.status != "complete" or not _fits(result.suite, suites):
                     continue
-                for name, estimate in _wanted(result, checks, by):
-                    key = (name, estimate.check, series, result.kind)
+                for name, estimate in _wanted(result, metrics, by):
+                    key = (name, estimate.metric, series, result.kind)
                     found.setdefault(key, {}).setdefault(place.step, []).append((place.run.id, result, estimate))
     curves = tuple(curve for key, points in found.items() if (curve := _named(key, points)))
     if not curves:
         names = " and ".join(str(sweep) for sweep in sweeps)
         raise InputError(
-            f"{names}: no check was asked at two training steps that the models' names tell (step1000, checkpoint-20), "
+            f"{names}: no metric has values at two training steps named by the models (step1000, checkpoint-20), "
             "so there is no curve to draw"
         )
     return Curves(curves, signatures(reader, numbers))
@@ -146,8 +148,9 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) ->
     warnings: dict[str, None] = {}
     whole = [[run for step in shared for run in side[step]] for side in sides]
     steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
+    loader = ResultLoader(store.reader)
     for step, couple in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
-        made = compare(store, couple, replace(choice, items=0), steps if step is None else None)
+        made = compare(store, couple, replace(choice, items=0), steps if step is None else None, loader)
         found += (StepContrast(step, contrast) for contrast in made.contrasts)
         warnings |= dict.fromkeys(made.warnings)
     corrected = holm([one.contrast.p for one in found])
@@ -158,7 +161,7 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) ->
 
 
 def _test(one: StepContrast) -> tuple[str, str]:
-    return one.contrast.suite, one.contrast.check
+    return one.contrast.suite, one.contrast.metric
 
 
 def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
@@ -169,14 +172,15 @@ def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
 
 
 def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> dict[int, list[Result]]:
-    """The results of runs: as an overview has them, or whole where groups or other checks are asked for."""
+    """The results of runs: as an overview has them, or whole where groups or other metrics are asked for."""
     if whole:
-        return {run: [stored.result for stored in reader.stored(run)] for run in runs}
-    found: dict[int, list[Result]] = {}
+        found = reader.stored_by_run(runs)
+        return {run: [stored.result for stored in some] for run, some in found.items()}
+    results: dict[int, list[Result]] = {}
     for summary in reader.overview(runs) if runs else ():
-        if not summary.fault:
-            found.setdefault(summary.run, []).append(result_of(summary))
-    return found
+        if not summary.error:
+            results.setdefault(summary.run, []).append(result_of(summary))
+    return results
 
 
 def result_of(summary: Summary) -> Result:
@@ -189,15 +193,15 @@ def result_of(summary: Summary) -> Result:
         Signature(),
         summary.n,
         summary.estimates,
-        checks=summary.checks,
+        metrics=summary.metrics,
     )
 
 
-def _wanted(result: Result, checks: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
+def _wanted(result: Result, metrics: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
     """The estimates that are asked for, each with what its line is called."""
     first = result.headline
     for estimate in result.estimates:
-        fits = _fits(estimate.check, checks) if checks else first is not None and estimate.check == first.check
+        fits = _fits(estimate.metric, metrics) if metrics else first is not None and estimate.metric == first.metric
         group = Group.parse(estimate.group)
         if fits and not by and group.is_overall:
             yield result.suite, estimate

@@ -1,4 +1,4 @@
-"""Sweeps in the run store: many models asked the same suites, as one thing."""
+"""Sweeps in the store: many models asked the same suites, as one thing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import StoreError, UnknownName
-from wug.results.reader import Run, RunReader
+from wug.results.reader import RunReader
+from wug.results.records import Run
 
 PREFIX = "sweep:"
 """What stands before the name or the number of a sweep where a run may stand too."""
@@ -164,5 +165,5 @@ def _sweep_of(row: Any) -> Sweep:
         models = tuple(Planned(str(name), tuple(sorted(given.items()))) for name, given in plan["models"])
         suites = tuple(map(str, plan["suites"]))
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise StoreError(f"the run store is damaged: what sweep {row['id']} has in it cannot be read") from None
+        raise StoreError(f"the store is damaged: what sweep {row['id']} has in it cannot be read") from None
     return Sweep(row["id"], str(row["name"]), str(row["command"]), str(row["started"]), models, suites)

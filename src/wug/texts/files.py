@@ -1,4 +1,4 @@
-"""Files of texts: plain ones, columns of tables, and words one by one (CoNLL-U, a token a line)."""
+"""Read files of texts: plain text, columns of tables, and words (CoNLL-U, one word per line)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from wug.families.tables import read_table
 from wug.files import read_lines, read_text
 from wug.texts.text import Span, Text, joined
 
-Part: TypeAlias = Literal["line", "paragraph", "file"]
-"""What is one text of a plain file: a line, what stands between blank lines, or all of it."""
-PARTS: tuple[Part, ...] = ("line", "paragraph", "file")
+TextUnit: TypeAlias = Literal["line", "paragraph", "file"]
+"""What is one text of a plain file: a line, a paragraph between blank lines, or all of it."""
+TEXT_UNITS: tuple[TextUnit, ...] = ("line", "paragraph", "file")
 TABLES = (".csv", ".tsv", ".tab", ".jsonl")
 log = logging.getLogger("wug")
-FIELDS = 10
-"""Of a line of CoNLL-U."""
+CONLLU_FIELDS = 10
 
 _NUMBER = re.compile(r"\d+(-\d+|\.\d+)?")
 
 
 def read_texts(
-    path: Path, *, column: str | None = None, given: bool = False, part: Part = "line", source: str | None = None
+    path: Path, *, column: str | None = None, given: bool = False, part: TextUnit = "line", source: str | None = None
 ) -> list[Text]:
     """The texts of a file.
 
-    With `column` it is a table, whose other columns are kept; `source` is the one of them that has the sources. With
-    `given`, or where its name ends in .conllu, its words stand there one by one, and a sentence takes the place of
-    a line.
+    With `column` it is a table, whose other columns are kept; `source` is the one with the sources. With `given`, or if
+    its name ends in .conllu, it has one word per line, and a sentence takes the place of a line.
     """
     name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
     if column is not None:
@@ -40,9 +38,7 @@ def read_texts(
     elif source is not None:
         raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
     elif name.endswith(".json"):
-        raise InputError(
-            "JSON, not text. Texts stand one per line, or in a column of a table (.jsonl, .csv)", file=path
-        )
+        raise InputError("JSON, not text. Write one text per line, or a column of a table (.jsonl, .csv)", file=path)
     elif given or name.endswith((".conllu", ".conll")):
         found = _of_words(path, part)
     elif name.endswith(TABLES):
@@ -55,7 +51,7 @@ def read_texts(
     return found
 
 
-def _of_plain(path: Path, part: Part) -> list[Text]:
+def _of_plain(path: Path, part: TextUnit) -> list[Text]:
     if part == "line":
         return [Text(line.strip()) for line in read_lines(path) if line.strip()]
     text = read_text(path).replace("\r\n", "\n")
@@ -68,14 +64,14 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
     table = read_table(path)
     if table.problems:
         raise SuiteError(table.problems, file=path)
-    wanted = [column] if source is None else [column, source]
-    for name in wanted:
+    names = [column] if source is None else [column, source]
+    for name in names:
         if name not in table.header:
             raise InputError(str(UnknownName("column", name, table.header)), file=path, place="header")
     texts: list[Text] = []
     for record in table.records:
-        found = [record.fields.get(name) for name in wanted]
-        for name, text in zip(wanted, found, strict=True):
+        found = [record.fields.get(name) for name in names]
+        for name, text in zip(names, found, strict=True):
             if not isinstance(text, str):
                 raise InputError(f"{name} is {text!r}, not text", file=path, place=record.place)
         text, *sources = (str(text).strip() for text in found)
@@ -89,22 +85,22 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
 
 @dataclass(slots=True)
 class _Sentence:
-    """Words one by one, and behind which of them a space is written."""
+    """Words, and whether each is followed by a space."""
 
     words: list[str] = field(default_factory=list)
     spaced: list[bool] = field(default_factory=list)
     opens: bool = False
-    """Whether a document, or a paragraph where those are wanted, begins with it."""
+    """Whether a document, or a paragraph if texts are paragraphs, begins with it."""
     name: str | None = None
 
 
-def _of_words(path: Path, part: Part) -> list[Text]:
-    """The texts of a file that has its words one by one: a sentence each, or all up to the next document."""
+def _of_words(path: Path, part: TextUnit) -> list[Text]:
+    """The texts of a file with one word per line: one per sentence, or per document."""
     lines = read_lines(path)
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    universal = ".conll" in path.name.lower() or first.count("\t") == FIELDS - 1
+    universal = ".conll" in path.name.lower() or first.count("\t") == CONLLU_FIELDS - 1
     if part == "paragraph" and not universal:
-        raise InputError("words one a line have no paragraphs: a text is a sentence (line) or the file", file=path)
+        raise InputError("a file with one word per line has no paragraphs: use line (a sentence) or file", file=path)
     found = list(_universal(path, lines, part) if universal else _plain_words(path, lines))
     if part == "line":
         groups = [[sentence] for sentence in found]
@@ -118,10 +114,9 @@ def _of_words(path: Path, part: Part) -> list[Text]:
 
 
 def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
-    """Sentences as one text."""
     words = [word for sentence in group for word in sentence.words]
-    told = any(sentence.spaced for sentence in group)
-    spaced = [space for sentence in group for space in sentence.spaced] if told else None
+    known = any(sentence.spaced for sentence in group)
+    spaced = [space for sentence in group for space in sentence.spaced] if known else None
     text, spans = joined(words, spaced)
     sentences: list[Span] = []
     first = 0
@@ -134,7 +129,7 @@ def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
 
 
 def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
-    """A word a line, sentences parted by blank lines."""
+    """One word per line, sentences separated by blank lines."""
     sentence = _Sentence()
     several = [(number, line.strip()) for number, line in enumerate(lines, 1) if len(line.split()) > 1]
     if several:
@@ -151,8 +146,8 @@ def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
             sentence = _Sentence()
 
 
-def _universal(path: Path, lines: Sequence[str], part: Part) -> Iterator[_Sentence]:
-    """CoNLL-U: the words as they are written, so that of `3-4 don't` not the two words that it stands for are taken."""
+def _universal(path: Path, lines: Sequence[str], part: TextUnit) -> Iterator[_Sentence]:
+    """CoNLL-U: the words as they are written, so `3-4 don't` is one word."""
     marks = ("# newdoc", "# newpar") if part == "paragraph" else ("# newdoc",)
     sentence, covered = _Sentence(), 0
     for number, line in enumerate([*lines, ""], 1):
@@ -167,14 +162,14 @@ def _universal(path: Path, lines: Sequence[str], part: Part) -> Iterator[_Senten
                 sentence.name = value.strip()
         else:
             fields = line.split("\t")
-            if len(fields) != FIELDS or not _NUMBER.fullmatch(fields[0]) or not fields[1]:
+            if len(fields) != CONLLU_FIELDS or not _NUMBER.fullmatch(fields[0]) or not fields[1]:
                 raise InputError(
-                    f"expected the {FIELDS} fields of CoNLL-U with a number and a word first, found {line[:60]!r}",
+                    f"expected the {CONLLU_FIELDS} CoNLL-U fields, first a number and a word, found {line[:60]!r}",
                     file=path,
                     place=f"line {number}",
                 )
             if "." in fields[0] or ("-" not in fields[0] and int(fields[0]) <= covered):
-                continue  # a word that is not written, or one within what is
+                continue  # an empty node, or part of a multiword token
             covered = int(fields[0].partition("-")[2] or covered)
             sentence.words.append(fields[1])
             sentence.spaced.append("SpaceAfter=No" not in fields[9].split("|"))

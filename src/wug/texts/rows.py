@@ -1,4 +1,4 @@
-"""Scored texts as the rows of a table: a row a token, a word, a region or a sentence."""
+"""Scored texts as rows of a table: one per token, word, region or sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from wug.alignment import is_unknown
 from wug.texts.text import Span
@@ -15,8 +14,8 @@ from wug.types import LN2, Scored
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The tokens of a text in columns, in bits; made of one answer, or of an answer for each of its sentences."""
+class TokenScores:
+    """The tokens of a text in columns, in bits."""
 
     starts: list[int]
     ends: list[int]
@@ -28,10 +27,11 @@ class Scores:
     unknown: list[bool]
 
     @classmethod
-    def of(cls, answers: Sequence[tuple[int, Scored]]) -> Scores:
-        """From answers with the place in the text where each begins; one that does not tell something has None."""
+    def of(cls, outputs: Sequence[tuple[int, Scored]]) -> TokenScores:
+        """From outputs, each with its start in the text; what an output lacks is None."""
         scores = cls([], [], [], [], [], [], [], [])
-        for first, scored in answers:
+        for first, scored in outputs:
+            scored.require_tokens()
             nothing: tuple[None, ...] = (None,) * len(scored.starts)
             spans = zip(scored.starts, scored.ends, strict=True)
             pieces = scored.pieces or [scored.text[a:b] for a, b in spans]
@@ -41,13 +41,15 @@ class Scores:
             scores.surprisals.extend(_bits(p, -1) for p in scored.logprobs)
             scores.entropies.extend(_bits(value) for value in scored.entropies or nothing)
             scores.ranks.extend(scored.ranks or nothing)
-            scores.closed.extend(_bits(p, -1) for p in scored.closed or nothing)
+            scores.closed.extend(_bits(p, -1) for p in scored.logprobs_with_word_end or nothing)
             scores.unknown.extend([False] * len(pieces) if scored.pieces is None else map(is_unknown, pieces))
         return scores
 
 
-def token_rows(text: str, scores: Scores, words: Sequence[Span], sentences: Sequence[Span]) -> Iterator[dict[str, Any]]:
-    """A row for each token, marks behind the text included."""
+def token_rows(
+    text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]
+) -> Iterator[dict[str, object]]:
+    """One row per token, including special tokens after the text."""
     word_starts, sentence_starts = [start for start, _ in words], [start for start, _ in sentences]
     for place, (start, end) in enumerate(zip(scores.starts, scores.ends, strict=True)):
         yield {
@@ -65,12 +67,12 @@ def token_rows(text: str, scores: Scores, words: Sequence[Span], sentences: Sequ
         }
 
 
-def stretch_rows(
-    name: str, text: str, scores: Scores, stretches: Sequence[Span], sentences: Sequence[Span]
-) -> Iterator[dict[str, Any]]:
-    """A row for each word or region: `name` says what they are called."""
+def span_rows(
+    name: str, text: str, scores: TokenScores, spans: Sequence[Span], sentences: Sequence[Span]
+) -> Iterator[dict[str, object]]:
+    """One row per word or region; `name` is the name of the column."""
     sentence_starts = [start for start, _ in sentences]
-    for number, ((start, end), here) in enumerate(zip(stretches, _shared_out(text, scores, stretches), strict=True), 1):
+    for number, ((start, end), here) in enumerate(zip(spans, _slices(text, scores, spans), strict=True), 1):
         some = here.stop > here.start
         yield {
             "sentence_id": _number(sentence_starts, start),
@@ -88,13 +90,13 @@ def stretch_rows(
 
 
 def sentence_rows(
-    text: str, scores: Scores, words: Sequence[Span], sentences: Sequence[Span]
-) -> Iterator[dict[str, Any]]:
-    """A row for each sentence; a token without a probability is not in its sum, and not counted."""
+    text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]
+) -> Iterator[dict[str, object]]:
+    """One row per sentence; a token without a probability is not counted."""
     word_starts = [start for start, _ in words]
-    for number, ((start, end), here) in enumerate(zip(sentences, _shared_out(text, scores, sentences), strict=True), 1):
+    for number, ((start, end), here) in enumerate(zip(sentences, _slices(text, scores, sentences), strict=True), 1):
         if number == len(sentences):
-            here = slice(here.start, len(scores.starts))  # with the marks behind the text
+            here = slice(here.start, len(scores.starts))  # with special tokens after the text
         known = [value for value in scores.surprisals[here] if value is not None]
         closed = [value for value in scores.closed[here] if value is not None]
         yield {
@@ -110,30 +112,30 @@ def sentence_rows(
         }
 
 
-def tokenless(text: str, scores: Scores, words: Sequence[Span]) -> int:
-    """How many words, or regions with text, no token begins in."""
-    shared = zip(words, _shared_out(text, scores, words), strict=True)
+def tokenless(text: str, scores: TokenScores, words: Sequence[Span]) -> int:
+    """The number of words, or regions with text, in which no token begins."""
+    shared = zip(words, _slices(text, scores, words), strict=True)
     return sum(start < end and here.start == here.stop for (start, end), here in shared)
 
 
-def _shared_out(text: str, scores: Scores, stretches: Sequence[Span]) -> Iterator[slice]:
-    """For each stretch the tokens that begin in it, or before the next one; what is behind the text is nobody's."""
+def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> Iterator[slice]:
+    """For each span the tokens that begin in it, or before the next one; not those after the text."""
     last = bisect_left(scores.starts, len(text))
     bounds = [0]
-    # An empty region stands where the next one does, and has nothing of it.
-    for place, (start, end) in enumerate(stretches):
-        follows = stretches[place + 1][0] if place + 1 < len(stretches) else len(text)
+    # An empty region starts where the next one does, and has no tokens.
+    for place, (start, end) in enumerate(spans):
+        follows = spans[place + 1][0] if place + 1 < len(spans) else len(text)
         bounds.append(bounds[-1] if start == end else min(last, bisect_left(scores.starts, max(follows, end))))
     yield from (slice(low, high) for low, high in pairwise(bounds))
 
 
 def _number(starts: Sequence[int], place: int) -> int:
-    """Which of the stretches a place belongs to, from 1."""
+    """The number of the span that a position belongs to, from 1."""
     return max(1, bisect_right(starts, place))
 
 
 def _sum(values: Sequence[float | None], *, empty: bool) -> float | None:
-    """The sum; 0 of an empty region, and None where there is nothing to add, or something that is not known."""
+    """The sum; 0 for an empty region, None if there are no values or one is unknown."""
     if not values:
         return 0.0 if empty else None
     known = [value for value in values if value is not None]

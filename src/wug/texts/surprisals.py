@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from wug import options, registry
+from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families.context import sees_right
 from wug.identity import ModelId
+from wug.options import names as option_names
 from wug.tables import Kind, Table
 from wug.texts import rows
 from wug.texts.text import Span, Text, sentences, texts_of
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
     from wug.evaluation.handle import ModelHandle
 
 Unit: TypeAlias = Literal["word", "token", "sentence", "regions"]
-Words: TypeAlias = Literal["space", "tokenizer", "given"]
+WordRule: TypeAlias = Literal["space", "tokenizer", "given"]
 Context: TypeAlias = Literal["text", "sentence"]
 Progress: TypeAlias = Callable[[int, int], None]
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
-WORDS: tuple[Words, ...] = get_args(Words)
+WORDS: tuple[WordRule, ...] = get_args(WordRule)
 CONTEXTS: tuple[Context, ...] = get_args(Context)
 
-TOGETHER, CHARACTERS = 4096, 1 << 22
-"""Texts, and characters of them, that are asked at a time: what is not in the table yet bounds the memory."""
+MAX_GROUP_TEXTS, MAX_GROUP_CHARACTERS = 4096, 1 << 22
+"""Texts are scored in groups, which bounds the memory."""
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("text_id", "sentence_id", "word_id", "token_id", "region_id", "start", "end", "rank", "tokens", "words"), int
@@ -46,15 +47,35 @@ KINDS: dict[str, Kind] = {
 log = logging.getLogger("wug")
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How texts are taken apart and asked."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurprisalOptions:
+    """How texts are split and scored; `wug.surprisal` documents the fields."""
 
-    unit: Unit
-    words: Words
-    context: Context | None
-    """None: a sentence for models that were trained on single sentences, the text for others."""
-    reading: Reading
+    unit: Unit = "word"
+    words: WordRule = "space"
+    context: Context | None = None
+    boundary: bool = False
+    entropy: bool = True
+    window: int | None = None
+    stride: int | None = None
+    window_bos: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("unit", self.unit, UNITS),
+            ("words", self.words, WORDS),
+            ("context", self.context, (None, *CONTEXTS)),
+        ):
+            if value not in known:
+                raise UnknownName(name, str(value), [one for one in known if one is not None])
+        for name, number in (("window", self.window), ("stride", self.stride)):
+            if number is not None and number < 1:
+                raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
+
+    @property
+    def reading(self) -> Reading:
+        """What a model is to return for each text."""
+        return Reading(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
 
     def context_of(self, model: ModelHandle) -> Context:
         """The context of a word for this model."""
@@ -62,84 +83,70 @@ class Manner:
 
 
 def surprisal(
-    texts: str | Path | Text | Iterable[str] | Iterable[Sequence[str]] | Iterable[Text] | Iterable[Path],
-    models: Any,
+    texts: object,
+    models: object,
     unit: Unit = "word",
     *,
-    words: Words = "space",
-    context: Context | None = None,
-    boundary: bool = False,
-    entropy: bool = True,
-    window: int | None = None,
-    stride: int | None = None,
-    window_bos: bool = True,
     column: str | None = None,
     sources: Iterable[str] | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    **more: Any,
 ) -> Table:
     """A table of surprisals in bits, one row per word (or token, sentence, region) of each text and model.
 
-    `wug.surprisal` documents the arguments.
+    `more` are fields of SurprisalOptions. `wug.surprisal` documents the arguments.
     """
-    _require("unit", unit, UNITS)
-    _require("words", words, WORDS)
-    if context is not None:
-        _require("context", context, CONTEXTS)
-    for name, number in (("window", window), ("stride", stride)):
-        if number is not None and number < 1:
-            raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
-    manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride, window_bos))
-    several = isinstance(models, (list, tuple, Iterator))
-    labelled = _labelled([_opened(model) for model in (models if several else [models])])
-    given: Iterable[Text] = _with_sources(_given(texts, manner, column), sources)
+    options = SurprisalOptions(unit=unit, **more)
+    several = models if isinstance(models, (list, tuple, Iterator)) else [models]
+    labelled = _labelled([_opened(model) for model in several])
+    given: Iterable[Text] = _with_sources(_given(texts, options, column), sources)
     if len(labelled) > 1:
         given = list(given)
-    columns = _Columns(manner)
+    columns = _Columns(options)
     for place, label in enumerate(list(labelled)):
         counted = _Counted(progress, place, place + len(labelled))
         # Released before the next one is loaded, where the models come from an iterator.
-        _score(iter(given), labelled.pop(label), manner, columns, label, cache, counted)
+        _score(iter(given), labelled.pop(label), options, columns, label, cache, counted)
     return columns.table()
 
 
 def _score(
     texts: Iterator[Text],
     model: ModelHandle,
-    manner: Manner,
+    options: SurprisalOptions,
     columns: _Columns,
     label: str,
     cache: Cache | None,
     counted: _Counted,
 ) -> None:
-    """Add the rows of one model."""
-    told = _Told(model, manner)
+    warnings = _Warnings(model, options)
     done = 0
-    context = manner.context_of(model)
+    context = options.context_of(model)
     for group in _groups(texts, whole=model.ordered):
         _require_sources_fit(group, model)
-        parted = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, manner), strict=True)]
+        split = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
-            Request(text.text[a:b], reading=manner.reading, source=text.source)
-            for text, _, _, asked in parted
+            Request(text.text[a:b], reading=options.reading, source=text.source)
+            for text, _, _, asked in split
             for a, b in asked
         ]
         answers = iter(_ask(requests, model, cache, counted))
-        for text, stretches, marked, asked in parted:
+        for text, spans, marked, asked in split:
             scored = [(start, next(answers)) for start, _ in asked]
-            told.hear([answer for _, answer in scored])
+            warnings.add([answer for _, answer in scored])
             done += 1
-            scores = rows.Scores.of(scored)
-            told.tokenless += rows.tokenless(text.text, scores, stretches)
-            columns.add(label, done, text, _rows(text, scores, stretches, marked, manner))
+            scores = rows.TokenScores.of(scored)
+            warnings.tokenless += rows.tokenless(text.text, scores, spans)
+            columns.add(label, done, text, _rows(text, scores, spans, marked, options))
         counted.finish_group()
-    told.tell(done)
+    warnings.log(done)
 
 
 def _labelled(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
-    """The models by their ids, each once; options tell models of one id apart."""
+    """The models by id, each once; options distinguish models of one id."""
     if not models:
-        raise InputError("there is no model to score with: name one, such as causal:gpt2")
+        raise InputError("there is no model: name one, such as causal:gpt2")
     distinct = {(model.id, *sorted(model.options.items())): model for model in models}.values()
     found: dict[str, ModelHandle] = {}
     for model in distinct:
@@ -149,18 +156,18 @@ def _labelled(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
     return found
 
 
-Parted: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
-"""A text with its words or regions, its sentences, and the stretches of it that are asked, each by itself."""
+SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
+"""A text with its words or regions, its sentences, and the spans that are scored separately."""
 
 
-def _part(text: Text, words: Sequence[Span], context: Context) -> Parted:
+def _part(text: Text, words: Sequence[Span], context: Context) -> SplitText:
     marked = sentences(text.text) if text.sentences is None else text.sentences
     return text, words, marked, marked if context == "sentence" else [(0, len(text.text))]
 
 
-def _words(texts: Sequence[Text], model: ModelHandle, manner: Manner) -> list[Sequence[Span]]:
-    """Where the words, or regions, of each text begin and end."""
-    if manner.words == "tokenizer":
+def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions) -> list[Sequence[Span]]:
+    """The spans of the words, or regions, of each text."""
+    if options.words == "tokenizer":
         divided = model.words([text.text for text in texts])
         if divided is None:
             raise ModelError(f"{model.id} has no rule that divides text into words: use words=space, or pass them")
@@ -172,45 +179,43 @@ def _words(texts: Sequence[Text], model: ModelHandle, manner: Manner) -> list[Se
 
 
 def _rows(
-    text: Text, scores: rows.Scores, stretches: Sequence[Span], marked: Sequence[Span], manner: Manner
-) -> Iterator[dict[str, Any]]:
-    match manner.unit:
+    text: Text, scores: rows.TokenScores, spans: Sequence[Span], marked: Sequence[Span], options: SurprisalOptions
+) -> Iterator[dict[str, object]]:
+    match options.unit:
         case "token":
-            return rows.token_rows(text.text, scores, stretches, marked)
+            return rows.token_rows(text.text, scores, spans, marked)
         case "sentence":
-            return rows.sentence_rows(text.text, scores, stretches, marked)
-    return rows.stretch_rows("region" if manner.unit == "regions" else "word", text.text, scores, stretches, marked)
+            return rows.sentence_rows(text.text, scores, spans, marked)
+    return rows.span_rows("region" if options.unit == "regions" else "word", text.text, scores, spans, marked)
 
 
-def _given(texts: Any, manner: Manner, column: str | None) -> Iterator[Text]:
-    """The texts; of files, as `read_texts` has them."""
-    paths = [texts] if isinstance(texts, Path) else texts if _are_paths(texts) else ()
+def _given(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
+    """The texts, read from files if they are paths."""
+    listed = texts if isinstance(texts, (list, tuple)) else [texts]
+    paths = [one for one in listed if isinstance(one, Path)]
+    if len(paths) < len(listed):
+        paths = []  # a Path among texts is refused below
     if column is not None and not paths:
         raise InputError("column names a column of a file: give the file as Path(…)")
     if paths:
         from wug.texts.files import read_texts
 
-        read = ((path, read_texts(path, column=column, given=manner.words == "given")) for path in paths)
+        read = ((path, read_texts(path, column=column, given=options.words == "given")) for path in paths)
         texts = [
             replace(text, columns={**({"file": str(path)} if len(paths) > 1 else {}), **text.columns})
             for path, found in read
             for text in found
         ]
     for number, text in enumerate(texts_of(texts), 1):
-        if text.words is None and (manner.words == "given" or manner.unit == "regions"):
-            what = "regions" if manner.unit == "regions" else "given words"
+        if text.words is None and (options.words == "given" or options.unit == "regions"):
+            what = "regions" if options.unit == "regions" else "given words"
             raise InputError(
                 f"{what} are lists of strings, and this is a string: {text.text[:60]!r}", place=f"text {number}"
             )
         yield text
 
 
-def _are_paths(texts: object) -> bool:
-    return isinstance(texts, (list, tuple)) and bool(texts) and all(isinstance(one, Path) for one in texts)
-
-
 def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Iterator[Text]:
-    """The texts, each with its source; there must be as many."""
     if sources is None:
         yield from texts
         return
@@ -222,29 +227,27 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         source = next(given, None)
         if not isinstance(source, str):
             rest = count + sum(1 for _ in texts)
-            fault = f"{rest:,} texts and {count - 1:,} sources" if source is None else f"source {count} is no text"
-            raise InputError(f"{fault}. Give a source, a string, for each text")
+            error = f"{rest:,} texts and {count - 1:,} sources" if source is None else f"source {count} is not a str"
+            raise InputError(f"{error}. Give one source per text, as a str")
         yield replace(text, source=source)
     if next(given, None) is not None:
-        raise InputError(f"{count:,} texts and more sources. Give a source for each text")
+        raise InputError(f"{count:,} texts and more sources. Give one source per text")
 
 
 def _require_sources_fit(texts: Iterable[Text], model: ModelHandle) -> None:
-    """An error where texts come with sources, and the model reads none."""
+    """Raise ModelError if texts have sources and the model takes none."""
     if any(text.source is not None for text in texts) and model.options.get("score") != "source":
-        raise ModelError(
-            f"{model.id} reads no sources. They are for encoder–decoders that score answers: -M score=source"
-        )
+        raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
 
 
 def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
-    """Texts that are asked together: all of them where answers depend on each other."""
+    """Texts that are scored together: all of them if outputs depend on each other."""
     group: list[Text] = []
     size = 0
     for text in texts:
         group.append(text)
         size += len(text.text)
-        if not whole and (len(group) == TOGETHER or size >= CHARACTERS):
+        if not whole and (len(group) == MAX_GROUP_TEXTS or size >= MAX_GROUP_CHARACTERS):
             yield group
             group, size = [], 0
     if group:
@@ -252,7 +255,7 @@ def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
 
 
 def _opened(model: Any) -> ModelHandle:
-    """The model with what the user said of it; one that cannot score is refused."""
+    """An open model; one that cannot score is refused."""
     from wug.evaluation.handle import ModelHandle
     from wug.evaluation.opening import open_model
 
@@ -268,18 +271,17 @@ def _opened(model: Any) -> ModelHandle:
 
 def can_score_sources(model: str) -> bool:
     """Whether a model that generates text can also score it, when it is opened with `score=source`."""
-    return "score" in options.names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
+    return "score" in option_names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
 
 
 def _ask(requests: Sequence[Request], model: ModelHandle, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
-    """The answers, from the cache where it has them; a memory of its own for each group, so that none grows."""
     from wug.evaluation.cached_model import CachedModel
 
     return CachedModel(model, cache, progress).score(requests)
 
 
 class _Counted:
-    """Progress in requests over all groups and models; other models are counted as having those of this one."""
+    """Progress over all groups and models, assuming that each model has as many requests as this one."""
 
     def __init__(self, progress: Progress | None, place: int, models: int) -> None:
         self._progress, self._place, self._models = progress, place, models
@@ -296,22 +298,22 @@ class _Counted:
 
 
 class _Columns:
-    """The table while it grows; what was not asked has no column."""
+    """The columns of the table while it grows."""
 
-    def __init__(self, manner: Manner) -> None:
-        reading = manner.reading
+    def __init__(self, options: SurprisalOptions) -> None:
+        reading = options.reading
         missing = [] if reading.boundary else ["surprisal_boundary"]
         self._dropped = {*missing, *([] if reading.distribution else ["entropy", "rank"])}
         # The columns of any row, so that a table without rows has them too.
-        one = rows.Scores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
-        (row,) = _rows(Text("a"), one, [(0, 1)], [(0, 1)], manner)
+        one = rows.TokenScores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
+        (row,) = _rows(Text("a"), one, [(0, 1)], [(0, 1)], options)
         names = [name for name in row if name not in self._dropped]
         self._columns: dict[str, list[Any]] = {name: [] for name in ("model", "text_id", *names)}
-        self._beside: dict[str, list[Any]] = {}
-        """What stood beside the texts in their files."""
+        self._given: dict[str, list[Any]] = {}
+        """The other columns of the texts' files."""
         self._count = 0
 
-    def add(self, model: str, number: int, text: Text, some: Iterable[dict[str, Any]]) -> None:
+    def add(self, model: str, number: int, text: Text, some: Iterable[dict[str, object]]) -> None:
         """Add the rows of a text."""
         before = self._count
         for row in some:
@@ -322,45 +324,45 @@ class _Columns:
             for name, value in row.items():
                 self._columns[name].append(value)
             self._count += 1
-        for name in text.columns.keys() - self._beside.keys():
-            self._beside[name] = [None] * before
-        for name, values in self._beside.items():
+        for name in text.columns.keys() - self._given.keys():
+            self._given[name] = [None] * before
+        for name, values in self._given.items():
             values.extend([text.columns.get(name)] * (self._count - before))
 
     def table(self) -> Table:
-        """The table; a column that stood beside the texts and has the name of one of ours is `given_NAME`."""
-        beside = {f"given_{name}" if name in self._columns else name: values for name, values in self._beside.items()}
-        return Table({**self._columns, **beside}, {name: KINDS[name] for name in self._columns if name in KINDS})
+        """The table; a column of a file that has the name of one of ours becomes `given_NAME`."""
+        others = {f"given_{name}" if name in self._columns else name: values for name, values in self._given.items()}
+        kinds = {name: KINDS[name] for name in self._columns if name in KINDS}
+        units = {name: "bits" for name, kind in kinds.items() if kind is float}
+        return Table({**self._columns, **others}, kinds, units=units)
 
 
-class _Told:
-    """What the reader of the table should know, said once in the log."""
+class _Warnings:
+    """Warnings about the table, each logged once."""
 
-    def __init__(self, model: ModelHandle, manner: Manner) -> None:
-        self._model, self._reading, self._both_sides = model.id, manner.reading, sees_right(model)
-        self._by_sentence = manner.context is None and manner.context_of(model) == "sentence"
-        self._parted = False
+    def __init__(self, model: ModelHandle, options: SurprisalOptions) -> None:
+        self._model, self._reading, self._both_sides = model.id, options.reading, sees_right(model)
+        self._by_sentence = options.context is None and options.context_of(model) == "sentence"
+        self._split = False
         self._notices: Counter[str] = Counter()
         self._answers = 0
         self._silent = 0
         self.tokenless = 0
-        """Words that no token begins in."""
+        """Words in which no token begins."""
 
-    def hear(self, answers: Sequence[Scored]) -> None:
-        """Take in what the answers for a text say, and what they do not."""
-        self._parted |= self._by_sentence and len(answers) > 1
+    def add(self, answers: Sequence[Scored]) -> None:
+        """Collect the warnings about the outputs for a text."""
+        self._split |= self._by_sentence and len(answers) > 1
         for scored in answers:
             self._answers += 1
             self._notices.update(scored.notices)
-            if self._reading.boundary and scored.closed is None:
-                raise ModelError(
-                    f"{self._model} does not tell how probable it is that a word ends: ask without boundary"
-                )
+            if self._reading.boundary and scored.logprobs_with_word_end is None:
+                raise ModelError(f"{self._model} does not return the probability that a word ends: leave boundary out")
             self._silent += self._reading.distribution and scored.entropies is None
 
-    def tell(self, texts: int) -> None:
-        """Say it."""
-        if self._parted:
+    def log(self, texts: int) -> None:
+        """Log the warnings."""
+        if self._split:
             log.warning(
                 "%s was trained on single sentences: the context of each word is its own sentence. Set context to "
                 "'text' for the whole text before it",
@@ -374,11 +376,6 @@ class _Told:
             words = f"{self.tokenless:,} word{'s' * (self.tokenless != 1)}"
             log.warning("%s: %s without a surprisal, as no token begins there", self._model, words)
         if self._silent:
-            log.warning("%s tells neither entropy nor rank: these columns are empty", self._model)
+            log.warning("%s returns neither entropy nor rank: these columns are empty", self._model)
         if texts and self._both_sides:
             log.warning("%s sees the words on both sides: these are surprisals given the whole text", self._model)
-
-
-def _require(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise UnknownName(name, str(value), known)

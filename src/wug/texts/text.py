@@ -1,4 +1,4 @@
-"""A text, the words that were given for it, and what was known about it beside."""
+"""Texts with their words and sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from wug.errors import InputError
 from wug.files import refuse_surrogates
@@ -17,11 +17,11 @@ ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st jr sr rev gen col capt lt sgt hon no nos vol fig figs eq ch pp p vs etc approx dept est "
     "e.g i.e cf al jan feb mar apr jun jul aug sep sept oct nov dec bzw z.b u.a d.h usw nr str m mme mlle".split()
 )
-"""What a full stop follows that ends no sentence, in lower case; so does a single capital letter."""
+"""Words before a full stop that does not end a sentence, in lower case."""
 
 _END = re.compile(
-    r"""[.!?…]+["'”’»)\]]*(?=\s)   # a mark, what closes behind it, and white space
-      | [。！？｡]+[」』”’）]*       # in Chinese and Japanese nothing needs to follow
+    r"""[.!?…]+["'”’»)\]]*(?=\s)   # punctuation, closing quotes, and white space
+      | [。！？｡]+[」』”’）]*       # Chinese and Japanese: no space needed
       | \n[^\S\n]*\n               # a blank line
     """,
     re.VERBOSE,
@@ -30,11 +30,11 @@ _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*$")
 
 
 def sentences(text: str) -> tuple[Span, ...]:
-    """The sentences of a text, white space around them left out.
+    """The spans of the sentences of a text, without white space around them.
 
-    One ends at a full stop, question mark or exclamation mark, with what closes behind it, before white space; at such
-    a mark of Chinese and Japanese; and at a blank line. A full stop behind an abbreviation or a capital letter, or
-    before a small letter, ends none.
+    A sentence ends at a full stop, question mark or exclamation mark, with closing quotes, before white space; at one
+    of Chinese or Japanese; and at a blank line. A full stop after an abbreviation or a capital letter, or before a
+    lower-case letter, does not end a sentence.
     """
     found: list[Span] = []
     begin = 0
@@ -48,7 +48,6 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def _ends(text: str, mark: re.Match[str]) -> bool:
-    """Whether a full stop ends a sentence."""
     following = text[mark.end() :].lstrip()[:1]
     if following.islower():
         return False
@@ -67,32 +66,32 @@ def _add(found: list[Span], text: str, begin: int, end: int) -> None:
 
 
 Span: TypeAlias = tuple[int, int]
-"""The first character of a stretch, and the one behind its last."""
+"""Start and end, in characters."""
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
-"""How the Unicode names of characters begin that are written without spaces between words."""
+"""Prefixes of the Unicode names of characters of scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is read from its beginning to its end; nothing before it counts."""
+    """A text that is scored on its own."""
 
     text: str
     words: tuple[Span, ...] | None = None
-    """Where the words, or the regions, that were given begin and end; None where a rule parts them."""
+    """The spans of given words or regions; None to split by rule."""
     sentences: tuple[Span, ...] | None = None
-    """Where the sentences that were given begin and end; None where a rule parts them."""
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    """What stood beside the text in its file."""
+    """The spans of given sentences; None to split by rule."""
+    columns: Mapping[str, object] = field(default_factory=dict)
+    """The other columns of its file."""
     source: str | None = None
-    """What an encoder–decoder reads before it; None: what the model's options say."""
+    """The source for an encoder–decoder; None for that of the model's options."""
 
 
 def joined(words: Sequence[str], spaced: Sequence[bool] | None = None) -> tuple[str, tuple[Span, ...]]:
-    """Words as a text, and where each stands in it.
+    """Words as a text, and their spans.
 
-    `spaced` says behind which words a space is written; without it, behind all but those between two characters of
-    scripts that have none (Chinese, Japanese, Thai). An empty word stands where the next one will, without a space.
+    `spaced` says which words are followed by a space; by default all, except between two characters of scripts without
+    spaces (Chinese, Japanese, Thai). An empty word has the position of the next one, without a space.
     """
     text = ""
     spans: list[Span] = []
@@ -108,13 +107,13 @@ def joined(words: Sequence[str], spaced: Sequence[bool] | None = None) -> tuple[
 
 
 def texts_of(given: object) -> Iterator[Text]:
-    """The texts that a user gave: one string, strings, or lists of strings that are words or regions."""
+    """Texts from one string, strings, or lists of words or regions."""
     if isinstance(given, (str, Text)):
         yield as_text(given, 1)
         return
     if isinstance(given, (Mapping, bytes)) or hasattr(given, "columns") or not isinstance(given, Iterable):
         raise InputError(
-            f"texts must be a str, a list of them, or lists of words, not {_kind(given)}. Of a table, give the column "
+            f"texts must be a str, a list of them, or lists of words, not {_kind(given)}. For a table, give the column "
             "with the texts, such as table['sentence']"
         )
     for number, one in enumerate(given, 1):
@@ -122,11 +121,11 @@ def texts_of(given: object) -> Iterator[Text]:
 
 
 def as_text(given: object, number: int) -> Text:
-    """One text that a user gave."""
+    """One text from a string or a list of words."""
     if isinstance(given, Text):
         return given
     if isinstance(given, str):
-        if os.path.isfile(os.path.expanduser(given)):  # noqa: PTH111, PTH113 (any text is tried, and most are no path)
+        if os.path.isfile(os.path.expanduser(given)):  # noqa: PTH111, PTH113 (any text is tried, and most are not a path)
             raise InputError(
                 f"{given!r} names a file. Write Path({given!r}) for the texts in it, or text=… for these characters",
                 place=f"text {number}",

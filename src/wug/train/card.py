@@ -1,81 +1,82 @@
-"""The card of a trained model: what it learnt from, and how."""
+"""The model card of a trained model: its data, its settings, and how to use it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from wug.files import write_text
 from wug.train.checkpoint import TrainingState
-from wug.train.recipe import Recipe
+from wug.train.options import TrainingConfig
 
-LAST = 50
+LAST_STEPS = 50
 ENCODINGS = {
     "causal": "the BOS token `<|endoftext|>` before a text",
     "masked": "a text between `<s>` and `</s>`",
     "seq2seq": "`</s>` after a text",
 }
-"""What the tokenizers of each kind of Hugging Face model put where."""
+"""Where the tokenizer of each kind of Hugging Face model puts special tokens."""
 
 
-def write_card(
-    folder: Path,
-    recipe: Recipe,
-    state: TrainingState,
-    *,
-    command: str,
-    about: str,
-    kind: str,
-    unit: str | None,
-    parameters: int,
-    dtype: str,
-    device: str,
-    version: str,
-) -> None:
-    """Write README.md beside the weights, unless somebody wrote one already.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What README.md says about a model."""
 
-    `unit` is what a model of text saw by itself, `dtype` that of the weights in the file.
-    """
-    import torch
-    import transformers
+    command: str
+    data: str
+    """A description of the training data."""
+    kind: str
+    unit: str | None
+    """What a text model saw at a time."""
+    parameters: int
+    dtype: str
+    """The dtype of the saved weights."""
+    device: str
+    version: str
 
-    path = folder / "README.md"
-    if path.exists():
-        return
-    last = state.losses[-LAST:]
-    where = torch.cuda.get_device_name() if device.startswith("cuda") else device
-    rows = {
-        "parameters": f"{parameters:,}",
-        "learnt from": about,
-        "steps": f"{state.step:,} of {recipe.batch} rows",
-        "optimiser": f"{recipe.optimiser}, rate {recipe.rate:g} after {recipe.warmup:,} steps, then a cosine",
-        "weight decay": f"{recipe.weight_decay:g}",
-        "arithmetic": recipe.precision,
-        "seed": str(recipe.seed),
-        "loss at the end": f"{sum(last) / len(last):.4f} nats a token, the mean of {len(last)} steps",
-        "time": f"{state.seconds:,.0f} s on {where}",
-        "weights": dtype,
-        "versions": f"wug {version}, torch {torch.__version__}, transformers {transformers.__version__}",
-    }
-    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
-    notes = "".join(f"- {note}\n" for note in _notes(kind, unit, dtype))
-    write_text(path, f"# {folder.name}\n\n```\n{command}\n```\n\n| | |\n|---|---|\n{table}\n\n{notes}".rstrip() + "\n")
+    def write(self, folder: Path, config: TrainingConfig, state: TrainingState) -> None:
+        """Write README.md, unless there is one."""
+        import torch
+        import transformers
 
+        path = folder / "README.md"
+        if path.exists():
+            return
+        last = state.losses[-LAST_STEPS:]
+        device = torch.cuda.get_device_name() if self.device.startswith("cuda") else self.device
+        rows = {
+            "parameters": f"{self.parameters:,}",
+            "trained on": self.data,
+            "steps": f"{state.step:,} of {config.batch} rows",
+            "optimiser": f"{config.optimiser}, rate {config.rate:g} after {config.warmup:,} steps, then cosine decay",
+            "weight decay": f"{config.weight_decay:g}",
+            "arithmetic": config.precision,
+            "seed": str(config.seed),
+            "final loss": f"{sum(last) / len(last):.4f} nats per token, the mean of {len(last)} steps",
+            "time": f"{state.seconds:,.0f} s on {device}",
+            "weights": self.dtype,
+            "versions": f"wug {self.version}, torch {torch.__version__}, transformers {transformers.__version__}",
+        }
+        table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+        notes = "".join(f"- {note}\n" for note in self._notes())
+        text = f"# {folder.name}\n\n```\n{self.command}\n```\n\n| | |\n|---|---|\n{table}\n\n{notes}"
+        write_text(path, text.rstrip() + "\n")
 
-def _notes(kind: str, unit: str | None, dtype: str) -> Iterator[str]:
-    """What a user has to know to get the numbers of wug, also in other programs."""
-    if unit is not None:
-        yield f"It saw each {unit} by itself: what comes before means nothing to it."
-    if kind not in ENCODINGS:
-        return
-    yield (
-        f"By default its tokenizer puts {ENCODINGS[kind]}, as in training. Programs that use the default encoding give "
-        "the numbers of wug."
-    )
-    if kind == "causal":
-        yield "Do not let a program add BOS a second time: in minicons, leave `bos_token` at `False`."
-    if dtype != "float32":
+    def _notes(self) -> Iterator[str]:
+        """What users have to know to get the numbers of wug, also in other programs."""
+        if self.unit is not None:
+            yield f"It saw one {self.unit} at a time and ignores what comes before."
+        if self.kind not in ENCODINGS:
+            return
         yield (
-            f"transformers 5 computes in the dtype of the file, {dtype}, unless told otherwise. wug computes in "
-            "float32, and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
+            f"By default its tokenizer puts {ENCODINGS[self.kind]}, as in training. Programs that use the default "
+            "encoding give the numbers of wug."
         )
+        if self.kind == "causal":
+            yield "Do not let a program add BOS a second time: in minicons, leave `bos_token` at `False`."
+        if self.dtype != "float32":
+            yield (
+                f"transformers 5 computes in the dtype of the file, {self.dtype}, unless told otherwise. wug computes "
+                "in float32, and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
+            )

@@ -1,4 +1,4 @@
-"""The state of training on disk: written whole or not at all."""
+"""The training state on disk, written atomically."""
 
 from __future__ import annotations
 
@@ -8,136 +8,143 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wug.errors import InputError, ModelError, first_line
 from wug.files import read_text, write_text
-from wug.train.recipe import Recipe
+from wug.train.options import TrainingConfig
 
-_SPOKEN = {
+if TYPE_CHECKING:
+    import torch
+
+_DESCRIPTIONS = {
     "text": "the text's checksum",
     "examples": "the examples' checksum",
-    "parts": "the parts of like length, from which batches are drawn,",
-    "query_share": "the queries' share of the learning rate",
+    "parts": "the number of length buckets",
+    "query_share": "the learning rate factor of the queries",
 }
 
 
-LATER = ("epochs", "patience", "dtype")
-"""What recipes of earlier versions do not say."""
+class _Restorable(Protocol):
+    def state(self) -> Mapping[str, object]: ...
+    def restore(self, state: Mapping[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """How far training came."""
+    """How far a training is."""
 
     step: int
     losses: tuple[float, ...]
-    """One for each step."""
+    """One per step."""
     seconds: float
     best: float | None = None
-    """The best value that early stopping looks at, and since how many epochs it stands."""
+    """The best test result so far."""
     stale: int = 0
+    """Tests since then that were no better."""
 
 
-class Checkpoint:
-    """The folder `training` of a model folder: what is being trained, how far it came, the loss curve."""
+class TrainingFolder:
+    """The subfolder `training` of a model folder: its configuration, checkpoint and loss curve."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "training"
-        self.file = self.folder / "checkpoint.pt"
-        self._recipe = self.folder / "recipe.json"
+        self.path = folder / "training"
+        self.checkpoint = self.path / "checkpoint.pt"
+        self._recipe = self.path / "recipe.json"
 
     @property
     def finished(self) -> bool:
-        """Whether training is over."""
-        return (self.folder / "finished").exists()
+        """Whether training is complete."""
+        return (self.path / "finished").exists()
 
     def finish(self) -> None:
-        """Note that training is over, and drop what only its resumption needed."""
-        write_text(self.folder / "finished", "")
+        """Mark training as complete, and delete what was only needed to resume it."""
+        write_text(self.path / "finished", "")
         for name in ("checkpoint.pt", "checkpoint.new", "ids.npy"):
-            (self.folder / name).unlink(missing_ok=True)
+            (self.path / name).unlink(missing_ok=True)
 
     @property
     def begun(self) -> bool:
-        """Whether something is being trained, or was."""
+        """Whether a training was started here."""
         return self._recipe.exists()
 
-    def begin(self, recipe: Recipe, material: Mapping[str, Any]) -> None:
-        """Note what is being trained; refuse a folder in which something else was."""
-        wanted = {**material, **asdict(recipe)}
-        self.refuse_other(wanted)
+    def begin(self, training: TrainingConfig, data: Mapping[str, Any]) -> None:
+        """Write the configuration; refuse a folder in which something else was trained."""
+        config = {**data, **asdict(training)}
+        self.refuse_other(config)
         if not self.begun:
-            write_text(self._recipe, json.dumps(wanted, indent=1, ensure_ascii=False) + "\n")
+            write_text(self._recipe, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
 
     def withdraw(self) -> None:
-        """Forget what was to be trained."""
+        """Delete the configuration."""
         self._recipe.unlink(missing_ok=True)
 
-    def refuse_other(self, wanted: Mapping[str, Any]) -> None:
-        """An error where something was trained in this folder that differs from `wanted`."""
+    def refuse_other(self, config: Mapping[str, Any]) -> None:
+        """Raise ModelError if what was trained here had another configuration."""
         if not self.begun:
             return
         try:
-            found = {"average": 1, **json.loads(read_text(self._recipe))}  # older ones knew no other
+            found = dict(json.loads(read_text(self._recipe)))
         except (ValueError, TypeError) as error:
-            what = f"cannot be read as JSON ({error}). Delete the folder to begin anew"
+            what = f"cannot be read as JSON ({error}). Delete the folder to start again"
             raise InputError(what, file=self._recipe) from None
-        differing = [key for key in wanted if found.get(key) != wanted[key] and (key in found or key not in LATER)]
+        differing = [key for key in config if found.get(key) != config[key]]
         if differing:
             differ = "; ".join(
-                f"{_SPOKEN.get(key, key)} = {_said(found.get(key))}, and now it is {_said(wanted[key])}"
+                f"{_DESCRIPTIONS.get(key, key)} = {_shown(found.get(key))}, now {_shown(config[key])}"
                 for key in differing
             )
-            done, go_on = ("finished training", "") if self.finished else ("training", "the same options to go on, or ")
-            raise ModelError(
-                f"{self.folder.parent} holds a {done} with {differ}. Give {go_on}another folder to begin anew"
+            done, resume = (
+                ("finished training", "") if self.finished else ("training", "the same options to resume, or ")
             )
+            raise ModelError(f"{self.path.parent} contains a {done} with {differ}. Use {resume}another folder")
 
-    def write(self, model: Any, optimiser: Any, average: Any, state: TrainingState) -> None:
-        """Keep the state; a kill in between leaves the one before."""
+    def write(self, model: torch.nn.Module, optimiser: _Restorable, average: _Restorable, state: TrainingState) -> None:
+        """Write a checkpoint; if the process is killed meanwhile, the one before stays."""
         import torch
 
-        beside = self.file.with_suffix(".new")
+        partial = self.checkpoint.with_suffix(".new")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with beside.open("wb") as out:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as out:
                 learnt = {"model": model.state_dict(), "optimiser": optimiser.state(), "average": average.state()}
                 torch.save({**learnt, **asdict(state)}, out)
                 out.flush()
                 os.fsync(out.fileno())
-            beside.replace(self.file)
-        except (OSError, RuntimeError) as error:  # PyTorch raises a RuntimeError of its own on a full disk
-            beside.unlink(missing_ok=True)
+            partial.replace(self.checkpoint)
+        except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError on a full disk
+            partial.unlink(missing_ok=True)
             why = (error.strerror if isinstance(error, OSError) else None) or "the disk may be full"
             raise ModelError(
-                f"{self.file}: cannot be written: {why}. What was trained up to the checkpoint before is kept: make "
-                "room, and give the same command to go on"
+                f"{self.checkpoint}: cannot be written: {why}. The checkpoint before it is kept: free "
+                "some space, and run the same command to resume"
             ) from error
 
-    def read(self, model: Any, optimiser: Any, average: Any) -> TrainingState | None:
-        """Put model, optimiser and average back to where they were; None without a checkpoint."""
+    def read(self, model: torch.nn.Module, optimiser: _Restorable, average: _Restorable) -> TrainingState | None:
+        """Restore model, optimiser and average from the checkpoint; None if there is none."""
         import torch
 
-        if not self.file.exists():
+        if not self.checkpoint.exists():
             return None
         device = next(model.parameters()).device
         try:
-            stored = torch.load(self.file, map_location=device, weights_only=True)
+            stored = torch.load(self.checkpoint, map_location=device, weights_only=True)
             model.load_state_dict(stored["model"])
             optimiser.restore(stored["optimiser"])
             average.restore(stored["average"])
         except (RuntimeError, OSError, EOFError, KeyError, UnpicklingError) as error:
-            raise ModelError(f"{self.file}: cannot be read ({first_line(error)}). Delete it to begin anew") from error
+            raise ModelError(
+                f"{self.checkpoint}: cannot be read ({first_line(error)}). Delete it to start again"
+            ) from error
         return TrainingState(
             stored["step"], tuple(stored["losses"]), stored["seconds"], stored["best"], stored["stale"]
         )
 
     def write_curve(self, losses: tuple[float, ...]) -> None:
-        """The loss of every step, as a table."""
+        """Write the loss of every step as a table."""
         lines = ["step\tloss", *(f"{step}\t{loss:.6f}" for step, loss in enumerate(losses, 1))]
-        write_text(self.folder / "loss.tsv", "\n".join(lines) + "\n")
+        write_text(self.path / "loss.tsv", "\n".join(lines) + "\n")
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     return "not given" if value is None else repr(value)

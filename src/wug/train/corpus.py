@@ -1,4 +1,4 @@
-"""Text to learn from: sentences, tokens, and rows of tokens that begin where a sentence does."""
+"""Training text: sentences, token streams, and rows of tokens that begin at a sentence."""
 
 from __future__ import annotations
 
@@ -7,78 +7,83 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError
 from wug.files import checksum, read_lines
+from wug.train.checkpoint import TrainingFolder
+from wug.train.vocabulary import save_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 Unit = Literal["sentence", "paragraph"]
 Ids = npt.NDArray[np.uint16]
 
 NOT_TEXT = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".html", ".xml")
-PIECE = 1 << 16
-"""Units tokenised at a time."""
+CHUNK_UNITS = 1 << 16
+"""Units tokenized at a time."""
 
 _END = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')]))\s+(?=["'(]?[A-Z])""")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Prof|Gen|Capt|Col|Rev|Hon|[A-Z])\.$")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """A corpus as numbers: units one after the other, each opened by the beginning-of-sentence token (bos)."""
+class TokenStream:
+    """A corpus as token ids: units one after the other, each preceded by BOS."""
 
     ids: Ids
     starts: npt.NDArray[np.int64]
-    """Where the units begin, with their bos."""
+    """The positions of the BOS tokens."""
 
     @classmethod
-    def of(cls, ids: Ids, bos: int) -> Stream:
-        """The stream of these numbers."""
+    def of(cls, ids: Ids, bos: int) -> TokenStream:
+        """The stream of these ids."""
         return cls(ids, np.flatnonzero(ids == bos))
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of one length from a stream, in an order that the seed and the epoch decide."""
+class TokenRows:
+    """Rows of one length from a stream, drawn by seed and step."""
 
-    stream: Stream
+    stream: TokenStream
     length: int
     batch: int
     seed: int
     unit: Unit = "sentence"
-    """What a model learns from these rows sees by itself."""
+    """What the model sees at a time."""
 
     @property
-    def steps_an_epoch(self) -> int:
-        """Steps in which as many tokens are seen as the stream has."""
+    def steps_per_epoch(self) -> int:
+        """Steps that see as many tokens as the stream has."""
         return max(1, len(self.stream.ids) // (self.length * self.batch))
 
     def starts(self, step: int) -> npt.NDArray[np.int64]:
-        """Where the rows of a step begin: at the beginning of a unit, so that none is seen without its first half."""
-        epoch, place = divmod(step, self.steps_an_epoch)
+        """The start positions of the rows of a step, each at the beginning of a unit."""
+        epoch, place = divmod(step, self.steps_per_epoch)
         draw = np.random.default_rng([self.seed, epoch, place])
         possible = np.searchsorted(self.stream.starts, len(self.stream.ids) - self.length, side="right")
         return self.stream.starts[draw.integers(0, possible, self.batch)]
 
 
 def read_units(paths: Sequence[Path], unit: Unit, seed: int) -> list[str]:
-    """The sentences or paragraphs (lines) of some files, in an order that the seed decides."""
+    """The sentences or paragraphs (lines) of files, shuffled by the seed."""
     units: list[str] = []
     for path in paths:
         for line in read_lines(path):
             if line := line.strip():
                 units += sentences(line) if unit == "sentence" else [line]
     if not units:
-        raise InputError("there is no text to learn from", file=paths[0] if paths else None)
+        raise InputError("there is no text to train on", file=paths[0] if paths else None)
     order = np.random.default_rng(seed).permutation(len(units))
     return [units[place] for place in order]
 
 
 def sentences(paragraph: str) -> list[str]:
-    """The sentences of a paragraph: cut after . ! ? before a capital letter, but not after a title or an initial."""
+    """Split a paragraph after . ! ? before a capital letter, but not after a title or an initial."""
     found: list[str] = []
     begin = 0
     for end in _END.finditer(paragraph):
@@ -93,18 +98,18 @@ def sentences(paragraph: str) -> list[str]:
 def encode(
     units: Sequence[str], ids_of: Callable[[list[str]], Iterator[list[int]]], bos: int, end: int | None = None
 ) -> Ids:
-    """The numbers of all units, each between a beginning-of-sentence token and, if there is one, an end token."""
+    """The token ids of all units, each preceded by BOS and, if `end` is given, followed by it."""
     closing = [] if end is None else [end]
     parts: list[Ids] = []
-    for first in range(0, len(units), PIECE):
-        found = ids_of(list(units[first : first + PIECE]))
+    for first in range(0, len(units), CHUNK_UNITS):
+        found = ids_of(list(units[first : first + CHUNK_UNITS]))
         flat = chain.from_iterable(chain((bos,), ids, closing) for ids in found)
         parts.append(np.fromiter(flat, dtype=np.uint16))
     return np.concatenate(parts)
 
 
 def corpus_checksum(paths: Sequence[Path]) -> str:
-    """A checksum of the files, as they lie on disk."""
+    """A checksum of the files; InputError for what is not plain text."""
     for path in paths:
         if path.is_dir():
             raise InputError("is a folder: name the files in it", file=path)
@@ -113,3 +118,30 @@ def corpus_checksum(paths: Sequence[Path]) -> str:
         if Path(path.name.lower().removesuffix(".gz").removesuffix(".xz")).suffix in NOT_TEXT:
             raise InputError("not plain text, by its name: write its text to a file, one paragraph per line", file=path)
     return checksum(*(path.read_bytes() for path in paths))
+
+
+def cached_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
+    """The token ids of a started training, from its folder; made if it is new, since the text may be another."""
+    path = folder / "training" / "ids.npy"
+    if TrainingFolder(folder).begun and path.exists():
+        stored: Ids = np.load(path)
+        return stored
+    ids = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".new")
+    with partial.open("wb") as out:
+        np.save(out, ids)
+    partial.replace(path)
+    return ids
+
+
+def cached_tokenizer(folder: Path, make: Callable[[], PreTrainedTokenizerFast]) -> PreTrainedTokenizerFast:
+    """The tokenizer of a started training, from its folder; made if it is new."""
+    from transformers import AutoTokenizer
+
+    path = folder / "training" / "tokenizer"
+    if TrainingFolder(folder).begun and (path / "tokenizer.json").exists():
+        return AutoTokenizer.from_pretrained(path)
+    tokenizer = make()
+    save_tokenizer(tokenizer, path)
+    return tokenizer

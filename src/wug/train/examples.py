@@ -1,7 +1,8 @@
-"""Sources and targets to learn from: PCFG SET and COGS folders or files, in batches of like length."""
+"""Sources and targets to learn from: PCFG SET, SCAN and COGS folders or files, in batches of like length."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,31 +16,34 @@ from wug.files import checksum, read_lines
 
 Ints = npt.NDArray[np.int64]
 
-PARTS = 8
-"""Parts of like length, each padded to its own longest source and target. More of them pad less, but a batch is of one
-part, and the more alike its examples are, the less it says about the others.
+MAX_BUCKETS = 8
+"""Length buckets, each padded to its longest source and target. More buckets pad less, but a batch comes from one
+bucket, and the more uniform its examples are, the less it says about the others.
 """
-GRAIN = 8
+PADDING_MULTIPLE = 8
 """Lengths are padded to a multiple of this."""
-WEIGHTS = np.array([1, 2])
-"""A target's token costs more than a source's."""
+TOKEN_COSTS = np.array([1, 2])
+"""A target token costs more than a source token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What is asked, and what the answer is to be."""
+    """Pairs of source and target."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
 
     @property
     def checksum(self) -> str:
-        """Of all sources and targets."""
+        """A checksum of all sources and targets."""
         return checksum("\n".join(self.sources), "\n".join(self.targets))
 
 
 def read_examples(path: Path) -> Examples:
-    """The training examples of a folder (train.src and train.tgt of PCFG SET, train.tsv of COGS), or of such a file."""
+    """The training examples of a folder, or of a file of one.
+
+    A folder has train.src and train.tgt (PCFG SET), tasks_train_*.txt (SCAN) or train.tsv (COGS).
+    """
     if path.is_dir():
         path = _within(path)
     if path.suffix == ".src" or path.name.endswith(".src.gz"):
@@ -50,48 +54,50 @@ def read_examples(path: Path) -> Examples:
     else:
         sources, targets = _columns(path)
     if not sources:
-        raise InputError("there is nothing to learn from", file=path)
+        raise InputError("there are no examples", file=path)
     return Examples(tuple(sources), tuple(targets))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Examples of like length: their numbers, a row each, padded with 0."""
+class LengthBucket:
+    """Examples of similar length: word ids, one row per example, padded with 0."""
 
     sources: Ints
     targets: Ints
 
 
-def parts_of(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], fewest: int) -> list[Part]:
-    """All examples in parts of like length, none with fewer than `fewest` of them unless it is the only one."""
+def length_buckets(
+    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], min_size: int
+) -> list[LengthBucket]:
+    """The examples in buckets of similar length, each with at least `min_size` examples unless it is the only one."""
     sizes = np.array([(len(source), len(target)) for source, target in zip(sources, targets, strict=True)])
     return [
-        Part(_padded([sources[place] for place in places]), _padded([targets[place] for place in places]))
-        for places in alike(sizes, fewest)
+        LengthBucket(_padded([sources[place] for place in places]), _padded([targets[place] for place in places]))
+        for places in bucket_by_length(sizes, min_size)
     ]
 
 
-def alike(sizes: Ints, fewest: int) -> list[Ints]:
-    """The places of examples in parts of like length, from their lengths (of source and target).
+def bucket_by_length(sizes: Ints, min_size: int) -> list[Ints]:
+    """The indices of the examples in each bucket, from the lengths of sources and targets.
 
-    The part whose division saves most is divided, by the length of its sources or of its targets, until there are
-    enough parts or nothing is saved.
+    The bucket whose split saves most padding is split, by the length of its sources or targets, until there are
+    enough buckets or nothing is saved.
     """
-    parts = [np.arange(len(sizes))]
-    cuts = [_best_cut(sizes, fewest)]
-    while len(parts) < PARTS:
-        place = max(range(len(parts)), key=lambda place: cuts[place].saved)
-        cut, part = cuts[place], parts[place]
+    buckets = [np.arange(len(sizes))]
+    cuts = [_best_cut(sizes, min_size)]
+    while len(buckets) < MAX_BUCKETS:
+        place = max(range(len(buckets)), key=lambda place: cuts[place].saved)
+        cut, bucket = cuts[place], buckets[place]
         if not cut.saved:
             break
-        below = sizes[part, cut.axis] <= cut.bound
-        parts[place : place + 1] = [part[below], part[~below]]
-        cuts[place : place + 1] = [_best_cut(sizes[half], fewest) for half in parts[place : place + 2]]
-    return parts
+        below = sizes[bucket, cut.axis] <= cut.bound
+        buckets[place : place + 1] = [bucket[below], bucket[~below]]
+        cuts[place : place + 1] = [_best_cut(sizes[half], min_size) for half in buckets[place : place + 2]]
+    return buckets
 
 
 class _Cut(NamedTuple):
-    """Where a part is divided: examples up to a length, and longer ones."""
+    """Where a bucket is split: examples up to a length, and longer ones."""
 
     saved: int = 0
     axis: int = 0
@@ -99,30 +105,28 @@ class _Cut(NamedTuple):
     bound: int = 0
 
 
-def _best_cut(sizes: Ints, fewest: int) -> _Cut:
-    """The cut that saves most of what padding costs; one that saves nothing where there is none."""
+def _best_cut(sizes: Ints, min_size: int) -> _Cut:
+    """The split that saves most padding; one that saves nothing if there is none."""
     best = _Cut()
     for axis in (0, 1):
         for bound in np.unique(_full(sizes[:, axis]))[:-1]:
             below = sizes[:, axis] <= bound
-            if fewest <= np.count_nonzero(below) <= len(sizes) - fewest:
+            if min_size <= np.count_nonzero(below) <= len(sizes) - min_size:
                 saved = _cost(sizes) - _cost(sizes[below]) - _cost(sizes[~below])
                 best = max(best, _Cut(saved, axis, int(bound)), key=lambda cut: cut.saved)
     return best
 
 
 def _cost(sizes: Ints) -> int:
-    """Of a part, padding included."""
-    return len(sizes) * int(_full(sizes.max(axis=0)) @ WEIGHTS)
+    return len(sizes) * int(_full(sizes.max(axis=0)) @ TOKEN_COSTS)
 
 
 def _full(lengths: Ints) -> Ints:
-    """Lengths with what fills them up."""
-    return -(-lengths // GRAIN) * GRAIN
+    return -(-lengths // PADDING_MULTIPLE) * PADDING_MULTIPLE
 
 
 class Batches:
-    """Which examples are learnt in a step: of one part, in an order that the seed and the epoch decide."""
+    """The examples of each step: from one bucket, in an order that depends on seed and epoch."""
 
     def __init__(self, sizes: Sequence[int], batch: int, seed: int) -> None:
         self._sizes, self._seed = tuple(sizes), seed
@@ -130,13 +134,13 @@ class Batches:
         self._epoch, self._steps = -1, list[tuple[int, Ints]]()
 
     @property
-    def steps_an_epoch(self) -> int:
-        """Steps in which every example is seen once, but for what does not fill a batch."""
+    def steps_per_epoch(self) -> int:
+        """Steps that see every example once, except those that do not fill a batch."""
         return sum(size // self._batch for size in self._sizes)
 
     def of(self, step: int) -> tuple[int, Ints]:
-        """The part, and the places in it, for a step."""
-        epoch, place = divmod(step, self.steps_an_epoch)
+        """The bucket of a step, and the indices of its examples in it."""
+        epoch, place = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._steps = epoch, self._plan(epoch)
         return self._steps[place]
@@ -144,10 +148,10 @@ class Batches:
     def _plan(self, epoch: int) -> list[tuple[int, Ints]]:
         draw = np.random.default_rng([self._seed, epoch])
         steps = []
-        for part, size in enumerate(self._sizes):
+        for bucket, size in enumerate(self._sizes):
             order = draw.permutation(size)
             for first in range(0, size - self._batch + 1, self._batch):
-                steps.append((part, order[first : first + self._batch]))
+                steps.append((bucket, order[first : first + self._batch]))
         return [steps[place] for place in draw.permutation(len(steps))]
 
 
@@ -160,13 +164,15 @@ def _padded(rows: Sequence[Sequence[int]]) -> Ints:
 
 
 def _within(folder: Path) -> Path:
-    names = ("train.src", "train.src.gz", "train.tsv", "train.tsv.gz")
-    found = [folder / name for name in names if (folder / name).is_file()]
+    names = ("train.src", "train.tsv", "tasks_train_*.txt")
+    found = [
+        path for name in names for end in ("", ".gz") for path in sorted(folder.glob(name + end)) if path.is_file()
+    ]
     if not found:
-        raise InputError("has neither train.src (PCFG SET) nor train.tsv (COGS)", file=folder)
+        raise InputError("has no train.src (PCFG SET), train.tsv (COGS) or tasks_train_*.txt (SCAN)", file=folder)
     if len(found) > 1:
-        both = " and ".join(path.name for path in found)
-        raise InputError(f"has both {both}: name the file to learn from", file=folder)
+        several = " and ".join(path.name for path in found)
+        raise InputError(f"has {several}: name the file to train on", file=folder)
     return found[0]
 
 
@@ -174,7 +180,10 @@ def _columns(path: Path) -> tuple[list[str], list[str]]:
     sources: list[str] = []
     targets: list[str] = []
     for number, line in enumerate(read_lines(path), 1):
-        cells = line.split("\t")
+        scan = re.fullmatch(r"IN:(.*?)\sOUT:(.*)", line)
+        cells = [cell.strip() for cell in scan.groups()] if scan else line.split("\t")
+        if len(cells) > 3 and cells[1].endswith("?"):  # a question about a sentence (Syntax-COGS)
+            cells = [f"{cells[0]} {cells[1]}", cells[2]]
         if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
             raise InputError("expected a source, a tab and a target", file=path, place=f"line {number}")
         sources.append(cells[0])

@@ -1,36 +1,38 @@
-"""The training loop: steps, checkpoints, a loss curve, and what is to be done after each epoch."""
+"""The training loop: steps, checkpoints, a loss curve, and a test after each epoch."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError
-from wug.train._memory import enough_memory
-from wug.train._steps import Steps
-from wug.train.average import Average
-from wug.train.checkpoint import Checkpoint, TrainingState
-from wug.train.lesson import Lesson
-from wug.train.optimiser import Optimiser
-from wug.train.recipe import Recipe
+from wug.models import ran_out
+from wug.train.checkpoint import TrainingFolder, TrainingState
+from wug.train.options import TrainingConfig
+from wug.train.steps import Lesson, Optimiser, TrainingSteps
 
-REPORT_EVERY = 50
-"""Steps between two looks at the losses: each look waits for the device."""
+if TYPE_CHECKING:
+    import torch
+
+REPORT_EVERY_STEPS = 50
+"""Losses are read this often: each read waits for the device."""
+MAX_LOSS_NATS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How training goes."""
+    """How far training is."""
 
     step: int
     steps: int
     loss: float
-    """The mean of the last steps, in nats a token."""
+    """The mean of the last steps, in nats per token."""
     rate: float
-    """Steps a second."""
+    """Steps per second."""
 
     @property
     def seconds_left(self) -> float:
@@ -40,17 +42,17 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Choices of the user that do not change the loss."""
+    """Settings that do not change the loss."""
 
     compiled: bool = False
     checkpoint_every: int = 1000
     """Steps; 0 for none but the last."""
     keep_checkpoint: bool = True
-    """Whether the state stays on disk when training is over."""
+    """Whether the checkpoint stays when training is over."""
     patience: int | None = None
-    """Judgements in a row that may be no better than the best before training ends; None for any number."""
+    """Tests in a row that may be no better than the best before training stops; None for any number."""
     keep_best: Callable[[], None] | None = None
-    """Called when a judgement was better than all before it, to keep the model as it is."""
+    """Called after a test that was better than all before it."""
 
 
 Report = Callable[[TrainingProgress], None]
@@ -58,93 +60,171 @@ Judge = Callable[[int, int], float | None]
 """Called after each epoch with its number and the step; early stopping waits for its value to rise."""
 
 
+class WeightAverage:
+    """The mean of the weights over the last steps, taken every hundredth of the training."""
+
+    def __init__(self, model: torch.nn.Module, config: TrainingConfig) -> None:
+        apart = max(1, config.steps // 100)
+        first = config.steps - (config.average - 1) * apart
+        self._at = set(range(max(1, first), config.steps + 1, apart)) if config.average > 1 else set()
+        self._model, self._mean = model, None
+        if self._at:
+            from torch.optim.swa_utils import AveragedModel
+
+            self._mean = AveragedModel(model)
+
+    def take(self, step: int) -> None:
+        """Add the weights after `step` steps, if they count."""
+        if self._mean is not None and step in self._at:
+            self._mean.update_parameters(self._model)
+
+    def apply(self) -> None:
+        """Replace the model's weights by the mean, if there is one."""
+        if self._mean is not None and int(self._mean.n_averaged) > 0:
+            self._model.load_state_dict(self._mean.module.state_dict())
+
+    def state(self) -> dict[str, object]:
+        """All that the mean depends on."""
+        return {} if self._mean is None else dict(self._mean.state_dict())
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        if self._mean is not None:
+            self._mean.load_state_dict(state)
+
+
 def train(
     lesson: Lesson,
-    recipe: Recipe,
+    config: TrainingConfig,
     folder: Path,
     *,
     settings: TrainingSettings | None = None,
     report: Report | None = None,
     judge: Judge | None = None,
 ) -> TrainingState:
-    """Train until the recipe's last step, from a checkpoint where there is one; how far training came.
+    """Train to the last step, from a checkpoint if there is one, and return the final state.
 
     Every batch and all randomness depend on the seed and the step alone, so a training that was killed and started
-    again takes exactly the steps of an unbroken one.
+    again takes exactly the steps of an uninterrupted one.
     """
-    import torch
-
     settings = settings or TrainingSettings()
-    optimiser = Optimiser(lesson.model, recipe, lesson.shares)
-    checkpoint = Checkpoint(folder)
-    average = Average(lesson.model, recipe)
-    state = checkpoint.read(lesson.model, optimiser, average) or TrainingState(0, (), 0.0)
-    steps = Steps(lesson, optimiser, recipe, compiled=settings.compiled)
-    lesson.model.train()
-    begun, before = time.monotonic(), state.seconds
-    losses, waiting = list(state.losses), []
-    best, stale = state.best, state.stale
-
-    def reached(step: int) -> TrainingState:
-        return TrainingState(step, tuple(losses), before + time.monotonic() - begun, best, stale)
-
-    looked, when = state.step, begun
-    ended = settings.patience is not None and stale > settings.patience
-    for step in range(state.step, state.step if ended else recipe.steps):
-        torch.manual_seed(recipe.seed * 1_000_003 + step)  # dropout and masks, on every device
-        optimiser.set_rate(recipe.rate_at(step))
-        with enough_memory(checkpoint, recipe.batch):
-            waiting.append(steps.take(lesson.batch(step)).clone())
-        done = step + 1
-        average.take(done)
-        epoch, within = divmod(done, lesson.steps_an_epoch)
-        due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
-        over = within == 0 or done == recipe.steps
-        if done % REPORT_EVERY == 0 or due or over:
-            losses += _read(waiting, done)
-            now = time.monotonic()
-            if report is not None:
-                recent = losses[-REPORT_EVERY:]
-                speed = (done - looked) / max(now - when, 1e-9)
-                report(TrainingProgress(done, recipe.steps, sum(recent) / len(recent), speed))
-            looked, when = done, now
-        if over and judge is not None:
-            value = _judged(lesson, judge, epoch + (within > 0), done)
-            if value is not None and (best is None or value > best):
-                best, stale = value, 0
-                if settings.keep_best is not None:
-                    settings.keep_best()
-            elif value is not None:
-                stale += 1
-            due = True
-            when = time.monotonic()
-        stop = settings.patience is not None and stale > settings.patience
-        if (due or stop) and (done < recipe.steps or settings.keep_checkpoint):
-            checkpoint.write(lesson.model, optimiser, average, reached(done))
-        if stop or done == recipe.steps:
-            state = reached(done)
-            break
-    average.apply()
+    state = _Loop(lesson, config, TrainingFolder(folder), settings, report, judge).run()
     lesson.model.eval()
-    checkpoint.write_curve(state.losses)
+    TrainingFolder(folder).write_curve(state.losses)
     return state
 
 
-def _judged(lesson: Lesson, judge: Judge, epoch: int, step: int) -> float | None:
-    lesson.model.eval()
-    value = judge(epoch, step)
-    lesson.model.train()
-    return value
+class _Loop:
+    """A training from its checkpoint to its end."""
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        config: TrainingConfig,
+        folder: TrainingFolder,
+        settings: TrainingSettings,
+        report: Report | None,
+        judge: Judge | None,
+    ) -> None:
+        self._lesson, self._config, self._folder = lesson, config, folder
+        self._settings, self._report, self._judge = settings, report, judge
+        self._optimiser = Optimiser(lesson.model, config, lesson.rate_factors)
+        self._average = WeightAverage(lesson.model, config)
+        state = folder.read(lesson.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
+        self._steps = TrainingSteps(lesson, self._optimiser, config, compiled=settings.compiled)
+        self._first, self._before, self._began = state.step, state.seconds, time.monotonic()
+        self._losses, self._unread = list(state.losses), list["torch.Tensor"]()
+        self._best, self._stale = state.best, state.stale
+        self._last_report = (state.step, self._began)
+
+    def run(self) -> TrainingState:
+        import torch
+
+        self._lesson.model.train()
+        config, done = self._config, self._first
+        while done < config.steps and not self._is_stale:
+            torch.manual_seed(config.seed * 1_000_003 + done)  # dropout and masks, on every device
+            self._optimiser.set_rate(config.rate_at(done))
+            with _memory_errors(self._folder, config.batch):
+                self._unread.append(self._steps.take(self._lesson.batch(done)).clone())
+            done += 1
+            self._average.take(done)
+            self._after(done)
+        self._average.apply()
+        return self._state(done)
+
+    @property
+    def _is_stale(self) -> bool:
+        return self._settings.patience is not None and self._stale > self._settings.patience
+
+    def _after(self, done: int) -> None:
+        """Report, test and write a checkpoint, where they are due."""
+        config, settings = self._config, self._settings
+        epoch, within = divmod(done, self._lesson.steps_per_epoch)
+        over = within == 0 or done == config.steps
+        due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
+        if done % REPORT_EVERY_STEPS == 0 or due or over:
+            self._read_losses(done)
+        if over and self._judge is not None:
+            self._test(self._judge, epoch + (within > 0), done)
+            due = True
+        if (due or self._is_stale) and (done < config.steps or settings.keep_checkpoint):
+            self._folder.write(self._lesson.model, self._optimiser, self._average, self._state(done))
+
+    def _read_losses(self, done: int) -> None:
+        self._losses += _values(self._unread, done)
+        before, when = self._last_report
+        now = time.monotonic()
+        if self._report is not None:
+            recent = self._losses[-REPORT_EVERY_STEPS:]
+            rate = (done - before) / max(now - when, 1e-9)
+            self._report(TrainingProgress(done, self._config.steps, sum(recent) / len(recent), rate))
+        self._last_report = done, now
+
+    def _test(self, judge: Judge, epoch: int, done: int) -> None:
+        self._lesson.model.eval()
+        value = judge(epoch, done)
+        self._lesson.model.train()
+        if value is not None and (self._best is None or value > self._best):
+            self._best, self._stale = value, 0
+            if self._settings.keep_best is not None:
+                self._settings.keep_best()
+        elif value is not None:
+            self._stale += 1
+        self._last_report = done, time.monotonic()
+
+    def _state(self, done: int) -> TrainingState:
+        seconds = self._before + time.monotonic() - self._began
+        return TrainingState(done, tuple(self._losses), seconds, self._best, self._stale)
 
 
-def _read(waiting: list[Any], step: int) -> list[float]:
-    """The losses of the last steps, all at once; empties the list."""
+def _values(unread: list[torch.Tensor], step: int) -> list[float]:
+    """The losses of the last steps, read at once; empties the list."""
     import torch
 
-    values: list[float] = torch.stack(waiting).float().cpu().tolist() if waiting else []
-    waiting.clear()
-    if not all(value == value and abs(value) < 1e6 for value in values):
-        raise ModelError(
-            f"the loss is no number any more before step {step}: take a lower --learning-rate or a longer --warmup"
-        )
+    values: list[float] = torch.stack(unread).float().cpu().tolist() if unread else []
+    unread.clear()
+    if not all(value == value and abs(value) < MAX_LOSS_NATS for value in values):
+        raise ModelError(f"the loss became NaN before step {step}: use a lower --learning-rate or a longer --warmup")
     return values
+
+
+@contextmanager
+def _memory_errors(folder: TrainingFolder, batch: int) -> Iterator[None]:
+    """Turn running out of memory into a ModelError that says what to do.
+
+    A folder without a checkpoint may be used again with other options.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
+            raise
+        fix = f"out of memory with {batch:,} rows per step: use a smaller --batch-size"
+        if folder.checkpoint.exists():
+            raise ModelError(
+                f"{fix}, and another folder. The checkpoint in {folder.path.parent} stays: with more memory, the same "
+                "command continues from it"
+            ) from error
+        folder.withdraw()
+        raise ModelError(fix) from error

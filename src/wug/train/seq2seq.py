@@ -1,46 +1,103 @@
-"""Training an encoder–decoder of T5's shape, with relative positions, on sources and targets."""
+"""Training sequence-to-sequence models (T5 and an LSTM with attention) on sources and targets."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from wug.train._text import save_model
-from wug.train._text_to_text import NOT_ASKED, TextToTextLesson, vocabulary_of
-from wug.train.examples import Examples
-from wug.train.lesson import Batch
-from wug.train.shape import Shape
-from wug.train.tokens import CLOSING, PADDING, UNKNOWN, word_tokenizer
+from wug.errors import InputError
+from wug.models.attention_lstm.folder import SPECIAL as LSTM_SPECIAL
+from wug.models.attention_lstm.folder import START, AttentionShape, save_attention_lstm
+from wug.train.examples import Batches, Examples, length_buckets
+from wug.train.options import NetworkSize
+from wug.train.steps import Batch
+from wug.train.text_models import save_model
+from wug.train.vocabulary import CLOSING, PADDING, UNKNOWN, frequent_words, word_ids, word_tokenizer
 
-SPECIAL = (PADDING, CLOSING, UNKNOWN)
-DISTANCES, FARTHEST = 128, 256
-"""Kinds of distance that attention tells apart, and the distance beyond which all are alike.
+if TYPE_CHECKING:
+    import torch
+
+IGNORED = -100
+"""The label of a word that the loss ignores."""
+
+
+def vocabulary_of(examples: Examples, special: Sequence[str]) -> list[str]:
+    """All words of all sources and targets, special tokens first; the first of them is padding."""
+    texts = (*examples.sources, *examples.targets)
+    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, special=special)
+
+
+class _Seq2SeqLesson:
+    """A model with tables of examples, each text as word ids and an end token, padded with 0."""
+
+    capturable = True
+    rate_factors: Mapping[str, float] = {}
+
+    def __init__(
+        self, model: torch.nn.Module, examples: Examples, names: Sequence[str], *, batch: int, seed: int, device: str
+    ) -> None:
+        import torch
+
+        self.names = names
+        self.model = model.to(device)
+        end = names.index(CLOSING)
+        sources, targets = (
+            [[*ids, end] for ids in word_ids(texts, "spaces", names, UNKNOWN, lowercase=False)]
+            for texts in (examples.sources, examples.targets)
+        )
+        buckets = length_buckets(sources, targets, batch)
+        # On the model's device, so that rows are not copied at every step.
+        self._tables = [tuple(torch.from_numpy(table).to(device) for table in (p.sources, p.targets)) for p in buckets]
+        self._device = device
+        self._batches = Batches([len(bucket.sources) for bucket in buckets], batch, seed)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps in which every example is seen once."""
+        return self._batches.steps_per_epoch
+
+    def batch(self, step: int) -> Batch:
+        """Sources and targets of similar length, as word ids."""
+        import torch
+
+        bucket, order = self._batches.of(step)
+        places = torch.from_numpy(order)
+        if torch.device(self._device).type == "cuda":  # asynchronous from pinned memory
+            places = places.pin_memory().to(self._device, non_blocking=True)
+        sources, targets = self._tables[bucket]
+        return {"sources": sources[places], "targets": targets[places]}
+
+
+T5_SPECIAL = (PADDING, CLOSING, UNKNOWN)
+POSITION_BUCKETS, MAX_DISTANCE = 128, 256
+"""Buckets of relative positions, and the distance beyond which all fall into the last one.
 
 T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in which words are copied.
 """
-UNSEEN = -1e9
-"""Added to the attention of what is not to be seen."""
+HIDDEN = -1e9
+"""Added to the attention scores of hidden positions."""
 
 
-def query_share(shape: Shape) -> float:
-    """The share of the learning rate for the matrices that make queries: one over the root of a head's size.
+def query_share(size: NetworkSize) -> float:
+    """The learning rate factor of query matrices: 1 / √(head size).
 
-    Other transformers divide what attention compares by that root; T5 leaves it out and begins with smaller queries
-    instead. Steps of the usual size are then too large for them by that root: attention hardens early, the more so the
-    larger a head is, and what is learnt is memorised rather than composed, if training does not stall.
+    Other transformers scale attention scores by this; T5 starts with smaller queries instead. Steps of the usual size
+    are then too large for them: attention saturates early, and the model memorises rather than composes, or stalls.
     """
-    return 1 / math.sqrt(shape.embedding_size // shape.heads)
+    return 1 / math.sqrt(size.embedding_size // size.heads)
 
 
-class Seq2SeqLesson(TextToTextLesson):
-    """Each word of a target from the source and the words before it."""
+class T5Lesson(_Seq2SeqLesson):
+    """An encoder–decoder of T5's architecture, with relative positions."""
 
-    def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
+    def __init__(self, examples: Examples, shape: NetworkSize, *, batch: int, seed: int, device: str) -> None:
         from transformers import T5Config, T5ForConditionalGeneration
 
-        names = vocabulary_of(examples, SPECIAL)
+        names = vocabulary_of(examples, T5_SPECIAL)
         self.tokenizer = word_tokenizer({name: number for number, name in enumerate(names)})
         config = T5Config(
             vocab_size=len(names),
@@ -49,8 +106,8 @@ class Seq2SeqLesson(TextToTextLesson):
             d_ff=shape.inner,
             num_layers=shape.layers,
             num_heads=shape.heads,
-            relative_attention_num_buckets=DISTANCES,
-            relative_attention_max_distance=FARTHEST,
+            relative_attention_num_buckets=POSITION_BUCKETS,
+            relative_attention_max_distance=MAX_DISTANCE,
             dropout_rate=shape.dropout,
             pad_token_id=0,
             eos_token_id=1,
@@ -62,28 +119,30 @@ class Seq2SeqLesson(TextToTextLesson):
         if shape.shared:
             _share_layers(model)
         super().__init__(model, examples, names, batch=batch, seed=seed, device=device)
-        self.shares = {name: query_share(shape) for name, _ in model.named_parameters() if name.endswith(".q.weight")}
+        self.rate_factors = {
+            name: query_share(shape) for name, _ in model.named_parameters() if name.endswith(".q.weight")
+        }
 
-    def loss(self, batch: Batch) -> Any:
-        """Nats a word."""
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean loss in nats per word."""
         import torch
 
         sources, targets = batch["sources"], batch["targets"]
-        wanted = targets.masked_fill(targets == 0, NOT_ASKED)
-        # Masks in full: of a shorter one transformers would look at the content, which no recorded step can do.
-        padding = torch.zeros(sources.shape, device=sources.device).masked_fill(sources == 0, UNSEEN)
+        labels = targets.masked_fill(targets == 0, IGNORED)
+        # Full masks: transformers would inspect the values of shorter ones, which a CUDA graph cannot do.
+        padding = torch.zeros(sources.shape, device=sources.device).masked_fill(sources == 0, HIDDEN)
         length = targets.shape[1]
-        later = torch.full((length, length), UNSEEN, device=targets.device).triu(1)
+        later = torch.full((length, length), HIDDEN, device=targets.device).triu(1)
         return self.model(
             input_ids=sources,
             attention_mask=padding[:, None, None],
             decoder_attention_mask=later.expand(len(targets), 1, -1, -1),
-            labels=wanted,
+            labels=labels,
             use_cache=False,
         ).loss
 
     def save(self, folder: Path, dtype: str) -> None:
-        """In the Hugging Face layout; shared layers are written as often as they are used, as T5 wants them."""
+        """Save in the Hugging Face layout; shared layers are written once per use, as T5 expects."""
         model = self.model
         if self._shared:
             model = type(model)(model.config)
@@ -91,24 +150,23 @@ class Seq2SeqLesson(TextToTextLesson):
         save_model(model, self.tokenizer, folder, dtype)
 
 
-def _join_norms(model: Any) -> None:
-    """Let each norm be computed at once: T5's own is a chain of small operations, and a GPU pays for each of them."""
+def _join_norms(model: torch.nn.Module) -> None:
+    """Compute each norm in one kernel: T5's own is a chain of small operations."""
     for module in model.modules():
         if type(module).__name__ == "T5LayerNorm":
             module.forward = partial(_norm, module)
 
 
-def _norm(module: Any, hidden: Any) -> Any:
-    """What a T5LayerNorm gives."""
+def _norm(module: torch.nn.Module, hidden: torch.Tensor) -> torch.Tensor:
     import torch
 
     return torch.nn.functional.rms_norm(hidden, module.weight.shape, module.weight, module.variance_epsilon)
 
 
-def _share_layers(model: Any) -> None:
-    """Let every layer of the encoder use the weights of its first, and so in the decoder.
+def _share_layers(model: torch.nn.Module) -> None:
+    """Use the weights of the first layer in all layers, in the encoder and in the decoder.
 
-    The first layer alone has positions, which it hands on; so attention is shared matrix by matrix.
+    Only the first layer has positions, which it passes on; so attention is shared matrix by matrix.
     """
     for stack in (model.encoder, model.decoder):
         first = stack.block[0]
@@ -121,3 +179,63 @@ def _share_layers(model: Any) -> None:
                     attention = "SelfAttention" if hasattr(own, "SelfAttention") else "EncDecAttention"
                     for name in ("q", "k", "v", "o"):
                         setattr(getattr(own, attention), name, getattr(getattr(shared, attention), name))
+
+
+def require_even(inner: int) -> None:
+    """Raise InputError for a layer that cannot be split into two directions."""
+    if inner % 2:
+        raise InputError(f"{inner} cells cannot be split into two directions: use an even --inner")
+
+
+@dataclass(frozen=True, slots=True)
+class LSTMVariant:
+    """Choices of an LSTM with attention; see the options of `wug train seq2seq`."""
+
+    attention: str = "general"
+    untied: bool = False
+    start: str = "even"
+
+
+class AttentionLSTMLesson(_Seq2SeqLesson):
+    """An LSTM encoder–decoder with attention."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        shape: NetworkSize,
+        variant: LSTMVariant | None = None,
+        *,
+        batch: int,
+        seed: int,
+        device: str,
+    ) -> None:
+        from wug.models.attention_lstm.network import AttentionLSTM
+
+        variant = variant or LSTMVariant()
+        require_even(shape.inner)
+        names = vocabulary_of(examples, LSTM_SPECIAL)
+        sizes = AttentionShape(
+            vocabulary=len(names),
+            layers=shape.layers,
+            width=shape.embedding_size,
+            hidden=shape.inner,
+            attention=variant.attention,
+            tied=not variant.untied,
+            dropout=shape.dropout,
+        )
+        super().__init__(AttentionLSTM(sizes, variant.start), examples, names, batch=batch, seed=seed, device=device)
+        self._start = names.index(START)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean loss in nats per word."""
+        import torch
+
+        sources, targets = batch["sources"], batch["targets"]
+        known = torch.nn.functional.pad(targets[:, :-1], (1, 0), value=self._start)
+        logits = self.model(sources, sources != 0, known)
+        labels = targets.masked_fill(targets == 0, IGNORED)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """Save in the layout of wug's attention LSTMs."""
+        save_attention_lstm(folder, self.model, self.names, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Charts of values with their intervals: Vega-Lite, made with altair.
+"""Charts of values with intervals, made with Altair (Vega-Lite).
 
 A chart carries no colours of its own: it gets them where it goes, into a file or a page.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,18 +15,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wug.errors import InputError
 from wug.files import write_bytes
-from wug.views import _axes, vega
-from wug.views.numbers import spaced, value_text
+from wug.formatting import one_line, value_text, visible
+from wug.views import chance, vega
 
 if TYPE_CHECKING:
     import altair
 
+    from wug.views.parts import Figure
+
 OTHER = "other"
-"""The heading of rows that have none, where others do."""
-CROWDED = 600
-"""Points of lines from which on these are what is seen, and points no larger than they are wide."""
-SINGLE = 90
-"""Points of several lines up to which each has its interval, beside those of the other lines."""
+"""Heading of rows without a group if others have one."""
+MAX_LARGE_POINTS = 600
+"""With more points, lines are drawn with small points."""
+NARROW_BAR_PX = 6
+MAX_TITLE_CHARACTERS = 105
+"""Characters of a line of a title."""
+MAX_INTERVAL_POINTS = 90
+"""With more points, several lines are drawn without intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +44,17 @@ class Point:
     high: float | None = None
     n: int | None = None
     series: str = ""
-    """Which of several models it is, where there are several."""
+    """The model, if there are several."""
     group: str = ""
-    """The heading that its row stands under, such as the phenomenon."""
+    """Heading of its row, such as the phenomenon."""
     interval: str = ""
-    """As a table has it, where that is more than `low` and `high`."""
+    """The interval as text."""
+    chance: float | None = None
+    """The chance level; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class LinePoint:
     """One value of a curve, with its interval."""
 
     x: float
@@ -56,11 +64,11 @@ class CurvePoint:
     n: int | None = None
     series: str = ""
     interval: str = ""
-    """As a table has it, where that is more than `low` and `high`."""
+    """The interval as text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class HistogramBin:
     """A bar of a histogram."""
 
     low: float
@@ -70,8 +78,8 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
-    """Two numbers of one item."""
+class ScatterPoint:
+    """An item with two numbers."""
 
     name: str
     x: float
@@ -80,8 +88,8 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a row that is whole at 100 %."""
+class StackedBar:
+    """A segment of a bar whose total is 100%."""
 
     row: str
     series: str
@@ -90,123 +98,134 @@ class Part:
     group: str = ""
 
 
-_Row = TypeVar("_Row", Point, Part)
-
-
-def accuracy(points: Sequence[Point]) -> altair.LayerChart:
-    """Dots with intervals from 0 to 100 %, a row for each suite, a colour and shape for each model."""
-    return intervals(points, title="accuracy", share=True)
+_Row = TypeVar("_Row", Point, StackedBar)
 
 
 def intervals(
     points: Sequence[Point], *, title: str, share: bool = False, series_are: str = "model"
 ) -> altair.LayerChart:
-    """Dots with intervals, a row for each `row`; with `share` on an axis from 0 to 100 %."""
+    """Dots with intervals, one row per `row`; with `share` on an axis from 0 to 100%.
+
+    Chance levels are a line through all rows if all have the same, else a short line in each row.
+    """
     alt = vega.altair()
-    points = _headed(points)
+    points = _under_headings(points)
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
     rows = _rows(points)
-    values = _axes.value_axis(share)
+    values = vega.value_axis(share)
     of = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if several else [])]
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
-        y=_axes.row_axis(rows), tooltip=_axes.value_tooltip(*of, title=title, share=share)
+        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*of, title=title, share=share)
     )
-    choice = _axes.choice("series", title)
+    choice = vega.choice("series", title)
     if several:
         base = base.encode(
             yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=series)),
-            color=alt.Color("series:N", **_axes.named(series)),
+            color=alt.Color("series:N", **vega.named(series)),
         ).transform_filter(choice.test)
     line = base.mark_rule(style="interval").encode(
         x=alt.X("low:Q", title=title, **values), x2=alt.X2("high:Q", title=title)
     )
     dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, **values))
     if several:
-        dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
-    step = 10 + 13 * len(series) if several else _axes.step(rows)
-    chart = alt.layer(line, dot).properties(width=vega.WIDTH, height=step * len(rows))
+        dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
+    step = 10 + 13 * len(series) if several else vega.row_height_px(rows)
+    chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
+    chance.put_behind(chart, chance.by_row({_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if not several:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
 
 
 def curves(
-    points: Sequence[CurvePoint], *, x: str, title: str, share: bool = True, peak: CurvePoint | None = None
+    points: Sequence[LinePoint],
+    *,
+    x: str,
+    title: str,
+    share: bool = True,
+    peak: LinePoint | None = None,
+    chance_level: float | None = None,
 ) -> altair.LayerChart:
-    """A line for each series over the whole numbers of `x`, with their intervals; `peak` carries its value.
+    """One line per series over integers, with intervals; `peak` is labelled with its value.
 
-    One line has its intervals as a band. Of several, points at the same place stand beside each other with theirs, so
-    that none hides another; where there are very many, the band is that of a line that is chosen.
+    The intervals of one line are a band. Several lines are shifted a little, so that none hides another; if they are
+    very many, only the band of a selected line is shown.
     """
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
-    named = _axes.solid(_axes.named(series)) if several else {**_axes.named(series), "legend": None}
+    named = vega.solid(vega.named(series)) if several else {**vega.named(series), "legend": None}
     of = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
     places = sorted({point.x for point in points})
-    beside = several and len(points) <= SINGLE
-    rows = [_curve_datum(point, _beside(point, places, series) if beside else point.x) for point in points]
+    shift = several and len(points) <= MAX_INTERVAL_POINTS
+    rows = [_curve_datum(point, _shifted(point, places, series) if shift else point.x) for point in points]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=_axes.count_axis(places, x),
+        x=vega.count_axis(places, x),
         color=alt.Color("series:N", **named),
-        tooltip=_axes.value_tooltip(*of, title=title, share=share),
+        tooltip=vega.value_tooltip(*of, title=title, share=share),
     )
-    choice = _axes.choice("series", x)
+    choice = vega.choice("series", x)
     if several:
         base = base.transform_filter(choice.test)
-    y = alt.Y("value:Q", title=title, **_axes.value_axis(share))
+    y = alt.Y("value:Q", title=title, **vega.value_axis(share))
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
-    spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if beside else _band(base, several, choice)
+    spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, several, choice)
     line = base.mark_line(style="trend").encode(y=y)
-    size = 70 if len(points) <= 40 else 40 if len(points) <= CROWDED else 8
+    size = 70 if len(points) <= 40 else 40 if len(points) <= MAX_LARGE_POINTS else 8
     dot = base.mark_point(style="dot", size=size).encode(y=y)
     if several:
-        dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
-        line = line.encode(strokeDash=alt.StrokeDash("series:N", **_axes.dashed(series)))
-    layers = [spread.encode(**ends), line, dot, *([_summit(peak, x, share)] if peak else [])]
-    chart = alt.layer(*layers).properties(width=vega.WIDTH, height=300)
+        dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
+        line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dashed(series)))
+    layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
+    chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
+    chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
     if not several:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, "series", _last(points)))
 
 
-def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
-    """Bars that count `what` over a range of numbers; `colours` is each series' place in the palette."""
+def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """Bars that count `what` over a range of numbers; `colours` are positions in the palette.
+
+    A bin without a width is a narrow bar at its number, in front of the others.
+    """
     alt = vega.altair()
     series = list(dict.fromkeys(one.series for one in bins))
-    edges = [short(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
-    data = [{"low": short(one.low), "high": short(one.high), "count": one.count, "series": one.series} for one in bins]
-    bars = (
-        alt.Chart(alt.Data(values=data))
-        .mark_bar(binSpacing=1)
-        .encode(
-            x=alt.X(
-                "low:Q",
-                title=title,
-                scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False),
-                axis=alt.Axis(labelFlush=False, grid=False),
-            ),
-            x2=alt.X2("high:Q", title=title),
-            y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(tickCount=5, format=",d")),
-            y2=alt.datum(0),
-            color=alt.Color("series:N", **_axes.coloured(series, colours)),
-            tooltip=[
-                alt.Tooltip("low:Q", title="from", format="~g"),
-                alt.Tooltip("high:Q", title="to", format="~g"),
-                alt.Tooltip("count:Q", title=what, format=","),
-                alt.Tooltip("series:N", title="which are"),
-            ],
-        )
+    edges = [rounded(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
+    edges = edges if len(edges) > 1 else [-1.0, 1.0]
+    data = [
+        {"low": rounded(one.low), "high": rounded(one.high), "count": one.count, "series": one.series} for one in bins
+    ]
+    base = alt.Chart(alt.Data(values=data)).encode(
+        x=alt.X(
+            "low:Q",
+            title=title,
+            scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False),
+            axis=alt.Axis(labelFlush=False, grid=False),
+        ),
+        y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
+        y2=alt.datum(0),
+        color=alt.Color("series:N", **vega.coloured(series, colours)),
+        tooltip=[
+            alt.Tooltip("low:Q", title="from", format="~g"),
+            alt.Tooltip("high:Q", title="to", format="~g"),
+            alt.Tooltip("count:Q", title=what, format=","),
+            alt.Tooltip("series:N", title="which are"),
+        ],
     )
-    return alt.layer(bars).properties(width=vega.WIDTH, height=240)
+    bars = base.mark_bar(binSpacing=1).encode(x2=alt.X2("high:Q", title=title))
+    layers = [bars.transform_filter("datum.low < datum.high")] if any(one.low < one.high for one in bins) else []
+    if any(one.low == one.high for one in bins):
+        layers.append(base.mark_bar(size=NARROW_BAR_PX).transform_filter("datum.low == datum.high"))
+    return alt.layer(*layers).properties(width=vega.WIDTH_PX, height=240)
 
 
-def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) -> altair.LayerChart:
-    """A dot for each pair of numbers; `colours` is each series' place in the palette."""
+def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """One dot per pair of numbers; `colours` are positions in the palette."""
     alt = vega.altair()
     series = [name for name in colours if any(dot.series == name for dot in dots)]
-    data = [{"name": dot.name, "x": short(dot.x), "y": short(dot.y), "series": dot.series} for dot in dots]
+    data = [{"name": dot.name, "x": rounded(dot.x), "y": rounded(dot.y), "series": dot.series} for dot in dots]
     scale = alt.Scale(zero=False, nice=True)
     points = (
         alt.Chart(alt.Data(values=data))
@@ -214,7 +233,7 @@ def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) 
         .encode(
             x=alt.X("x:Q", title=x, scale=scale),
             y=alt.Y("y:Q", title=y, scale=scale),
-            color=alt.Color("series:N", **_axes.coloured(series, colours)),
+            color=alt.Color("series:N", **vega.coloured(series, colours)),
             tooltip=[
                 alt.Tooltip("name:N", title="of"),
                 alt.Tooltip("x:Q", title=x, format="~g"),
@@ -222,13 +241,13 @@ def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) 
             ],
         )
     )
-    return alt.layer(points).properties(width=vega.WIDTH, height=340)
+    return alt.layer(points).properties(width=vega.WIDTH_PX, height=340)
 
 
-def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
-    """Bars from 0 to 100 %, a row for each `row`; `colours` is each part's place in the palette."""
+def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """Stacked bars from 0 to 100%, one per `row`; `colours` are positions in the palette."""
     alt = vega.altair()
-    parts = _headed(parts)
+    parts = _under_headings(parts)
     rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
     data = [
         {
@@ -236,7 +255,7 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
             "name": part.row,
             "series": part.series,
             "place": series.index(part.series),
-            "value": short(part.value),
+            "value": rounded(part.value),
             "count": part.count,
         }
         for part in parts
@@ -245,10 +264,10 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
         alt.Chart(alt.Data(values=data))
         .mark_bar(height=16)
         .encode(
-            y=_axes.row_axis(rows),
-            x=alt.X("value:Q", title=title, stack="zero", **_axes.value_axis(share=True)),
+            y=vega.row_axis(rows),
+            x=alt.X("value:Q", title=title, stack="zero", **vega.value_axis(share=True)),
             order=alt.Order("place:Q"),
-            color=alt.Color("series:N", **_axes.coloured(series, colours)),
+            color=alt.Color("series:N", **vega.coloured(series, colours)),
             tooltip=[
                 alt.Tooltip("name:N", title="of"),
                 alt.Tooltip("series:N", title="which are"),
@@ -257,11 +276,23 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
             ],
         )
     )
-    return alt.layer(bars).properties(width=vega.WIDTH, height=_axes.step(rows) * len(rows))
+    return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
+
+
+def titled(figure: Figure) -> altair.LayerChart:
+    """The chart of a figure for a file, with a title that says what it shows."""
+    made: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note))
+    return made
+
+
+def title(text: str, *about: str) -> dict[str, list[str]]:
+    """The title of a chart, and lines below it that say what it shows."""
+    first, *others = (textwrap.wrap(visible(part), MAX_TITLE_CHARACTERS) for part in (text, *about))
+    return {"text": first, "subtitle": [*itertools.chain(*others)]}
 
 
 def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
-    """Charts one above the other, each with a scale of its own."""
+    """Charts below each other, each with its own scale."""
     alt = vega.altair()
     plain = [panel.copy(deep=False) for panel in panels]
     for panel in plain:
@@ -270,18 +301,18 @@ def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
 
 
 def require(path: Path | None = None) -> None:
-    """An error where charts cannot be drawn here, or not into a file of this name: before long work, not after."""
-    if path is not None and path.suffix.lower() not in vega.KINDS:
-        known = ", ".join(vega.KINDS)
+    """Raise an error if charts cannot be drawn here, or not into a file of this name."""
+    if path is not None and path.suffix.lower() not in vega.CHART_WRITERS:
+        known = ", ".join(vega.CHART_WRITERS)
         raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {known}", file=path)
     vega.altair()
     vega.vl_convert()
 
 
 def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
-    """Write a chart as the suffix says: .svg, .png, .html (opens offline) or .json (Vega-Lite)."""
+    """Write a chart in the format of the suffix: .svg, .png, .pdf, .html (works offline) or .json (Vega-Lite)."""
     require(path)
-    write_bytes(path, vega.KINDS[path.suffix.lower()](vega.spec(chart)))
+    write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](vega.spec(chart)))
 
 
 def _datum(point: Point) -> dict[str, Any]:
@@ -289,51 +320,50 @@ def _datum(point: Point) -> dict[str, Any]:
         "row": _key(point.group, point.row),
         "name": point.row,
         "series": point.series,
-        "value": short(point.value),
-        "low": short(point.low),
-        "high": short(point.high),
+        "value": rounded(point.value),
+        "low": rounded(point.low),
+        "high": rounded(point.high),
         "n": point.n,
     }
 
 
-def short(value: float | None) -> float | None:
-    """`value` to the five figures a chart can show; None where it is no number."""
+def rounded(value: float | None) -> float | None:
+    """`value` rounded to five significant figures; None if it is not finite."""
     return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
 
 
-def _curve_datum(point: CurvePoint, at: float) -> dict[str, Any]:
+def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
     return {
-        "x": short(point.x),
+        "x": rounded(point.x),
         "at": round(at, 6),
         "series": point.series,
-        "value": short(point.value),
-        "low": short(point.low),
-        "high": short(point.high),
+        "value": rounded(point.value),
+        "low": rounded(point.low),
+        "high": rounded(point.high),
         "n": point.n,
     }
 
 
-def _beside(point: CurvePoint, places: Sequence[float], series: Sequence[str]) -> float:
-    """Where a point stands beside those of the other lines: a little off its place."""
+def _shifted(point: LinePoint, places: Sequence[float], series: Sequence[str]) -> float:
+    """The x of a point, shifted so that points of other lines do not hide it."""
     gap = min((b - a for a, b in itertools.pairwise(places)), default=1.0)
     return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))
 
 
-def _band(base: Any, several: bool, choice: _axes.Choice) -> Any:
-    """The intervals of a line as a ground; of several lines, that of the one that is chosen."""
+def _band(base: Any, several: bool, choice: vega.SeriesSelection) -> Any:
+    """The intervals of a line as a band; of several lines, those of the selected one."""
     band = base.mark_area(clip=True, tooltip=None, opacity=0.16)
     return band.transform_filter(f"length({choice.param.name}) == 1") if several else band
 
 
-def _last(points: Sequence[CurvePoint]) -> dict[str, float]:
-    """The value at which each line ends."""
+def _last(points: Sequence[LinePoint]) -> dict[str, float]:
     return {point.series: point.value for point in sorted(points, key=lambda point: point.x)}
 
 
-def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
-    """The value of a peak beside its point, and a line down to where it is."""
+def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
+    """The label of a peak, and a line down to the axis."""
     alt = vega.altair()
-    text = spaced(value_text(peak.value, share=share))
+    text = value_text(peak.value, share=share)
     datum = {**_curve_datum(peak, peak.x), "text": f"peak {text}, {x} {peak.x:g}"}
     base = alt.Chart(alt.Data(values=[datum])).encode(x="at:Q", color=alt.Color("series:N"))
     rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))
@@ -345,30 +375,25 @@ def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
     return alt.layer(rule, words)
 
 
-def _headed(points: Sequence[_Row]) -> list[_Row]:
-    """Rows of which none stands under the heading of others: those without one come last, under their own."""
+def _under_headings(points: Sequence[_Row]) -> list[_Row]:
+    """The rows, those without a heading last and under `OTHER`."""
     if not any(point.group for point in points):
         return list(points)
     return sorted((replace(point, group=point.group or OTHER) for point in points), key=lambda p: p.group == OTHER)
 
 
-def _rows(points: Sequence[Point] | Sequence[Part]) -> list[str]:
-    """The rows from top to bottom: group by group, each under its heading, as first met."""
+def _rows(points: Sequence[Point] | Sequence[StackedBar]) -> list[str]:
+    """The rows from top to bottom, group by group, each group after its heading."""
     groups: dict[str, dict[str, None]] = {}
     for point in points:
         groups.setdefault(point.group, {})[point.row] = None
     rows: list[str] = []
     for group, names in groups.items():
-        rows += [f"{flat(group)}\n"] if group else []
+        rows += [f"{one_line(group)}\n"] if group else []
         rows += [_key(group, name) for name in names]
     return rows
 
 
 def _key(group: str, row: str) -> str:
-    """What stands for a row on the axis; a heading is a row without a name."""
-    return f"{flat(group) if group else ''}\n{flat(row)}"
-
-
-def flat(text: str) -> str:
-    """`text` on one line: a line end parts group and row, number and name, on an axis."""
-    return " ".join(text.split()) or "–"
+    """The key of a row on the axis; a heading is a row without a name."""
+    return f"{one_line(group) if group else ''}\n{one_line(row)}"

@@ -1,9 +1,9 @@
-"""A comparison of models as text: for the terminal, and in the formats that other programs and papers read."""
+"""A comparison of models as text: in the terminal, and as a table for other programs and papers."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from wug.formatting import interval_text, number, plain, plural, signed_text, value_text
 from wug.labels import short_names
-from wug.views.markup import code, latex_table, markdown, markdown_table
-from wug.views.numbers import interval_text, number, signed_text, spaced, value_text
-from wug.views.table import delimited, finite
+from wug.tables import Display, FormattedTable, RowTable
 from wug.views.terminal import common_signature, print_signature
 
 if TYPE_CHECKING:
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
     from wug.types import Signature
 
 COLUMNS = (
-    *("suite", "kind", "check", "first", "second", "runs_first", "runs_second", "n", "items", "unit"),
+    *("suite", "kind", "metric", "first", "second", "runs_first", "runs_second", "n", "items", "unit"),
     *("value_first", "value_second", "difference", "low", "high", "interval_method", "p", "p_holm", "test"),
     *("both", "only_first", "only_second", "neither", "disagreeing", "sd_first", "sd_second", "verdict", "signatures"),
 )
-ALIGN = "llrrrrcrrll"
-"""Of the columns of a table for people."""
-AS_SUCH = ("overgeneralisation", "memorisation")
-"""Checks of which neither more nor less is better."""
-SHOWN = 100
+ALIGN = "llrrrrcrrl"
+"""Alignment of the columns of `head`."""
+NEUTRAL_METRICS = ("overgeneralisation", "memorisation")
+"""Metrics whose higher values are neither better nor worse."""
+MAX_DETAIL_CHARACTERS = 100
 """Characters of a detail that a terminal shows."""
-WIDE = 130
-"""Columns of a terminal below which a table would be cut: each contrast is a block instead."""
+MIN_TABLE_COLUMNS = 130
+"""Width of a terminal in columns; in narrower ones each contrast is a block instead of a table row."""
 
 
-def rows(comparison: Comparison) -> list[tuple[Any, ...]]:
-    """One row for each contrast, in the order of COLUMNS; shares as shares, p-values in full."""
+def rows(comparison: Comparison) -> list[tuple[object, ...]]:
+    """One row per contrast, in the order of COLUMNS, with unrounded values."""
     return [
         (
-            *(c.suite, c.kind, c.check, c.first.name, c.second.name),
+            *(c.suite, c.kind, c.metric, c.first.name, c.second.name),
             *(",".join(map(str, c.first.runs)), ",".join(map(str, c.second.runs))),
             *(c.n, c.items, "share" if c.share else "number", c.value_first, c.value_second, c.difference),
             *(c.low, c.high, c.interval_method, c.p, c.p_holm, c.method),
@@ -53,9 +52,15 @@ def rows(comparison: Comparison) -> list[tuple[Any, ...]]:
     ]
 
 
-def as_json(comparison: Comparison) -> str:
-    """An object with the sides, the contrasts and the warnings."""
-    shown = {
+def table(comparison: Comparison) -> RowTable:
+    """One row per contrast; for people, one table per pair of sides."""
+    tables = []
+    for first, second, contrasts in side_pairs(comparison):
+        legend = {side.label: side.name for side in (first, second)}
+        marks = [str(mark) for mark in dict.fromkeys(mark for one in contrasts for mark in one.signatures)]
+        cells = [line(contrast) for contrast in contrasts]
+        tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, marks))
+    document = {
         "sides": [asdict(side) for side in comparison.sides],
         "difference": "second minus first",
         "confidence": 0.95,
@@ -69,58 +74,20 @@ def as_json(comparison: Comparison) -> str:
         ],
         "warnings": list(comparison.warnings),
     }
-    return json.dumps(finite(shown), ensure_ascii=False, indent=2, allow_nan=False)
-
-
-def as_csv(comparison: Comparison) -> str:
-    """The contrasts, comma-separated."""
-    return delimited(COLUMNS, rows(comparison), ",")
-
-
-def as_tsv(comparison: Comparison) -> str:
-    """The contrasts, tab-separated."""
-    return delimited(COLUMNS, rows(comparison), "\t")
-
-
-def as_markdown(comparison: Comparison) -> str:
-    """A table in Markdown for each pair of sides, with what its columns mean."""
-    made: list[str] = []
-    for first, second, contrasts in couples(comparison):
-        made.append(", ".join(f"**{side.label}** = {markdown(side.name)}" for side in (first, second)))
-        made.append(markdown_table(head(first.label, second.label), map(line, contrasts), ALIGN))
-    made += [f"*{markdown(note)}*" for note in notes(comparison)]
-    made += [f"warning: {markdown(warning)}" for warning in warnings(comparison)]
-    return "\n\n".join([*made, *(code(str(signature)) for signature in signatures(comparison))])
-
-
-def as_latex(comparison: Comparison) -> str:
-    """A booktabs table for each pair of sides, notes and signatures as comments."""
-    tables = []
-    for first, second, contrasts in couples(comparison):
-        marks = dict.fromkeys(str(mark) for contrast in contrasts for mark in contrast.signatures)
-        about = [f"{side.label} = {side.name}" for side in (first, second)]
-        said = [*about, *notes(comparison), *(f"warning: {text}" for text in warnings(comparison)), *marks]
-        tables.append(latex_table(head(first.label, second.label), map(line, contrasts), ALIGN, said))
-    return "\n\n".join(tables)
-
-
-FORMATS: Mapping[str, Callable[[Comparison], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "tsv": as_tsv,
-    "md": as_markdown,
-    "latex": as_latex,
-}
+    display = Display(tables, [*summary(comparison), *notes(comparison)], warnings(comparison))
+    return RowTable(COLUMNS, rows(comparison), display=display, document=document)
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Print a comparison for a person: a table for each pair of sides, what it means, the items that differ."""
+    """Print a comparison: one table per pair of sides, notes, and the items that differ."""
     names = side_names(comparison)
-    for first, second, contrasts in couples(comparison):
+    for sentence in summary(comparison):
+        console.print(Text(sentence, style="bold"))
+    for first, second, contrasts in side_pairs(comparison):
         for side in (first, second):
             run = "" if len(side.runs) > 1 or side.name.endswith(f"(run {side.runs[0]})") else f"  run {side.runs[0]}"
             console.print(Text.assemble((f"{side.label} ", "bold"), f"{names[side.label]}{run}"))
-        if console.width < WIDE:
+        if console.width < MIN_TABLE_COLUMNS:
             for contrast in contrasts:
                 console.print(_block(contrast))
         else:
@@ -137,23 +104,23 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def side_names(comparison: Comparison) -> dict[str, str]:
-    """What the sides are called, by their labels: their models as short as they can be."""
+    """Names of the sides by label, with short names of their models."""
     short = short_names(model for side in comparison.sides for model in side.models)
     return {side.label: _shortened(side, short) for side in comparison.sides}
 
 
 def _shortened(side: Side, short: Mapping[str, str]) -> str:
-    """The name of a side with its model's short one in it; one of several models stays as it is."""
+    """The name of a side with the short name of its model; unchanged for several models."""
     models = set(side.models)
     return side.name.replace(side.models[0], short[side.models[0]]) if len(models) == 1 else side.name
 
 
 def signatures(comparison: Comparison) -> list[Signature]:
-    """Of all results that were compared."""
+    """The signatures of all compared results."""
     return list(dict.fromkeys(mark for contrast in comparison.contrasts for mark in contrast.signatures))
 
 
-def couples(comparison: Comparison) -> Iterator[tuple[Any, Any, list[Contrast]]]:
+def side_pairs(comparison: Comparison) -> Iterator[tuple[Side, Side, list[Contrast]]]:
     """Each pair of sides with its contrasts."""
     for (first, second), found in groupby(comparison.contrasts, key=lambda c: (c.first, c.second)):
         yield first, second, list(found)
@@ -164,7 +131,7 @@ def line(contrast: Contrast) -> list[str]:
     c = contrast
     return [
         c.suite,
-        c.check.replace("_", " "),
+        plain(c.metric),
         f"{c.n:,}",
         _value(c.value_first, c, c.spread_first),
         _value(c.value_second, c, c.spread_second),
@@ -173,57 +140,83 @@ def line(contrast: Contrast) -> list[str]:
         p_text(c.p),
         p_text(c.p_holm),
         verdict(c),
-        test(c),
     ]
 
 
 def verdict(contrast: Contrast) -> str:
-    """Who is ahead, where that is more than chance: `B better`, `B higher` (of numbers), or `no difference shown`.
+    """The significant difference: `B better`, `B higher` (for numbers), or `no difference shown`.
 
     `only unadjusted` where p is below 0.05 and the interval excludes 0, but Holm's correction leaves no difference.
     """
     if contrast.significant and contrast.higher is not None:
-        better = contrast.share and contrast.check not in AS_SUCH
-        return f"{contrast.higher.label} {'better' if better else 'higher'}"
+        return f"{contrast.higher.label} {'better' if _is_better(contrast) else 'higher'}"
     if contrast.p < 0.05:
         return "only unadjusted"
     return "equal" if contrast.disagreeing == 0 else "no difference shown"
 
 
 def difference(contrast: Contrast) -> str:
-    """With its sign: percentage points for shares, plain for numbers."""
+    """The difference with its sign: percentage points for proportions."""
     return f"{signed_text(contrast.difference, share=contrast.share)}{' pp' * contrast.share}"
 
 
 def interval(contrast: Contrast) -> str:
-    """In the unit of the difference; a dash without one."""
+    """The interval in the unit of the difference; a dash if there is none."""
     if contrast.low is None or contrast.high is None:
         return "–"
     return f"[{signed_text(contrast.low, share=contrast.share)}, {signed_text(contrast.high, share=contrast.share)}]"
 
 
 def p_text(p: float) -> str:
-    """A p-value to two figures that mean something; never 0."""
+    """A p-value with two or more significant figures; never 0."""
     if p < 0.0001:
         return "<0.0001"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
 
 
-def test(contrast: Contrast) -> str:
-    """The test and the interval, with the number of items where they are not the outcomes."""
-    name = f"{contrast.method}; {contrast.interval_method}" if contrast.interval_method else contrast.method
-    return name if contrast.items == contrast.n else f"{name}; {contrast.items:,} items"
+def summary(comparison: Comparison) -> list[str]:
+    """One sentence per pair of sides: which is better, and on how many tests."""
+    names, said = side_names(comparison), []
+    level = f" after Holm's correction for {comparison.tests} tests" if comparison.tests > 1 else ""
+    for first, second, contrasts in side_pairs(comparison):
+        a, b, n = names[first.label], names[second.label], len(contrasts)
+        found = [c for c in contrasts if c.significant and c.higher is not None]
+        won = Counter(c.higher.label for c in found if c.higher is not None)
+        word = "better" if all(_is_better(c) for c in found) else "higher"
+        scores = [
+            f"{name} is {word} on {won[side.label]}" for side, name in ((second, b), (first, a)) if won[side.label]
+        ]
+        if scores:
+            left = n - len(found)
+            rest = f"; {left} {'shows' if left == 1 else 'show'} no difference" if left else ""
+            said.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
+        else:
+            said.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
+    return said
+
+
+def _is_better(contrast: Contrast) -> bool:
+    """Whether the higher value is the better one."""
+    return contrast.share and contrast.metric not in NEUTRAL_METRICS
+
+
+def methods(comparison: Comparison) -> str:
+    """A sentence that names the tests and the interval methods."""
+    found = Counter((c.method, c.interval_method) for c in comparison.contrasts)
+    texts = [f"{test} with {interval} intervals" if interval else test for test, interval in found]
+    counts = [f" ({n})" if len(found) > 1 else "" for n in found.values()]
+    return f"Tests: {'; '.join(f'{text}{n}' for text, n in zip(texts, counts, strict=True))}."
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """What a reader must know to read the table."""
+    """How to read the table."""
     tests = comparison.tests
     agree = "p < 0.05 exactly where the interval excludes 0"
     if any(contrast.interval_method.endswith("bca") for contrast in comparison.contrasts):
         agree = "near p = 0.05 a BCa interval and the permutation test may disagree"
     said = [
         "The difference is the second minus the first on the items that both have.",
-        f"The 95 % interval and p are for each test alone, unadjusted; {agree}.",
+        f"The 95% interval and p are for each test alone, unadjusted; {agree}.",
         f"p (Holm) is adjusted for all {tests} tests shown; below 0.05 one side is called better or higher."
         if tests > 1
         else "One test, so p (Holm) is p; below 0.05 one side is called better or higher.",
@@ -231,26 +224,29 @@ def notes(comparison: Comparison) -> list[str]:
     ]
     if any(verdict(contrast) == "only unadjusted" for contrast in comparison.contrasts):
         said.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
+    said.append(methods(comparison))
+    if any(contrast.items < contrast.n for contrast in comparison.contrasts):
+        said.append("n counts outcomes; where an item has several, tests and intervals are clustered by item.")
     if any(len(side.runs) > 1 for side in comparison.sides):
         said.append(
-            "Values of several runs are means over runs, ± the standard deviation between them. Interval and p speak "
-            "of new items for these very runs, not of new runs."
+            "Values of several runs are means over runs, ± the standard deviation between them. Interval and p "
+            "generalise to new items for these runs, not to new runs."
         )
     return said
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """All of them, those of a contrast with its name; equal ones once."""
+    """All warnings, those of contrasts with their names; equal ones once."""
     own: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            own.setdefault(warning, []).append(f"{contrast.suite}, {contrast.check.replace('_', ' ')}")
+            own.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
     several = [f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in own.items()]
     return [*comparison.warnings, *several]
 
 
 def counts(contrast: Contrast) -> str:
-    """How many both have right, only one, neither; empty where they are not counted."""
+    """How many items both sides have right, only one, or neither; empty for numbers."""
     c = contrast
     if c.both is None:
         return ""
@@ -259,7 +255,7 @@ def counts(contrast: Contrast) -> str:
 
 
 def explanations(one: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
-    """What explains a disagreement, a line each: what both sides share, under no label, then each side's own."""
+    """Details of a disagreement: shared ones without a label, then those of each side."""
     shared = {key: value for key, value in one.detail_first.items() if one.detail_second.get(key) == value}
     yield from (("", text) for text in [_explained(shared)] if text)
     for side, detail in ((contrast.first, one.detail_first), (contrast.second, one.detail_second)):
@@ -269,7 +265,6 @@ def explanations(one: Disagreement, contrast: Contrast) -> Iterator[tuple[str, s
 
 
 def _explained(detail: Mapping[str, Any]) -> str:
-    """The short values of a detail on one line."""
     said = [f"{key}: {_short(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
     return " · ".join(said)
 
@@ -278,28 +273,26 @@ def _short(value: str | float) -> str:
     if isinstance(value, float):
         return number(value)
     text = " ".join(str(value).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= MAX_DETAIL_CHARACTERS else f"{text[:MAX_DETAIL_CHARACTERS]}…"
 
 
 def head(first: str, second: str) -> list[str]:
-    """The columns of a table for people."""
+    """The headings of a table for people."""
     return [
-        *("suite", "check", "n", first, second, f"{second} − {first}", "95 % interval", "p", "p (Holm)"),
-        *("verdict", "test; interval"),
+        *("suite", "metric", "n", first, second, f"{second} − {first}", "95% interval", "p", "p (Holm)"),
+        "verdict",
     ]
 
 
 def _block(contrast: Contrast) -> Text:
-    """A contrast on three lines."""
-    suite, check, n, first, second, difference, interval, p, corrected, verdict, test = line(contrast)
+    suite, metric, n, first, second, difference, interval, p, corrected, verdict = line(contrast)
     a, b = contrast.first.label, contrast.second.label
     return Text.assemble(
-        (f"{suite} · {check}", "bold"),
+        (f"{suite} · {metric}", "bold"),
         f"  n = {n}\n  {a} {first}   {b} {second}   {b} − {a} ",
         (difference, "bold"),
         f" {interval}\n  p {p}, p (Holm) {corrected}: ",
         (verdict, "bold" if contrast.significant else ""),
-        f" ({test})",
     )
 
 
@@ -307,7 +300,7 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     names = head(first, second)
     for place, name in enumerate(names):
-        words = place < 2 or place == len(names) - 1
+        words = place < 2
         table.add_column(
             name, justify="left" if place < 2 or place > 8 else "right", overflow="fold", no_wrap=not words
         )
@@ -325,10 +318,10 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
 
 
 def _more(contrast: Contrast) -> Iterator[str]:
-    """The counts of right and wrong, and the items that differ, where they are asked for."""
+    """The counts of right and wrong, and the items that differ, if they were requested."""
     if not contrast.disagreements:
         return
-    about = f"{contrast.suite}, {contrast.check.replace('_', ' ')}"
+    about = f"{contrast.suite}, {plain(contrast.metric)}"
     if contrast.both is not None:
         yield f"{about}: {counts(contrast)}"
     shown = len(contrast.disagreements)
@@ -347,12 +340,12 @@ def differing(one: Disagreement, contrast: Contrast) -> str:
     if contrast.share and {one.first, one.second} == {0.0, 1.0}:
         return f"only {a if one.first > one.second else b} right"
     if contrast.share:
-        return f"{a} {100 * one.first:.0f} %, {b} {100 * one.second:.0f} %"
+        return f"{a} {100 * one.first:.0f}%, {b} {100 * one.second:.0f}%"
     return f"{a} {number(one.first)}, {b} {number(one.second)}"
 
 
 def _value(value: float, contrast: Contrast, spread: Spread | None) -> str:
-    text, deviation = spaced(value_text(value, share=contrast.share)), _deviation(spread)
+    text, deviation = value_text(value, share=contrast.share), _deviation(spread)
     if deviation is None:
         return text
     return f"{text} {interval_text(-deviation, deviation, 'sd', share=contrast.share)}"

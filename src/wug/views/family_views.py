@@ -1,93 +1,100 @@
-"""What there is to see of a result: by its family's own module, or by one that suits every family."""
+"""The views of results: by the family's own module `view`, or by `grouped` for families without one."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from types import ModuleType
+from typing import TypeVar
 
 from wug import registry
 from wug.errors import BrokenPlugin
 from wug.identity import ModelId
-from wug.rows import Filter, Placed, Rows
+from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
-from wug.views import generic
-from wug.views.parts import Facts, Figure, Item, Items, Later, OptionPage, Part, Sample
-from wug.views.sample import spread
-from wug.views.source import facts_of
+from wug.views import grouped as grouped
+from wug.views.parts import DeferredPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, OptionPage, ViewPart
+from wug.views.result_tables import dataset_facts
+
+Row = TypeVar("Row")
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Items of one group, and how many there are."""
+class SampledGroup:
+    """Sampled items of one group."""
 
     name: str
     title: str
     count: int
-    """Those that a sentence such as `12 of 40 wrong` speaks of."""
+    """Items that match, as in `12 of 40 wrong`."""
     total: int
-    items: tuple[tuple[Placed, Item], ...]
+    items: tuple[tuple[OutcomeRow, ItemView], ...]
     left: int
-    """Items of the group that there is no room for."""
+    """Items of the group that are left out."""
 
 
-def parts_of(result: Result, rows: Rows) -> Iterable[Part]:
-    """What there is to see of a result, in the order of reading; some of it waits until someone asks."""
-    found: Iterable[Part] = module_of(result.kind).parts(result, rows)
-    facts = facts_of(result)
-    return chain(found, [Facts(facts)]) if facts else found
+def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
+    """The parts of a result's view, in reading order; some are deferred."""
+    found: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
+    facts = dataset_facts(result)
+    return chain(found, [FactsPart(facts)]) if facts else found
 
 
-def items_of(result: Result, rows: Rows) -> Items:
-    """How the items of a result are shown one by one."""
-    found: Items = module_of(result.kind).items(result, rows)
+def items_of(result: Result, rows: Rows) -> ItemsView:
+    """How the items of a result are shown."""
+    found: ItemsView = module_of(result.kind).items(result, rows)
     return found
 
 
 def option_pages_of(result: Result) -> list[OptionPage]:
-    """The pages about options of the model that the family has and the model's backend offers."""
+    """The family's pages about options that the model's backend has."""
     options = registry.offered("models", ModelId.parse(result.model).kind, "OPTIONS") or ()
     names = {option.name for option in options}
     return [page for page in getattr(module_of(result.kind), "OPTION_PAGES", ()) if page.option in names]
 
 
-def made(parts: Iterable[Part]) -> Iterator[Part]:
-    """Every part, those that wait for someone to ask among them."""
+def computed_parts(parts: Iterable[ViewPart]) -> Iterator[ViewPart]:
+    """All parts, with deferred ones computed."""
     for part in parts:
-        found = part.make() if isinstance(part, Later) else part
+        found = part.make() if isinstance(part, DeferredPart) else part
         if found is not None:
             yield found
 
 
 def figures_of(result: Result, rows: Rows) -> Iterator[Figure]:
     """Every chart of a result."""
-    return (part for part in made(parts_of(result, rows)) if isinstance(part, Figure))
+    return (part for part in computed_parts(parts_of(result, rows)) if isinstance(part, Figure))
 
 
-def batches(items: Items, sample: Sample, rows: Rows, room: int) -> list[Batch]:
-    """Some items of every group, the same every time, as many as there is room for."""
+def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int) -> list[SampledGroup]:
+    """A deterministic sample of at most `limit` items from all groups."""
     counts, sizes = Counter[str](), Counter[str]()
-    chosen: list[Placed] = []
-    for row in rows.each(Filter(sample.check)):
+    chosen: list[tuple[int, str]] = []
+    for row in rows.each(Filter(sample.metric), keys=()):
         group = sample.group(row.outcome)
         word = str(row.outcome.value).lower()
         sizes[group] += row.outcome.value is not None
         counts[group] += word == sample.counted
         if sample.value is None or word == sample.value:
-            chosen.append(row)
-    there = Counter(sample.group(row.outcome) for row in chosen)
-    found = spread(chosen, room, lambda row: sample.group(row.outcome))
+            chosen.append((row.position, group))
+    there = Counter(group for _, group in chosen)
+    picked = spread_sample(chosen, limit, lambda one: one[1])
+    found = {name: rows.read([position for position, _ in some]) for name, some in picked.items()}
     order = [*(name for name in sample.titles if name in found), *(name for name in found if name not in sample.titles)]
     return [
-        Batch(
+        SampledGroup(
             name=sample.heading(name),
             title=sample.titles.get(name, ""),
             count=counts[name],
             total=sizes[name],
-            items=tuple((row, items.show(row, rows.same_item(row))) for row in found[name]),
+            items=tuple(
+                (row, items.show(row, judgements))
+                for row, judgements in zip(found[name], rows.same_items(found[name]), strict=True)
+            ),
             left=there[name] - len(found[name]),
         )
         for name in order
@@ -96,18 +103,49 @@ def batches(items: Items, sample: Sample, rows: Rows, room: int) -> list[Batch]:
 
 @functools.cache
 def module_of(kind: str) -> ModuleType:
-    """The module that shows a family: itself, or `view` in its package; the generic one where there is neither."""
+    """The module with a family's view: the family itself, its module `view`, or `grouped`."""
     family = family_of(kind)
     if family is None:
-        return generic
+        return grouped
     if hasattr(family, "parts") and hasattr(family, "items"):
         return family
-    return registry.submodule(family, "view") or generic
+    return registry.submodule(family, "view") or grouped
 
 
 def family_of(kind: str) -> ModuleType | None:
-    """The package of a family; None for one that is not installed, or is broken: its results can still be shown."""
+    """The package of a family; None if it is not installed or broken, so that its results can still be shown."""
     try:
         return registry.find("families", kind) if kind in registry.names("families") else None
     except BrokenPlugin:
         return None
+
+
+def spread_sample(rows: Iterable[Row], limit: int, group: Callable[[Row], str]) -> dict[str, list[Row]]:
+    """At most `limit` rows by group, as equal in number as possible and evenly spaced.
+
+    Groups are in order of appearance; if there are more groups than `limit`, they are evenly spaced, too.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(group(row), []).append(row)
+    counts = allot({name: len(members) for name, members in groups.items()}, limit)
+    return {name: _evenly(members, counts[name]) for name, members in groups.items() if counts[name]}
+
+
+def allot(sizes: Mapping[Key, int], limit: int) -> dict[Key, int]:
+    """The number of rows per group, as equal as possible; small groups leave more for others."""
+    counts = dict.fromkeys(sizes, 0)
+    left = min(limit, sum(sizes.values()))
+    while left > 0:
+        open_groups = [name for name in sizes if counts[name] < sizes[name]]
+        share = left // len(open_groups)
+        for name in open_groups if share else _evenly(open_groups, left):
+            taken = min(max(1, share), sizes[name] - counts[name])
+            counts[name] += taken
+            left -= taken
+    return counts
+
+
+def _evenly(rows: list[Row], count: int) -> list[Row]:
+    """`count` evenly spaced rows, the first included."""
+    return [rows[place * len(rows) // count] for place in range(count)]

@@ -1,83 +1,104 @@
-"""Estimates by group, as charts and tables show them."""
+"""Estimates by group as charts and tables, and the view of families that have none of their own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wug.formatting import (
+    FormattedEstimate,
+    format_estimate,
+    headlines,
+    interval_text,
+    is_deviation,
+    is_measurable,
+    other_estimates,
+    percent,
+    plain,
+)
 from wug.identity import Group
-from wug.types import Result
+from wug.rows import OutcomeRow, Rows
+from wug.types import DATA, Result
 from wug.views import charts
-from wug.views.numbers import Shown, headlines, interval_text, is_deviation, others, percent, shown
-from wug.views.parts import Figure, Numbers, Part, Prose
+from wug.views.chance import result_chance
+from wug.views.parts import EstimatesPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, TextPart, ViewPart
 
-FEW = 10
-"""Items without which a point of a curve says little."""
-ROWS, TABLE = 100, 1000
-"""Rows that a chart holds, and its table."""
+if TYPE_CHECKING:
+    import altair
 
-
-def overall_parts(result: Result) -> Iterator[Part]:
-    """The estimates over all items: those for a first look, a word on deviations, those for a second look."""
-    yield Numbers(headlines(result))
-    if note := spread_note(result):
-        yield Prose(note)
-    if more := others(result):
-        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+MIN_POINT_ITEMS = 10
+"""Points of a curve with fewer items are not drawn."""
+MAX_CHART_ROWS, MAX_TABLE_ROWS = 100, 1000
 
 
-def overall_of(result: Result, *checks: str) -> list[Shown]:
-    """These shares over all items, those that there are."""
-    found = {e.check: e for e in result.estimates if e.group == "all"}
-    return [shown(result, found[check]) for check in checks if check in found]
+def overall_parts(result: Result) -> Iterator[ViewPart]:
+    """The estimates over all items: headlines, a note on standard deviations, and the others collapsed."""
+    yield EstimatesPart(headlines(result))
+    if note := deviation_note(result):
+        yield TextPart(note)
+    if more := other_estimates(result):
+        yield EstimatesPart(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
 
 
-def by_field(result: Result, check: str) -> dict[str, list[Shown]]:
-    """For each field that a share is broken down by, its rows; `group` is the value of the field alone."""
-    fields: dict[str, list[Shown]] = {}
-    for estimate in result.estimates:
+def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:
+    """The estimates of some metrics over all items, if they exist."""
+    found = {e.metric: e for e in result.estimates if e.group == "all"}
+    return [format_estimate(result, found[metric]) for metric in metrics if metric in found]
+
+
+def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
+    """The estimates of a metric by group field, if they are measurable; `group` is the value of the field."""
+    fields: dict[str, list[FormattedEstimate]] = {}
+    for estimate in result.estimates if is_measurable(result.warnings) else ():
         group = Group.parse(estimate.group)
-        if estimate.check == check and not group.is_overall and math.isfinite(estimate.value):
-            fields.setdefault(group.field, []).append(replace(shown(result, estimate), group=group.value))
+        if estimate.metric == metric and not group.is_overall and math.isfinite(estimate.value):
+            fields.setdefault(group.field, []).append(replace(format_estimate(result, estimate), group=group.value))
     return {name: in_order(rows) for name, rows in fields.items()}
 
 
-def in_order(rows: Sequence[Shown]) -> list[Shown]:
-    """Rows by their numbers where all are numbers; else as they are."""
+def in_order(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
+    """Rows sorted by group if all groups are numbers, else unchanged."""
     if all(_is_number(row.group) for row in rows):
         return sorted(rows, key=lambda row: float(row.group))
     return list(rows)
 
 
-def best_first(rows: Sequence[Shown]) -> list[Shown]:
-    """Rows from the highest value down; numbers stay in their order."""
+def best_first(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
+    """Rows from the highest value down, or unchanged if all groups are numbers."""
     if all(_is_number(row.group) for row in rows):
         return list(rows)
     return sorted(rows, key=lambda row: -row.value)
 
 
-def intervals_are(result: Result, check: str) -> str:
-    """What the intervals of a check are, as a sentence."""
-    if _over_runs(result, check):
+def interval_note(result: Result, metric: str) -> str:
+    """A sentence about the intervals of a metric."""
+    if _over_runs(result, metric):
         return "Means, with one standard deviation either side."
-    known = any(e.low is not None for e in result.estimates if e.check == check)
-    return "Dots with 95 % intervals." if known else ""
+    known = any(e.low is not None for e in result.estimates if e.metric == metric)
+    return "Dots with 95% intervals." if known else ""
 
 
-def point(row: Shown, *, name: str | None = None, series: str = "", group: str = "") -> charts.Point:
-    """A row as a dot."""
+def point(
+    row: FormattedEstimate,
+    *,
+    name: str | None = None,
+    series: str = "",
+    group: str = "",
+    chance: float | None = None,
+) -> charts.Point:
+    """An estimate as a point of a dot chart."""
     low, high = _within(row)
     name = row.group if name is None else name
-    return charts.Point(name, row.value, low, high, row.n, series, group, row.interval)
+    return charts.Point(name, row.value, low, high, row.n, series, group, row.interval, chance)
 
 
-def curve_points(rows: Iterable[Shown], series: str = "") -> list[charts.CurvePoint]:
-    """Rows as the points of a curve; those of no number are left out."""
+def curve_points(rows: Iterable[FormattedEstimate], series: str = "") -> list[charts.LinePoint]:
+    """Estimates as points of a curve, without those whose group is not a number."""
     return [
-        charts.CurvePoint(float(row.group), row.value, *_within(row), row.n, series, row.interval)
+        charts.LinePoint(float(row.group), row.value, *_within(row), row.n, series, row.interval)
         for row in rows
         if _is_number(row.group)
     ]
@@ -86,12 +107,12 @@ def curve_points(rows: Iterable[Shown], series: str = "") -> list[charts.CurvePo
 def dots(
     id: str, title: str, points: Sequence[charts.Point], *, note: str, what: str, first: str, series: str = ""
 ) -> Figure:
-    """A dot chart of shares with its table; `first` names the rows, `series` what tells dots of a row apart."""
+    """A dot chart of proportions with its table; `first` names the rows, `series` the dots in a row."""
     grouped = any(one.group for one in points)
     names = list(dict.fromkeys((one.group, one.row) for one in points))
-    drawn, listed = set(names[:ROWS]), set(names[:TABLE])
-    more = f" The chart has the first {ROWS} of {len(names):,}." if len(names) > ROWS else ""
-    more += f" The table has the first {TABLE:,}." if len(names) > TABLE else ""
+    drawn, listed = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
+    more = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
+    more += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
     return Figure(
         id=id,
         draw=partial(
@@ -114,7 +135,7 @@ def dots(
                 **({"group": one.group} if grouped else {}),
                 first: one.row,
                 **({series: one.series} if series else {}),
-                **record(one, what),
+                **_record(one, what),
             }
             for one in points
         ),
@@ -124,58 +145,82 @@ def dots(
 def curve(
     id: str,
     title: str,
-    points: Sequence[charts.CurvePoint],
+    points: Sequence[charts.LinePoint],
     *,
     note: str,
     x: str,
     what: str,
-    peak: charts.CurvePoint | None = None,
+    peak: charts.LinePoint | None = None,
 ) -> Figure:
-    """A line chart of shares with its table; where most points have many items, those with few are left out."""
+    """A line chart of proportions with its table, without points of few items unless most have few."""
     several = any(one.series for one in points)
-    drawn = [one for one in points if one.n is None or one.n >= FEW]
+    drawn = [one for one in points if one.n is None or one.n >= MIN_POINT_ITEMS]
     if len(drawn) < len(points) / 4:
         drawn = list(points)
-    few = f" Where there are fewer than {FEW}, the values are in the table alone." if len(drawn) < len(points) else ""
+    few = f" Points of fewer than {MIN_POINT_ITEMS} items are only in the table." if len(drawn) < len(points) else ""
     return Figure(
         id=id,
         draw=partial(charts.curves, drawn, x=x, title=what, peak=peak),
         title=title,
         note=f"{note}{few}".strip(),
         columns=(*(["of"] if several else []), x, what, "interval", "n"),
-        rows=tuple((*([one.series] if several else []), f"{one.x:g}", *_cells(one)) for one in points[:TABLE]),
-        records=tuple({**({"of": one.series} if several else {}), x: one.x, **record(one, what)} for one in points),
+        rows=tuple((*([one.series] if several else []), f"{one.x:g}", *_cells(one)) for one in points[:MAX_TABLE_ROWS]),
+        records=tuple({**({"of": one.series} if several else {}), x: one.x, **_record(one, what)} for one in points),
     )
 
 
-def record(one: charts.Point | charts.CurvePoint, what: str) -> dict[str, Any]:
-    """Value, interval and n of a dot, for a program."""
+def estimate_figure(
+    id: str,
+    title: str,
+    note: str,
+    draw: Callable[[], altair.LayerChart],
+    rows: Sequence[tuple[Mapping[str, str], FormattedEstimate]],
+    value: str = "value",
+) -> Figure:
+    """A chart of estimates; its table has the given cells of each, then value, interval and n."""
+    return Figure(
+        id=id,
+        draw=draw,
+        title=title,
+        note=note,
+        columns=(*(rows[0][0] if rows else ()), value, "95% interval", "n"),
+        rows=tuple(
+            (
+                *(plain(text) if name == "metric" else text for name, text in cells.items()),
+                *(row.text, row.interval or "–", f"{row.n:,}"),
+            )
+            for cells, row in rows
+        ),
+        records=tuple({**cells, value: row.value, "low": row.low, "high": row.high, "n": row.n} for cells, row in rows),
+    )
+
+
+def _record(one: charts.Point | charts.LinePoint, what: str) -> dict[str, Any]:
     return {what: one.value, "low": one.low, "high": one.high, "n": one.n}
 
 
-def counts_items(result: Result, check: str) -> bool:
-    """Whether the n of a check counts items, and not runs or columns."""
-    return not _over_runs(result, check)
+def counts_items(result: Result, metric: str) -> bool:
+    """Whether the n of a metric counts items, not runs."""
+    return not _over_runs(result, metric)
 
 
-def spread_note(result: Result) -> str:
-    """What the intervals are where they are none; empty where they are."""
+def deviation_note(result: Result) -> str:
+    """A sentence about standard deviations; empty if the estimates have intervals."""
     found = [e for e in result.estimates if is_deviation(e.method)]
     return f"Means of {max(e.n for e in found)}, with one standard deviation either side." if found else ""
 
 
-def _over_runs(result: Result, check: str) -> bool:
-    return any(is_deviation(e.method) for e in result.estimates if e.check == check)
+def _over_runs(result: Result, metric: str) -> bool:
+    return any(is_deviation(e.method) for e in result.estimates if e.metric == metric)
 
 
-def _cells(one: charts.Point | charts.CurvePoint) -> tuple[str, str, str]:
-    """Value, interval and n of a dot in a table."""
+def _cells(one: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
     interval = one.interval or interval_text(one.low, one.high, None, share=True)
     return percent(one.value), interval or "–", "–" if one.n is None else f"{one.n:,}"
 
 
-def _within(row: Shown) -> tuple[float | None, float | None]:
-    """The ends of an interval; a deviation from the mean may go beyond what a share can be."""
+def _within(row: FormattedEstimate) -> tuple[float | None, float | None]:
+    """The interval, clipped to 0 and 1 for proportions."""
     if not row.share or row.low is None or row.high is None:
         return row.low, row.high
     return max(0.0, row.low), min(1.0, row.high)
@@ -186,3 +231,59 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Estimates, charts by group, and the metadata of the suite."""
+    yield from overall_parts(result)
+    yield from group_figures(result)
+    if about := facts(result):
+        yield FactsPart(about, folded="About this suite")
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its groups and details."""
+    metric = "" if result.headline is None else result.headline.metric
+    failing = [other for other in rows.metrics() if rows.tally(other)["false"]]
+    several = len(failing) > 1
+    samples = (ItemSample(f"Items that fail: {plain(c)}" if several else "Items that fail", c) for c in failing)
+    return ItemsView(metric, _item, tuple(samples))
+
+
+def group_figures(result: Result) -> list[Figure]:
+    """One dot chart per metric and group field."""
+    metrics = dict.fromkeys(estimate.metric for estimate in result.estimates)
+    fields = [(metric, field, rows) for metric in metrics for field, rows in by_field(result, metric).items()]
+    return [_figure(result, metric, field, rows, f"groups-{i}") for i, (metric, field, rows) in enumerate(fields)]
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """The metadata of the suite, without empty values."""
+    return {
+        plain(key): value for key, value in result.meta.items() if key != DATA and value not in (None, "", [], (), {})
+    }
+
+
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
+    known = {**row.outcome.groups, **row.outcome.detail}
+    return ItemView(
+        failed=tuple(metric for metric in failed if metric != row.outcome.metric),
+        parts=(FactsPart(known),) if known else (),
+    )
+
+
+def _figure(result: Result, metric: str, field: str, rows: list[FormattedEstimate], id: str) -> Figure:
+    chances = {row.group: result_chance(result, metric, str(Group(field, row.group))) for row in rows}
+    points = [point(row, chance=chances[row.group]) for row in rows[:MAX_CHART_ROWS]]
+    share = result.metric(metric).unit == "share"
+    cut = len(rows) > MAX_CHART_ROWS
+    more = f" The first {MAX_CHART_ROWS} of {len(rows)} groups; the table has them all." if cut else ""
+    return estimate_figure(
+        id,
+        f"{plain(metric).capitalize()} by {plain(field)}",
+        f"{interval_note(result, metric)}{more}".strip(),
+        partial(charts.intervals, points, title=plain(metric), share=share),
+        [({plain(field): row.group}, row) for row in rows],
+        plain(metric),
+    )

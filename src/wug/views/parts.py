@@ -1,167 +1,160 @@
-"""What there is to see of a result, whatever it is seen in: a terminal, one page, a site.
+"""The parts of a view, which terminal, report and site render.
 
-A family's module `show` makes these values of a result and its rows; the media draw them and know no family. It offers
-    parts(result, rows) -> Iterable[Part]    figures, tables and the like, in the order of reading
-    items(result, rows) -> Items             how its items are shown one by one
+The module `view` of a family makes them from a result and its rows. It offers
+    parts(result, rows) -> Iterable[ViewPart]    figures, tables and other parts, in reading order
+    items(result, rows) -> ItemsView         how single items are shown
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import WugError
-from wug.rows import Filter, Placed, Rows
+from wug.formatting import FormattedEstimate
+from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
-from wug.views.marked import Pieces, direction_of
-from wug.views.numbers import Shown
-from wug.views.scripts import Direction
+from wug.views.text_display import Direction, Pieces, direction_of
 
 if TYPE_CHECKING:
     import altair
 
-SHADES = 10
-"""Shades from `s0` to `s9`; `sx` is that of a value that is not known."""
-BITS = 2
-"""Bits of surprisal to a shade: the same in every view, so that they can be compared."""
+SHADE_COUNT = 10
+"""Shades are the CSS classes `s0` to `s9`, and `sx` for an unknown value."""
+BITS_PER_SHADE = 2
+"""The same in every view, so that shades can be compared."""
+
+
+class ViewPart:
+    """A part of a view: each subclass has a macro in `view.html`."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class TextPart(ViewPart):
     """A sentence or two."""
 
     text: str
     lead: bool = False
-    """Whether it opens the view, and is no remark on a number."""
+    """Whether it introduces the view."""
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """Estimates, each with what it means and its interval."""
+class EstimatesPart(ViewPart):
+    """Estimates with their meanings and intervals."""
 
-    rows: tuple[Shown, ...]
+    rows: tuple[FormattedEstimate, ...]
     folded: str = ""
-    """What it is folded under, where it is for a second look."""
+    """Summary of the collapsed section; empty if it is not collapsed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What became of the items: name, how many, an explanation."""
+class CountsPart(ViewPart):
+    """Numbers of items: name, count, explanation."""
 
     rows: tuple[tuple[str, int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart with its words, and its numbers as a table."""
+class Figure(ViewPart):
+    """A chart with title, note, and its numbers as a table."""
 
     id: str
     draw: Callable[[], altair.LayerChart]
-    """Makes the chart, which takes longer than all else: only where someone looks."""
+    """Draws the chart, which takes long: called only when it is shown."""
     title: str
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Its numbers as a reader sees them."""
     records: tuple[Mapping[str, Any], ...] = ()
-    """The same for a program: numbers as numbers, in full."""
     question: str = ""
-    """What it answers, in a line; empty where its title says so."""
+    about: str = ""
+    """The suites, the models and the number of items, for files."""
     items: tuple[str, ...] = ()
-    """The items that it can show one by one."""
     alone: Callable[[str], Figure | None] | None = None
     """The same chart of one item."""
-    beside: Callable[[str, Other], Beside] | None = None
-    """The same chart with another result on the same suite: both side by side, and both in one.
-
-    It is given the name of its own model.
-    """
+    pair: Callable[[str, OtherResult], FigurePair] | None = None
+    """This chart and that of another result on the same suite; called with the name of this model."""
 
     @property
     def chart(self) -> altair.LayerChart:
-        """The chart, drawn now."""
+        """Draw the chart."""
         return self.draw()
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class OtherResult:
     """Another result on the same suite."""
 
     name: str
-    """What its model is called."""
     result: Result
     rows: Rows
 
 
-class Beside(NamedTuple):
-    """Two results in one kind of chart."""
+class FigurePair(NamedTuple):
+    """The charts of two results."""
 
     first: Figure | None
     second: Figure | None
-    """Each alone, on one scale."""
+    """Each with the same scale."""
     both: Figure | None
-    """One over the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table: text, a number with its bar, or words that are marked."""
+class TableCell:
+    """A cell of a table: text, an estimate with its bar, or pieces of text."""
 
     text: str = ""
-    """What it says; of words that are marked, what stands there where there are none."""
+    """Its text; with `pieces`, the text if there are none."""
     under: str = ""
-    """A number that belongs to all of its words."""
     small: str = ""
-    """What stands below it in small letters."""
-    shown: Shown | None = None
-    """An estimate, drawn with its interval."""
+    shown: FormattedEstimate | None = None
     pieces: Pieces | None = None
     mark: str = "del"
-    """What a difference in the pieces is: `ins` right, `del` wrong."""
+    """Meaning of differences in the pieces: `ins` right, `del` wrong."""
     shade: str = ""
     tip: str = ""
-    """What a pointer that rests on it says."""
     about: Filter | None = None
-    """The rows that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TablePartRow:
     """A row of a table."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     quiet: bool = False
-    """Whether it is there for completeness only."""
+    """Whether it is shown in a muted colour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """The head of a column."""
+class TableColumn:
+    """The heading of a column."""
 
     name: str
     small: str = ""
     numeric: bool = False
     marked: bool = False
-    """Whether it stands out: the regions that a prediction compares."""
+    """Whether it is highlighted, as regions that a prediction compares."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TablePart(ViewPart):
     """Rows under headings."""
 
     id: str
     title: str
-    columns: tuple[Column, ...]
-    groups: tuple[tuple[str, tuple[Row, ...]], ...]
-    """Heading, which may be empty, and the rows under it."""
+    columns: tuple[TableColumn, ...]
+    groups: tuple[tuple[str, tuple[TablePartRow, ...]], ...]
+    """Heading, which may be empty, and its rows."""
     note: str = ""
     style: Literal["", "types", "heat", "terms", "tokens"] = ""
     folded: bool = False
 
     @property
     def direction(self) -> Direction:
-        """Which way the columns run: as a sentence does whose tokens they are."""
+        """Direction of the columns: for tokens, that of their sentence."""
         if self.style != "tokens":
             return "ltr"
         cells = (cell for _, rows in self.groups for row in rows for cell in row.cells)
@@ -169,81 +162,76 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """One prediction: what it says, how it fares, and the formula."""
+class PredictionCard:
+    """A prediction: its meaning, its estimate and its formula."""
 
     title: str
-    check: str
-    shown: Shown
+    metric: str
+    shown: FormattedEstimate
     reading: str
     formula: str
     source: str = ""
-    """The formula as the suite writes it, where that differs."""
+    """The formula as written in the suite, if that differs."""
     passed: int = 0
     failed: int = 0
-    margins: tuple[Margin, ...] = ()
-    """By how much it holds for each item, the least first."""
+    margins: tuple[ItemMargin, ...] = ()
     unit: str = "bits"
 
 
-class Margin(NamedTuple):
-    """By how much a prediction holds for an item; below 0 where it fails."""
+class ItemMargin(NamedTuple):
+    """By how much a prediction holds for an item; negative if it fails."""
 
     item: str
     place: int
-    """The place of the judgement among the rows."""
     value: float
     holds: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Cards:
+class CardsPart(ViewPart):
     """Predictions side by side."""
 
     title: str
-    cards: tuple[Card, ...]
+    cards: tuple[PredictionCard, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Names and values, nested where they are."""
+class FactsPart(ViewPart):
+    """Names and values, which may be nested."""
 
     values: Mapping[str, Any]
     folded: str = ""
-    """What they are folded under; empty where they stand open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A labelled text; `mark` says what a difference in it is: `ins` right, `del` wrong, `mark` neither."""
+class LabelledText:
+    """A labelled text; `mark` is the meaning of differences: `ins` right, `del` wrong, `mark` neither."""
 
     label: str
     pieces: Pieces
     mark: str = "del"
     value: str = ""
-    """A number that belongs to the whole line."""
     side: float | None = None
-    """The number as a bar from −1 to 1, drawn instead of a text."""
+    """A number from −1 to 1 that is drawn as a bar instead of the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Texts below each other, such as a target and an answer."""
+class LinesPart(ViewPart):
+    """Texts below each other, such as a target and an output."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LabelledText, ...]
     symbols: bool = False
-    """Whether they are strings of symbols and no sentences."""
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodePart(ViewPart):
     """A formula or a logical form."""
 
     text: str
 
 
-class Verdict(NamedTuple):
-    """A statement about an item that holds or does not."""
+class ItemVerdict(NamedTuple):
+    """A statement about an item that is true or false."""
 
     holds: bool
     text: str
@@ -251,138 +239,125 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class VerdictsPart(ViewPart):
     """Statements about an item."""
 
-    rows: tuple[Verdict, ...]
+    rows: tuple[ItemVerdict, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A step with its answer, or a string that a step was given."""
+class TreeNode:
+    """A step with its output, or an input string."""
 
     down: bool
-    """Whether it is the first below the node before it."""
+    """Whether it is the first child of the previous node."""
     up: int
-    """Levels to go back up before it."""
     function: str
-    """Empty for a plain string."""
     answer: Pieces
     state: Literal["", "first", "later"] = ""
-    """`first` where it is wrong and all below it is right, `later` where more than it is wrong."""
+    """`first` if it is wrong and everything below is right, `later` if something below is wrong, too."""
     right: Pieces = ()
-    """What should stand there; only where the answer is another."""
+    """The correct output, if the output is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """Steps with their answers, from the whole down to the strings that it is made of."""
+class TreePart(ViewPart):
+    """Steps with their outputs, from the whole down to the input strings."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
     end: int
-    """Levels to go back up after the last node."""
     cut: bool
-    """Whether nodes are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
-    """A part that takes a look at every row, made when someone asks for it; it may turn out to be nothing."""
+class DeferredPart(ViewPart):
+    """A part that reads every row, made when it is requested; it may turn out to be empty."""
 
     id: str
     title: str
-    make: Callable[[], Figure | Table | Tally | None]
+    make: Callable[[], Figure | TablePart | CountsPart | None]
     figure: bool = True
-    """Whether it is a chart, so that a page knows how to wait for it."""
     note: str = ""
-    """The chart's, where that is known before it is made."""
     alone: Callable[[str], Figure | None] | None = None
-    """The same chart of one item, which takes no such look."""
+    """The same chart of one item, which reads only its rows."""
 
 
-Part: TypeAlias = Prose | Numbers | Tally | Figure | Table | Cards | Facts | Lines | Code | Verdicts | Tree | Later
-
-
-def part_type(part: Part) -> str:
+def part_type(part: object) -> str:
     """The name of a part's type, by which `view.html` renders it; WugError for anything that is not a part."""
-    names = {one.__name__ for one in get_args(Part)}
-    if (name := type(part).__name__) not in names:
-        raise WugError(f"a view cannot show a {name}: the module `view` of a family gives {', '.join(sorted(names))}")
-    return name
+    if not isinstance(part, ViewPart):
+        known = ", ".join(sorted({one.__name__ for one in ViewPart.__subclasses__()}))
+        raise WugError(f"a view cannot show a {type(part).__name__}: the module `view` of a family gives {known}")
+    return type(part).__name__
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """An item with what explains the judgement on it."""
+class ItemView:
+    """An item with details that explain its outcome."""
 
     note: str = ""
-    """The judgement in words, such as `by −3.20` or `both are wrong`."""
+    """The outcome in words, such as `by −3.20` or `both are wrong`."""
     fails: bool = True
-    """Whether the note is about a failure."""
     sentence: str = ""
-    """What it is known by."""
+    """The sentence that identifies it."""
     chips: tuple[str, ...] = ()
-    """Kinds of error."""
     failed: tuple[str, ...] = ()
-    """Other checks that fail on it."""
-    parts: tuple[Part, ...] = ()
+    """Other metrics that fail on it."""
+    parts: tuple[ViewPart, ...] = ()
     sentences: tuple[str, ...] = ()
-    """Its sentences in full, to be looked at token by token."""
+    """Its full sentences, for the page that scores them token by token."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """Which items a page of limited room shows, group by group."""
+class ItemSample:
+    """Items that a report shows, by group."""
 
     title: str
-    check: str
+    metric: str
     value: str | None = "false"
-    """Those that are shown; None for all."""
+    """Value of the items that are shown; None for all."""
     counted: str = "false"
-    """Those that a heading counts: `12 of 40 wrong`."""
+    """Value of the items that headings count: `12 of 40 wrong`."""
     verb: str = "fail"
     group: Callable[[Outcome], str] = lambda outcome: ""
+    """The group of an outcome, from its item, value and groups; its details are not read."""
     heading: Callable[[str], str] = str
-    """A group as it is headed."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """What is known of a group besides; the groups stand in this order, others behind them."""
+    """More about each group; groups are sorted in this order, others come last."""
     note: str = ""
     folded: bool = False
-    """Whether it is for a second look, also where it is one group alone."""
+    """Whether it is collapsed even if it is a single group."""
 
 
-Key: TypeAlias = float | str | None
-"""What items are sorted by; None where an item has none."""
+SortKey: TypeAlias = float | str | None
+"""What items are sorted by; None sorts last."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class SortOption:
     """A way to sort items."""
 
     id: str
     label: str
-    values: Callable[[Rows, Filter], Iterable[tuple[int, Key]]]
-    """The places of the rows that are wanted, each with what it is sorted by."""
+    values: Callable[[Rows, Filter], Iterable[tuple[int, SortKey]]]
+    """Positions of the rows that pass the filter, with their keys."""
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """The items of a result, one by one."""
+class ItemsView:
+    """How the items of a result are shown."""
 
-    check: str
-    """The check whose rows stand for the items, and carry what explains them."""
-    show: Callable[[Placed, Sequence[Placed]], Item]
-    """An item from the row that is looked at and all judgements on the same item."""
-    samples: tuple[Sample, ...] = ()
+    metric: str
+    """The metric whose rows represent the items and carry their details."""
+    show: Callable[[OutcomeRow, Sequence[OutcomeRow]], ItemView]
+    """Makes an item from a row and all outcomes of the same item."""
+    samples: tuple[ItemSample, ...] = ()
     size: int = 30
-    """Items on a page."""
     noun: str = "item"
     scale: bool = False
-    """Whether words are shaded by their surprisal, which wants a legend."""
+    """Whether words are shaded by surprisal, so that a legend is needed."""
     shaded: Literal["token", "word"] = "token"
-    """What has a shade of its own."""
-    sorts: tuple[Sort, ...] = ()
-    """What items can be sorted by, besides their groups and the numbers that they carry."""
+    sorts: tuple[SortOption, ...] = ()
+    """Sort options besides groups and numeric details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,34 +369,33 @@ class OptionPage:
 
     option: str
     values: Mapping[str, str]
-    """Labels by value."""
     link: str
-    """Text of the link to it on the page of a result."""
     title: str
     text: str
     """Why the option matters, for the reader of a result."""
     table_title: str
     table_columns: tuple[str, ...]
-    """Names of the columns in front of the values."""
     table_rows: Callable[[Result, Rows], Mapping[tuple[str, ...], str]]
     """The values of one result by the cells in front of them, in order."""
 
 
-def sort_by(id: str, label: str, of: Callable[[Outcome], Key], *keys: str) -> Sort:
-    """Sorting by a value that each row says itself, in these parts of its detail."""
-    return Sort(id, label, lambda rows, wanted: ((row.place, of(row.outcome)) for row in rows.each(wanted, keys=keys)))
+def sort_by(id: str, label: str, of: Callable[[Outcome], SortKey], *keys: str) -> SortOption:
+    """Sort by a value computed from single outcomes, of whose details only `keys` are read."""
+    return SortOption(
+        id, label, lambda rows, filter: ((row.position, of(row.outcome)) for row in rows.each(filter, keys=keys))
+    )
 
 
 def shade(surprisal: float | None) -> str:
-    """The shade of a surprisal in bits."""
-    return "sx" if surprisal is None else f"s{min(SHADES - 1, max(0, int(surprisal / BITS)))}"
+    """The CSS class of a surprisal in bits."""
+    return "sx" if surprisal is None else f"s{min(SHADE_COUNT - 1, max(0, int(surprisal / BITS_PER_SHADE)))}"
 
 
 def share_shade(share: float) -> str:
-    """The shade of a share; none for nothing."""
-    return f"s{min(SHADES - 1, int(share * SHADES))}" if share else ""
+    """The CSS class of a proportion; empty for 0."""
+    return f"s{min(SHADE_COUNT - 1, int(share * SHADE_COUNT))}" if share else ""
 
 
-def carrier(rows: Sequence[Placed], key: str) -> Outcome:
-    """Of all judgements on an item, the one that carries a part of the detail; the first where none does."""
+def carrier(rows: Sequence[OutcomeRow], key: str) -> Outcome:
+    """The outcome of an item that has a detail; the first one if none has."""
     return next((row.outcome for row in rows if key in row.outcome.detail), rows[0].outcome)

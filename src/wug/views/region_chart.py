@@ -1,26 +1,36 @@
-"""Surprisal over the regions of a sentence: a line for each condition, of one model or of two."""
+"""Charts of SyntaxGym-style suites: surprisal by region and condition, and strips of margins."""
 
 from __future__ import annotations
 
 import json
+import textwrap
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wug.views import _axes, vega
-from wug.views.charts import flat, short
+from wug.formatting import bits, one_line
+from wug.views import vega
+from wug.views.charts import rounded
+from wug.views.parts import ItemMargin
 
 if TYPE_CHECKING:
     import altair
 
-HEIGHT = 300
-NEGLIGIBLE = -0.05
-"""Bits below 0 that are rounding, and not a measure that can be negative."""
+HEIGHT_PX = 300
+MIN_NEGATIVE_BITS = -0.05
+"""Values in bits between this and 0 are rounding errors."""
+STRIP_WIDTH_PX, STRIP_EDGE_PX, STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX = 320, 8, 7.0, 74.0
+"""Width, margin at both ends, distance between dots, and maximum height of a strip."""
+LABEL_CHARACTERS, MAX_LABEL_LINES = 12, 4
+"""Where the name of a region is broken into lines, and how many lines it may have."""
+CHARACTER_PX, LABEL_GAP_PX, MIN_SLANTED_BAND_PX, AXIS_PX = 6.4, 6, 26, 60
+"""Width of a character, distance between labels, width of a region below which labels are upright, of the y axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionMean:
-    """The mean of one region in one condition, over items."""
+    """The mean of a region in a condition, over items."""
 
     condition: str
     number: int
@@ -30,13 +40,34 @@ class RegionMean:
     high: float | None
     n: int
     model: str = ""
-    """Whose it is, where a chart has those of several."""
+    """The model, if a chart has several."""
+
+
+class StripDot(NamedTuple):
+    """An item in a strip."""
+
+    margin: ItemMargin
+    x: float
+    y: float
+    text: str
+    """Such as `item 3: −1.02 bits, fails`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Dots from the smallest margin to the largest; failing items are left of `zero`."""
+
+    dots: tuple[StripDot, ...]
+    zero: float
+    height: float
+    least: str
+    most: str
 
 
 def ceiling(means: Sequence[RegionMean]) -> float:
-    """A round number that no mean and no interval goes beyond."""
+    """A round number above all means and intervals."""
     most = max((mean.value if mean.high is None else mean.high for mean in means), default=1.0)
-    step = _axes.round_step(max(most, 0.1) / 6)
+    step = vega.round_step(max(most, 0.1) / 6)
     return step * -(-most // step)
 
 
@@ -48,7 +79,7 @@ def regions(
     words: Mapping[int, str] | None = None,
     top: float | None = None,
 ) -> altair.LayerChart:
-    """A line for each condition over the regions of a sentence in order, with intervals, from 0 bits up.
+    """One line per condition over the regions of a sentence, with intervals, from 0 bits up.
 
     The regions in `marked`, those a prediction speaks of, stand on a tinted ground. `words` stand under their regions.
     Of a second model the lines are dashed and the points hollow.
@@ -58,23 +89,23 @@ def regions(
     conditions = list(dict.fromkeys(mean.condition for mean in means))
     models = list(dict.fromkeys(mean.model for mean in means))
     labels = {mean.number: _label(mean, words or {}) for mean in ordered}
-    bottom = min((mean.value for mean in means if mean.value < NEGLIGIBLE), default=0.0)
+    bottom = min((mean.value for mean in means if mean.value < MIN_NEGATIVE_BITS), default=0.0)
     scale = alt.Scale(domain=[bottom, top or ceiling(means)], nice=False, zero=False)
     y = alt.Y("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     x = _axis(list(labels.values()))
-    choice = _axes.choice("condition", "condition")
+    choice = vega.choice("condition", "condition")
     rows = [_datum(mean, labels[mean.number], bottom, mean.number in marked) for mean in ordered]
     data = alt.Data(values=rows)
-    beside = [f"{condition}\n{model}" for condition in conditions for model in models]
+    offset = [f"{condition}\n{model}" for condition in conditions for model in models]
     base = alt.Chart(data).encode(
         x=x,
-        xOffset=alt.XOffset("beside:N", sort=None, scale=alt.Scale(domain=beside, paddingOuter=1)),
-        color=alt.Color("condition:N", **_axes.solid(_axes.named(conditions))),
+        xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset, paddingOuter=1)),
+        color=alt.Color("condition:N", **vega.solid(vega.named(conditions))),
         tooltip=_tooltip(models),
     )
     if len(conditions) > 1:
         base = base.transform_filter(choice.test)
-    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **_axes.shaped(conditions))
+    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shaped(conditions))
     dots = [base.mark_point(style="dot").encode(y=y, shape=shape)]
     if len(models) > 1:
         dashes = alt.Scale(domain=models, range=[[1, 0], [5, 4]])
@@ -83,7 +114,7 @@ def regions(
         first = f"datum.model == {json.dumps(models[0])}"
         dots = [dots[0].transform_filter(first), hollow.transform_filter(f"!({first})")]
     elif len(conditions) > 1:
-        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **_axes.dashed(conditions)))
+        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dashed(conditions)))
     layers = [line]
     if any(row["low"] is not None for row in rows):  # a few items have none, and Vega warns of an empty layer
         interval = base.mark_rule(style="interval", opacity=0.6)
@@ -91,7 +122,7 @@ def regions(
     layers += dots
     if not labels.keys().isdisjoint(marked):
         layers.insert(0, _ground(data, list(labels.values())))
-    chart = alt.layer(*layers).properties(width=vega.WIDTH, height=HEIGHT)
+    chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=HEIGHT_PX)
     if len(conditions) < 2:
         return chart
     ends = {mean.condition: mean.value for mean in ordered if mean.model == models[0]}
@@ -104,7 +135,7 @@ def regions(
 
 
 def _ground(data: Any, labels: list[str]) -> Any:
-    """The tinted ground of the regions that are compared, as wide as all of their points."""
+    """The tinted background of compared regions."""
     alt = vega.altair()
     ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
     whole = {"x": _axis(labels, bandPosition=0), "x2": alt.X2("region:N", bandPosition=1)}
@@ -112,18 +143,22 @@ def _ground(data: Any, labels: list[str]) -> Any:
 
 
 def _axis(labels: list[str], **more: Any) -> Any:
-    """A horizontal axis of the regions of a sentence: number, name, and the words where there are any."""
+    """A horizontal axis of regions: number, name, and words if given."""
     alt = vega.altair()
-    narrow = f"width < {80 * len(labels)}"
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    # On several lines if there is space, else slanted on one line, or upright if regions are very narrow.
+    # Not `width`, which changes with the space that the labels take.
+    room = f"(containerSize()[0] > 0 ? containerSize()[0] - {AXIS_PX} : {vega.WIDTH_PX})"
+    narrow = f"{room} < {(CHARACTER_PX * longest + LABEL_GAP_PX) * len(labels):.0f}"
+    angle = f"{room} < {MIN_SLANTED_BAND_PX * len(labels)} ? -90 : -40"
     return alt.X(
         "region:N",
         title=None,
         sort=None,
         scale=alt.Scale(domain=labels, paddingInner=0.12, paddingOuter=0.06),
         axis=alt.Axis(
-            # Below each other where there is room, aslant on one line where there is not.
             labelExpr=f"{narrow} ? replace(datum.value, /\\n/g, ' ') : split(datum.value, '\\n')",
-            labelAngle={"expr": f"{narrow} ? -40 : 0"},
+            labelAngle={"expr": f"{narrow} ? ({angle}) : 0"},
             labelAlign={"expr": f"{narrow} ? 'right' : 'center'"},
             labelBaseline={"expr": f"{narrow} ? 'middle' : 'top'"},
             labelLimit=130,
@@ -138,8 +173,13 @@ def _axis(labels: list[str], **more: Any) -> Any:
 
 
 def _label(mean: RegionMean, words: Mapping[int, str]) -> str:
-    """A region on the axis, line by line."""
-    return "\n".join([str(mean.number), flat(mean.name), *([flat(words[mean.number])] if mean.number in words else [])])
+    texts = [mean.name, *([words[mean.number]] if mean.number in words else [])]
+    return "\n".join([str(mean.number), *(line for text in texts for line in _lines(one_line(text)))])
+
+
+def _lines(text: str) -> list[str]:
+    """A name broken into short lines between its words."""
+    return textwrap.wrap(text, LABEL_CHARACTERS, break_long_words=False, max_lines=MAX_LABEL_LINES, placeholder=" …")
 
 
 def _datum(mean: RegionMean, label: str, bottom: float, marked: bool) -> dict[str, Any]:
@@ -147,17 +187,16 @@ def _datum(mean: RegionMean, label: str, bottom: float, marked: bool) -> dict[st
         "region": label,
         "condition": mean.condition,
         "model": mean.model,
-        "beside": f"{mean.condition}\n{mean.model}",
-        "mean": short(max(bottom, mean.value)),
-        "low": None if mean.low is None else short(max(bottom, mean.low)),
-        "high": short(mean.high),
+        "offset": f"{mean.condition}\n{mean.model}",
+        "mean": rounded(max(bottom, mean.value)),
+        "low": None if mean.low is None else rounded(max(bottom, mean.low)),
+        "high": rounded(mean.high),
         "n": mean.n,
         **({"marked": True} if marked else {}),
     }
 
 
 def _tooltip(models: Sequence[str]) -> list[Any]:
-    """The mean of a region in a condition."""
     alt = vega.altair()
     return [
         *([alt.Tooltip("model:N")] if len(models) > 1 else []),
@@ -168,3 +207,27 @@ def _tooltip(models: Sequence[str]) -> list[Any]:
         alt.Tooltip("high:Q", title="to", format=".2f"),
         alt.Tooltip("n:Q", title="items"),
     ]
+
+
+def strip(margins: Sequence[ItemMargin], unit: str = "bits") -> Strip | None:
+    """The dots of a prediction, stacked where margins are about equal; None without margins."""
+    if not margins:
+        return None
+    low = min(0.0, *(margin.value for margin in margins))
+    high = max(0.0, *(margin.value for margin in margins))
+    scale = (STRIP_WIDTH_PX - 2 * STRIP_EDGE_PX) / ((high - low) or 1.0)
+    columns = [int((margin.value - low) * scale / STRIP_STEP_PX) for margin in margins]
+    tallest = max(Counter(columns).values())
+    step = min(STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX / tallest)
+    height = max(3 * STRIP_STEP_PX, tallest * step + 2 * STRIP_STEP_PX)
+    met: Counter[int] = Counter()
+    dots = []
+    for margin, column in zip(margins, columns, strict=True):
+        place = met[column]
+        met[column] += 1
+        y = height / 2 + (place + 1) // 2 * step * (1 if place % 2 else -1)
+        verdict = "holds" if margin.holds else "fails"
+        text = f"item {margin.item}: {bits(margin.value)} {unit}, {verdict}"
+        dots.append(StripDot(margin, round(STRIP_EDGE_PX + (margin.value - low) * scale, 1), round(y, 1), text))
+    ends = (bits(low), bits(high))
+    return Strip(tuple(dots), round(STRIP_EDGE_PX - low * scale, 1), round(height, 1), *ends)

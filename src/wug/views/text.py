@@ -1,26 +1,70 @@
-"""Items as plain text: lines that a terminal shows and a search finds.
+"""Items as plain text, for a terminal and for searching, and the failing items of results.
 
-What differs stands between marks, `[+right+]`, `[-wrong-]` and `[neither]`; the number of a word in brackets behind it.
+Differences are marked as `[+right+]`, `[-wrong-]` and `[neither]`; the number of a word follows in brackets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from rich.cells import cell_len
 
-from wug.views.marked import Piece, Pieces
-from wug.views.markup import visible
-from wug.views.parts import Cell, Code, Facts, Item, Lines, Part, Prose, Table, Tree, Verdicts
+from wug import registry
+from wug.formatting import plain, visible
+from wug.results.queries import rows_of
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.tables import Display, FormattedTable, RowTable
+from wug.types import Result
+from wug.views.family_views import items_of
+from wug.views.parts import (
+    CodePart,
+    FactsPart,
+    ItemView,
+    LinesPart,
+    TableCell,
+    TablePart,
+    TextPart,
+    TreePart,
+    VerdictsPart,
+    ViewPart,
+)
+from wug.views.text_display import Piece, Pieces
 
-WIDE = 120
-"""Columns up to which the cells of a table stand beside each other."""
+MAX_TABLE_COLUMNS = 120
+"""Width of a table in columns; the cells of a wider one are printed below each other."""
 MARKS = {"ins": ("[+", "+]"), "del": ("[-", "-]"), "mark": ("[", "]")}
+BATCH_ITEMS = 500
+"""Items whose judgements are read together."""
+COLUMNS = ("suite", "model", "item", "metrics", "note", "text")
 
 
-def item_lines(item: Item) -> Iterator[str]:
-    """An item with what explains the judgement on it."""
+@dataclass(frozen=True, slots=True)
+class FailingItem:
+    """A failing item as text."""
+
+    suite: str
+    model: str
+    noun: str
+    """The family's word for an item: pair, line, sample."""
+    item: str
+    metrics: tuple[str, ...]
+    """Metrics that it fails with the same details."""
+    note: str
+    groups: Mapping[str, str]
+    text: tuple[str, ...]
+    """Its sentences and details, line by line."""
+
+    @property
+    def head(self) -> str:
+        """Suite, item, metrics and note on one line."""
+        parts = (self.suite, f"{self.noun} {self.item}", ", ".join(map(plain, self.metrics)), self.note)
+        return "  ".join(filter(None, parts))
+
+
+def item_lines(item: ItemView) -> Iterator[str]:
+    """An item with its details."""
     if item.sentence:
         yield _flat(item.sentence)
     if item.chips:
@@ -29,31 +73,31 @@ def item_lines(item: Item) -> Iterator[str]:
         yield from part_lines(part)
 
 
-def part_lines(part: Part) -> Iterator[str]:
-    """A part of an item; what only a page can show, such as a chart, is nothing here."""
+def part_lines(part: ViewPart) -> Iterator[str]:
+    """A part of an item; nothing for charts."""
     match part:
-        case Prose(text):
+        case TextPart(text):
             yield _flat(text)
-        case Code(text):
+        case CodePart(text):
             yield from visible(text).splitlines()
-        case Lines(lines):
+        case LinesPart(lines):
             wide = max((cell_len(line.label) for line in lines), default=0)
             for line in lines:
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
                 yield "  ".join(filter(None, (_padded(_flat(line.label), wide), text, line.value)))
-        case Verdicts(rows):
+        case VerdictsPart(rows):
             for row in rows:
                 yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
-        case Facts(values):
+        case FactsPart(values):
             yield from _facts(values)
-        case Table():
+        case TablePart():
             yield from _table(part)
-        case Tree():
+        case TreePart():
             yield from _tree(part)
 
 
 def pieces_text(pieces: Pieces, mark: str) -> str:
-    """A text with marks around what differs."""
+    """A text with marks around differences."""
     if not pieces:
         return "(nothing)"
     texts = [_piece(piece, *MARKS[mark]) for piece in pieces]
@@ -66,12 +110,12 @@ def _piece(piece: Piece, begin: str, end: str) -> str:
     return f"{text} ({piece.value})" if piece.value else text
 
 
-def _table(table: Table) -> Iterator[str]:
-    """Cells beside each other under their heads; those of a wide table below each other, each behind its head."""
+def _table(table: TablePart) -> Iterator[str]:
+    """Aligned columns; in a wide table one line per cell, after its heading."""
     heads = [_flat(column.name) for column in table.columns]
     rows = [[*map(_cell, row.cells)] for _, some in table.groups for row in some]
     wide = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
-    if sum(wide) + 2 * len(wide) <= WIDE:
+    if sum(wide) + 2 * len(wide) <= MAX_TABLE_COLUMNS:
         for row in (heads, *rows):
             yield "  ".join(map(_padded, row, wide)).rstrip()
         return
@@ -83,13 +127,13 @@ def _table(table: Table) -> Iterator[str]:
         )
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _flat(cell.text)
     shown = "" if cell.shown is None else f"{cell.shown.text} {cell.shown.interval}"
     return "  ".join(filter(None, (text, shown, cell.under, _flat(cell.small))))
 
 
-def _tree(tree: Tree) -> Iterator[str]:
+def _tree(tree: TreePart) -> Iterator[str]:
     depth = 0
     for node in tree.nodes:
         depth += 1 if node.down else -node.up
@@ -111,7 +155,6 @@ def _facts(values: Mapping[str, object]) -> Iterator[str]:
 
 
 def _said(value: object) -> str:
-    """A value as a person writes it, and not as Python does."""
     match value:
         case None:
             return "–"
@@ -125,10 +168,68 @@ def _said(value: object) -> str:
 
 
 def _padded(text: str, width: int) -> str:
-    """The text with spaces behind it; a letter of Chinese is two columns wide."""
+    """The text, padded; a Chinese character takes two columns."""
     return text + " " * (width - cell_len(text))
 
 
 def _flat(text: str) -> str:
-    """On one line, with every control character to be seen."""
     return visible(text).replace("\n", "\\n")
+
+
+def failing(result: Result) -> Iterator[FailingItem]:
+    """The failing items of a result; an item is repeated for metrics with different details."""
+    rows = rows_of(result)
+    items = items_of(result, rows)
+    summary = registry.offered("families", result.kind, "SUMMARY")
+    found: dict[str, list[OutcomeRow]] = {}
+    for row in rows.each(Filter(value="false")):
+        if row.outcome.metric != summary:  # which repeats the others
+            found.setdefault(row.outcome.item, []).append(row)
+    for name, some, judgements in _with_judgements(found, rows):
+        shown: list[tuple[ItemView, list[str]]] = []
+        for row in some:
+            item = replace(items.show(row, judgements), failed=())
+            metrics = next((metrics for known, metrics in shown if known == item), None)
+            if metrics is None:
+                shown.append((item, metrics := []))
+            metrics.append(row.outcome.metric)
+        for item, metrics in shown:
+            note = item.note if item.fails else ""
+            unique, text = tuple(dict.fromkeys(metrics)), tuple(item_lines(item))
+            yield FailingItem(
+                result.suite, result.model, items.noun, name, unique, note, dict(some[0].outcome.groups), text
+            )
+
+
+def _with_judgements(
+    found: Mapping[str, Sequence[OutcomeRow]], rows: Rows
+) -> Iterator[tuple[str, Sequence[OutcomeRow], tuple[OutcomeRow, ...]]]:
+    """Items with the rows that fail and all their judgements, read in batches."""
+    items = list(found.items())
+    for first in range(0, len(items), BATCH_ITEMS):
+        batch = items[first : first + BATCH_ITEMS]
+        judgements = rows.same_items([some[0] for _, some in batch])
+        yield from ((name, some, own) for (name, some), own in zip(batch, judgements, strict=True))
+
+
+def failing_lines(results: Sequence[Result]) -> Iterator[str]:
+    """The failing items as lines of text, or one line if there are none."""
+    for result in results:
+        none = True
+        for item in failing(result):
+            none = False
+            yield item.head
+            yield from (f"    {line}" for line in item.text)
+        if none:
+            yield f"{result.suite}  no item fails  ({result.n:,} of {result.model})"
+
+
+def failing_table(results: Sequence[Result]) -> RowTable:
+    """One row per failing item and reason."""
+    found = [item for result in results for item in failing(result)]
+    rows = [
+        (item.suite, item.model, item.item, ", ".join(item.metrics), item.note, "\n".join(item.text)) for item in found
+    ]
+    flat = [[cell.replace("\n", " / ") for cell in row] for row in rows]
+    display = Display([FormattedTable(COLUMNS, flat, "l" * len(COLUMNS))], long=True)
+    return RowTable(COLUMNS, rows, display=display, document=[asdict(item) for item in found])

@@ -1,7 +1,7 @@
-"""A chart's colours, and what it becomes: a specification, a picture, a page.
+"""Colours, axes and legends of charts, and charts as specifications, images and pages.
 
-`spec` dresses a chart for a file; `page_spec` for a page, where every colour is a CSS variable, so that one
-chart serves light, dark and paper.
+`spec` prepares a chart for a file, `page_spec` for a page, where every colour is a CSS variable, so that one chart
+serves light, dark and print.
 """
 
 from __future__ import annotations
@@ -9,65 +9,104 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import MissingExtra
-from wug.views.markup import visible
+from wug.formatting import visible
 
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH = 760
-"""Pixels, where a chart has no page to fit into."""
+WIDTH_PX = 760
+"""Width of a chart that is not on a page."""
 PAGE_FONT = "Inter, system-ui, sans-serif"
-LABEL = 300
-"""Pixels that a name in a legend may take."""
-# Told apart by people who see red and green alike, each 3:1 or more against white; shapes say the same again.
+MAX_LEGEND_LABEL_PX = 300
+"""Maximum width of a name in a legend."""
+# Distinguishable with red-green colour blindness, contrast at least 3:1 on white; shapes repeat the information.
 PALETTE = ("#0072b2", "#c84e00", "#00795a", "#a3458c", "#7d6608", "#4b5563", "#5b5bd6", "#8c4a2f")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 COLOURS = {"ink": "#1d2430", "faint": "#525b69", "grid": "#e3e6ec", "marked": "#f6edd2"}
-
-# Attributes of a live chart, a fifth of the text, that say nothing in a still one.
+# Attributes of an interactive chart, a fifth of the text, that a picture does not need.
 _NOISE = re.compile(r' (?:aria-hidden|aria-roledescription|pointer-events|role|class)="[^"]*"')
-
 _HTML = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Chart</title>
 <script>{script}</script></head><body><div id="chart"></div>
 <script>vegaEmbed("#chart", {spec}, {{"mode": "vega-lite", "renderer": "svg"}})</script></body></html>
 """
+MAX_LOOSE_ROWS = 40
+"""With more rows, they are drawn closer together."""
+MAX_SOLID_LINES = 4
+"""Lines that are solid; further ones are dashed."""
+DASHES: tuple[list[float], ...] = ([1, 0], [7, 3], [2, 2.5], [9, 3, 2, 3], [4, 2])
+OUTLINES = {
+    "circle": "M-1,0A1,1 0 1 0 1,0A1,1 0 1 0 -1,0Z",
+    "square": "M-.9,-.9H.9V.9H-.9Z",
+    "triangle-up": "M0,-1L1.1,.9H-1.1Z",
+    "diamond": "M0,-1.2L1,0L0,1.2L-1,0Z",
+    "cross": "M-.35,-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
+    "triangle-down": "M0,1L1.1,-.9H-1.1Z",
+    "triangle-right": "M1,0L-.9,1.1V-1.1Z",
+    "triangle-left": "M-1,0L.9,1.1V-1.1Z",
+}
+"""Vega's shapes as SVG paths, for legends in HTML."""
+_STAR = "M0,-1.2L.35,-.35L1.2,0L.35,.35L0,1.2L-.35,.35L-1.2,0L-.35,-.35Z"
+_SALTIRE = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSelection:
+    """A parameter with the selected series, and the filter expression that keeps them."""
+
+    param: Any
+    test: str
+
+    def legend(self, names: Sequence[str], of: str, ends: Mapping[str, float] | None = None) -> dict[str, Any]:
+        """Data for a legend of buttons that set the parameter; `ends` are the last values of lines."""
+        shapes = [*SHAPES, _STAR, _SALTIRE] if len(names) > len(SHAPES) else SHAPES
+        keys = [
+            {
+                "name": name,
+                "colour": place % len(PALETTE) + 1,
+                "shape": OUTLINES.get(shape := shapes[place % len(shapes)], shape),
+                **({} if ends is None else {"dash": _dash(place), "end": ends.get(name)}),
+            }
+            for place, name in enumerate(names)
+        ]
+        return {"legend": {"param": self.param.name, "of": of, "keys": keys}}
 
 
 def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
-    """The Vega-Lite specification of a chart, dressed for a file of its own."""
+    """The Vega-Lite specification of a chart, styled for a file."""
     config = _config("Liberation Sans, Arial, Helvetica, sans-serif", lambda name, colour: colour)
-    return {**undressed(chart), "config": {**config, "background": "white"}}
+    return {**unstyled_spec(chart), "config": {**config, "background": "white"}}
 
 
-def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
-    """The chart with its colours, for a notebook."""
+def styled_chart(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
+    """The styled chart, for a notebook."""
     made: alt.LayerChart = altair().Chart.from_dict(spec(chart))
     return made
 
 
-def undressed(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
-    """What a chart shows, without its look: what takes longest of a page's specification and of its picture."""
+def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
+    """The specification of a chart without styles, which takes longest to compute."""
     made: dict[str, Any] = drawable(chart.to_dict())
     return made
 
 
 def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
-    """The specification for a page: as wide as its place, every colour a CSS variable, legends left to the page."""
+    """The specification for a page: container width, colours as CSS variables, without legends."""
     return _without_legends(_page_spec(chart))
 
 
 def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
-    """The specification of a chart, or of one that is undressed already."""
     config = _config(PAGE_FONT, lambda name, colour: f"var(--chart-{name}, {colour})")
     return {
-        **(chart if isinstance(chart, Mapping) else undressed(chart)),
+        **(chart if isinstance(chart, Mapping) else unstyled_spec(chart)),
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {**config, "background": "transparent"},
@@ -75,7 +114,7 @@ def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_legends(made: dict[str, Any]) -> dict[str, Any]:
-    """The chart without its legend, where it says of what the page can make one that every reader can use."""
+    """The chart without its legend if the page can make an accessible one."""
     if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
         return made
     return {**made, "layer": [_without_legend(layer) for layer in made["layer"]]}
@@ -92,7 +131,7 @@ def _without_legend(layer: dict[str, Any]) -> dict[str, Any]:
 
 
 def drawable(value: Any) -> Any:
-    """A part of a specification, its text without characters that no picture can have: at them vl_convert aborts."""
+    """A specification without control characters, at which vl_convert aborts."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -101,15 +140,15 @@ def drawable(value: Any) -> Any:
 
 
 def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
-    """The same picture as SVG text: what a page shows before, or without, JavaScript."""
-    fixed = {**_page_spec(chart), "width": WIDTH, "autosize": "pad"}
+    """The chart as SVG, for a page without JavaScript."""
+    fixed = {**_page_spec(chart), "width": WIDTH_PX, "autosize": "pad"}
     fixed["config"] = {**fixed["config"], "aria": False}
     return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _svg(fixed))
 
 
 @functools.cache
 def javascript() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that may stand inside an HTML page."""
+    """Vega, Vega-Lite and Vega-Embed as one script for an inline `<script>`."""
     text: str = vl_convert().javascript_bundle(vl_version=_version())
     return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--").strip()
 
@@ -142,7 +181,7 @@ def _extra(name: str) -> ModuleType:
 
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
-    """The look of every chart; `colour(name, usual)` says how a colour is written."""
+    """The style of every chart; `colour(name, default)` returns the value of a colour."""
     ink, faint, grid, marked = (colour(name, usual) for name, usual in COLOURS.items())
     palette = [colour(str(number), usual) for number, usual in enumerate(PALETTE, 1)]
     axis = {
@@ -165,9 +204,19 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
             "direction": "horizontal",
             "labelColor": ink,
             "labelFontSize": 12,
-            "labelLimit": LABEL,
+            "labelLimit": MAX_LEGEND_LABEL_PX,
             "symbolSize": 80,
             "symbolStrokeWidth": 2,
+        },
+        "title": {
+            "anchor": "start",
+            "frame": "group",
+            "color": ink,
+            "subtitleColor": faint,
+            "fontSize": 15,
+            "subtitleFontSize": 12,
+            "subtitlePadding": 4,
+            "offset": 14,
         },
         "range": {"category": palette, "symbol": list(SHAPES)},
         "style": {
@@ -175,42 +224,172 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
             "interval": {"strokeWidth": 2, "strokeCap": "round", "color": palette[0]},
             "trend": {"strokeWidth": 1.5, "strokeOpacity": 0.75},
             "ground": {"color": marked, "cornerRadius": 4},
+            "chance": {"color": faint, "strokeDash": [5, 3], "strokeWidth": 1.5},
+            "chance-label": {"color": faint, "fontSize": 11},
         },
     }
 
 
-def _svg(dressed: dict[str, Any]) -> str:
-    svg: str = vl_convert().vegalite_to_svg(dressed, vl_version=_version())
+def _svg(spec: dict[str, Any]) -> str:
+    svg: str = vl_convert().vegalite_to_svg(spec, vl_version=_version())
     return svg
 
 
 def _version() -> str:
-    """The Vega-Lite version that altair writes, as vl_convert names it."""
+    """Altair's Vega-Lite version in the notation of vl_convert."""
     return "_".join(str(altair().SCHEMA_VERSION).split(".")[:2])
 
 
-def _png(dressed: dict[str, Any]) -> bytes:
-    data: bytes = vl_convert().vegalite_to_png(dressed, vl_version=_version(), scale=2)
+def _png(spec: dict[str, Any]) -> bytes:
+    data: bytes = vl_convert().vegalite_to_png(spec, vl_version=_version(), scale=2)
     return data
 
 
-def _html(dressed: dict[str, Any]) -> bytes:
-    safe = json.dumps(dressed).replace("<", "\\u003c")
+def _pdf(spec: dict[str, Any]) -> bytes:
+    data: bytes = vl_convert().vegalite_to_pdf(spec, vl_version=_version())
+    return data
+
+
+def _html(spec: dict[str, Any]) -> bytes:
+    safe = json.dumps(spec).replace("<", "\\u003c")
     return _HTML.format(script=javascript(), spec=safe).encode()
 
 
-def _json(dressed: dict[str, Any]) -> bytes:
-    return (json.dumps(dressed, indent=2, ensure_ascii=False) + "\n").encode()
+def _json(spec: dict[str, Any]) -> bytes:
+    return (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _picture(dressed: dict[str, Any]) -> bytes:
-    return _svg(dressed).encode()
+def _picture(spec: dict[str, Any]) -> bytes:
+    return _svg(spec).encode()
 
 
-KINDS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
+CHART_WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
     ".svg": _picture,
     ".png": _png,
+    ".pdf": _pdf,
     ".html": _html,
     ".json": _json,
 }
-"""How a dressed chart is written, by suffix."""
+"""Functions that convert a specification, by suffix."""
+
+
+def row_height_px(rows: Sequence[str]) -> int:
+    """Height of a row in pixels."""
+    return 24 if len(rows) <= MAX_LOOSE_ROWS else 19
+
+
+def value_axis(share: bool) -> dict[str, Any]:
+    """Scale and axis of values; from 0 to 100% for proportions."""
+    alt = altair()
+    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
+    # "~g" would write tens as 2e+1.
+    return {"scale": scale, "axis": alt.Axis(format="%" if share else "~f", tickCount=5, grid=True)}
+
+
+def count_axis(places: Sequence[float], title: str) -> Any:
+    """A horizontal axis of integers, with padding at both ends."""
+    alt = altair()
+    least, most = min(places, default=0), max(places, default=0)
+    air = max(0.5, 0.02 * (most - least))
+    axis = alt.Axis(format="d", values=whole_ticks(least, most), grid=False, labelFlush=False)
+    return alt.X("at:Q", title=title, scale=alt.Scale(domain=[least - air, most + air], nice=False), axis=axis)
+
+
+def whole_ticks(least: float, most: float) -> list[int]:
+    """About ten integers between two numbers."""
+    step = max(1, int(round_step((most - least) / 10)))
+    return list(range(-int(-least // step) * step, int(most) + 1, step))
+
+
+def round_step(width: float) -> float:
+    """The smallest 1, 2, 5 or 10 times a power of ten that is at least `width`."""
+    power = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= width * 0.999)
+
+
+def row_axis(rows: list[str]) -> Any:
+    """A vertical axis of names with headings."""
+    alt = altair()
+    heading = "split(datum.value, '\\n')[1] == ''"
+    # On a phone, labels leave space for the dots.
+    limit = "(containerSize()[0] > 0 ? min(340, 0.42 * containerSize()[0]) : 340)"
+    # Names that differ only at their ends are shortened in the middle.
+    name = f"truncate(split(datum.value, '\\n')[1], floor({limit} / 7.2), 'center')"
+    return alt.Y(
+        "row:N",
+        title=None,
+        sort=None,
+        scale=alt.Scale(domain=rows),
+        axis=alt.Axis(
+            labelExpr=f"{heading} ? split(datum.value, '\\n')[0] : {name}",
+            labelFontWeight={"condition": {"test": heading, "value": "bold"}, "value": "normal"},
+            gridOpacity={"condition": {"test": heading, "value": 0}, "value": 1},
+            labelLimit={"expr": limit},
+            grid=True,
+            ticks=False,
+            domain=False,
+            labelPadding=8,
+        ),
+    )
+
+
+def named(names: list[str]) -> dict[str, Any]:
+    """Scale and legend of one colour or shape per name."""
+    alt = altair()
+    widest = min(MAX_LEGEND_LABEL_PX, 7 * max(map(len, names), default=0)) + 40
+    room = f"(containerSize()[0] > 0 ? containerSize()[0] - 80 : {WIDTH_PX})"
+    legend = alt.Legend(columns={"expr": f"max(1, floor({room} / {widest}))"}, columnPadding=18)
+    return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
+
+
+def coloured(names: list[str], places: Mapping[str, int]) -> dict[str, Any]:
+    """`named` with the colours at given positions of the palette, counted from 1."""
+    alt = altair()
+    wanted = {places.get(name, number): name for number, name in enumerate(names, 1)}
+    # An unused name reserves an unused colour.
+    domain = [wanted.get(place, f" {place} ") for place in range(1, max(wanted, default=0) + 1)]
+    found = named(names)
+    return {**found, "scale": alt.Scale(domain=domain), "legend": alt.Legend(**found["legend"].to_dict(), values=names)}
+
+
+def solid(named: Mapping[str, Any]) -> dict[str, Any]:
+    """`named` with an opaque legend."""
+    return {**named, "legend": altair().Legend(**named["legend"].to_dict(), symbolOpacity=1)}
+
+
+def dashed(names: Sequence[str]) -> dict[str, Any]:
+    """The scale of dash patterns: the first names are solid."""
+    named_ = solid(named(list(names)))
+    return {**named_, "scale": altair().Scale(domain=list(names), range=[_dash(at) for at in range(len(names))])}
+
+
+def _dash(place: int) -> list[float]:
+    return DASHES[0 if place < MAX_SOLID_LINES else 1 + (place - MAX_SOLID_LINES) % (len(DASHES) - 1)]
+
+
+def shaped(names: Sequence[str]) -> dict[str, Any]:
+    """The scale of shapes, with two more if Vega's are too few."""
+    found = solid(named(list(names)))
+    if len(names) <= len(SHAPES):
+        return found
+    return {**found, "scale": altair().Scale(domain=list(names), range=[*SHAPES, _STAR, _SALTIRE])}
+
+
+def choice(field: str, chart: str) -> SeriesSelection:
+    """A selection among the values of a field; the name of its parameter is unique per chart."""
+    name = "chosen_" + re.sub(r"[^A-Za-z0-9]", "_", chart)
+    param = altair().param(name=name, value=[])
+    return SeriesSelection(param, f"length({name}) == 0 || indexof({name}, datum.{field}) >= 0")
+
+
+def value_tooltip(*first: Any, title: str, share: bool) -> list[Any]:
+    """Tooltip with value, interval and n."""
+    alt = altair()
+    number = ".1%" if share else ".4~g"
+    return [
+        *first,
+        alt.Tooltip("value:Q", title=title, format=number),
+        alt.Tooltip("low:Q", title="from", format=number),
+        alt.Tooltip("high:Q", title="to", format=number),
+        alt.Tooltip("n:Q", title="n"),
+    ]

@@ -21,8 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wug import registry
 from wug.errors import MissingExtra, StoreError, WugError
 from wug.web.security import BodyTooLarge, RequestGuard, SecurityHeaders
-from wug.web.site import ForbiddenPath, Site, wants_json
-from wug.web.templating import JsonResponse
+from wug.web.site import ForbiddenPath, JsonResponse, Site, wants_json
 
 EXPECTED_ERRORS = (WugError, OSError, sqlite3.Error, UnicodeEncodeError)
 """Errors that are not bugs: bad input, a full disk, a file that another program changed."""

@@ -1,46 +1,82 @@
-"""Download responses: tables as CSV and JSON, figures as Vega-Lite, image or table."""
+"""Download responses: tables in every format, figures as Vega-Lite, image or table.
+
+Vega runs in a subprocess: the JavaScript engine takes about 100 MB that the server would never get back. Its script for
+the browser is built once and stored next to the cache.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from wug.views import vega
+from wug import tables
+from wug.errors import MissingExtra, WugError
+from wug.tables import RowTable, Tabular
+from wug.types import Result
+from wug.views import charts, vega
 from wug.views.parts import Figure
-from wug.views.table import no_formula
-from wug.web import chart_rendering
-from wug.web.request_body import replace_surrogates
-from wug.web.templating import JsonResponse
+from wug.views.result_tables import estimate_table
+from wug.web.site import JsonResponse
 
-TABLE_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-IMAGE_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+IMAGE_TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
+VEGA_LITE_FILE = "vegalite"
+"""The form of a specification with a title, for a file; `vl.json` is the one that a page draws."""
 CHUNK_ROWS = 500
 """Rows per chunk of a streamed table."""
+_BUILD_SCRIPT = "import sys; from wug.views import vega; sys.stdout.buffer.write(vega.javascript().encode())"
+_RENDER_IMAGE = (
+    "import json, sys; from wug.views.vega import CHART_WRITERS;"
+    "sys.stdout.buffer.write(CHART_WRITERS[sys.argv[1]](json.load(sys.stdin)))"
+)
+_END_OF_SCRIPT = b"\n/* whole */"
+"""Tells a complete script on disk from a truncated one."""
+_scripts: dict[str, bytes] = {}
+_lock = threading.Lock()
 
 
-def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Response:
-    """Stream rows as CSV or JSON."""
-    if form not in TABLE_TYPES:
-        raise HTTPException(404, f"This table is available as csv and json, not as {form!r}.")
-    chunks = _csv_chunks(columns, rows) if form == "csv" else _json_chunks(columns, rows)
+def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Response:
+    """Stream rows in a format: that of a suffix such as csv or tex, or its name."""
+    return tabular_response(form, name, RowTable(columns, ([row.get(one) for one in columns] for row in rows)))
+
+
+def tabular_response(form: str, name: str, table: Tabular) -> Response:
+    """Stream a table in a format."""
+    format = tables.format_suffixes().get(f".{form}", form)
+    if format not in tables.format_names():
+        known = ", ".join(tables.format_names())
+        raise HTTPException(404, f"This table is available as {known}, not as {form!r}.")
+    pieces = tables.table_chunks(table, format)
+    chunks = iter(lambda: b"".join(islice(pieces, CHUNK_ROWS)), b"")
     # The first chunk is made before the response starts, so that an error in it becomes an error page.
-    chunks = chain([next(chunks)], chunks)
-    return StreamingResponse(
-        chunks, media_type=TABLE_TYPES[form], headers={"content-disposition": content_disposition(name, form)}
-    )
+    first = next(chunks, b"")
+    headers = {"content-disposition": content_disposition(name, form)}
+    return StreamingResponse(chain([first], chunks), media_type=tables.media_type(format), headers=headers)
 
 
-def figure_response(figure: Figure | None, form: str, name: str, *, optional: bool = False) -> Response:
-    """A figure in the requested form; a missing one is a 404, or an empty response if it is optional."""
+def estimates_response(form: str, name: str, results: Sequence[Result]) -> Response:
+    """The estimates of results, one row each."""
+    return tabular_response(form, name, replace(estimate_table(results), document=None))
+
+
+def figure_response(
+    figure: Figure | None, form: str, name: str, *, about: str = "", optional: bool = False
+) -> Response:
+    """A figure in the requested form; a missing one is a 404, or an empty response if it is optional.
+
+    `about` names suites and models in files, unless the figure does.
+    """
     if figure is None and optional and form not in IMAGE_TYPES:
         return JsonResponse({"absent": name}) if form == "vl.json" else table_response(form, name, (), ())
     if figure is None:
@@ -48,8 +84,12 @@ def figure_response(figure: Figure | None, form: str, name: str, *, optional: bo
     inline = {"content-disposition": content_disposition(name, form, attachment=False)}
     if form == "vl.json":
         return JsonResponse({**vega.page_spec(figure.chart), "description": figure.title}, headers=inline)
+    made = replace(figure, about=figure.about or about)
+    if form == VEGA_LITE_FILE:
+        headers = {"content-disposition": content_disposition(name, "vl.json")}
+        return JsonResponse(vega.spec(charts.titled(made)), headers=headers)
     if form in IMAGE_TYPES:
-        image = chart_rendering.render_image(vega.spec(figure.chart), f".{form}")
+        image = render_image(vega.spec(charts.titled(made)), f".{form}")
         return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
     if figure.records:
         return table_response(form, name, list(figure.records[0]), figure.records)
@@ -64,40 +104,51 @@ def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> s
     return f'{how}; filename="{stem.encode("ascii", "replace").decode().replace("?", "_")}.{suffix}"'
 
 
-def _csv_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(columns)
-    for number, row in enumerate(rows, 1):
-        writer.writerow([_csv_cell(row.get(column)) for column in columns])
-        if number % CHUNK_ROWS == 0:
-            yield replace_surrogates(text.getvalue()).encode()
-            text.seek(0)
-            text.truncate()
-    yield replace_surrogates(text.getvalue()).encode()
+def vega_script(folder: Path) -> bytes:
+    """The bundled Vega script, read from `folder` or built and saved there."""
+    name = _script_name()
+    with _lock:
+        if name not in _scripts:
+            _scripts[name] = _read_script(folder / name) or _build_script(folder / name)
+        return _scripts[name]
 
 
-def _json_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    parts: list[str] = []
-    separator = "["
-    for number, row in enumerate(rows, 1):
-        values = {column: _finite_or_none(row.get(column)) for column in columns}
-        parts.append(f"{separator}\n{json.dumps(values, ensure_ascii=False)}")
-        separator = ","
-        if number % CHUNK_ROWS == 0:
-            yield "".join(parts).encode("utf-8", "backslashreplace")  # the JSON escape of a lone surrogate
-            parts.clear()
-    end = ("[]" if separator == "[" else "\n]") + "\n"
-    yield ("".join(parts) + end).encode("utf-8", "backslashreplace")
+def render_image(spec: dict[str, Any], suffix: str) -> bytes:
+    """Render a chart as `.svg`, `.png` or `.pdf`, one at a time."""
+    with _lock:
+        return _run_python([_RENDER_IMAGE, suffix], json.dumps(vega.drawable(spec)).encode())
 
 
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False)
-    return no_formula(value)
+def _script_name() -> str:
+    """File name of the script, which changes with the version of Vega."""
+    try:
+        return f"vega-{version('vl-convert-python')}-{version('altair')}.js"
+    except PackageNotFoundError:
+        raise MissingExtra("charts", "web") from None
 
 
-def _finite_or_none(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _read_script(path: Path) -> bytes:
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return b""
+    return found if found.rstrip().endswith(_END_OF_SCRIPT) else b""
+
+
+def _build_script(path: Path) -> bytes:
+    script = _run_python([_BUILD_SCRIPT]) + _END_OF_SCRIPT
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part")
+        partial.write_bytes(script)
+        partial.replace(path)
+    except OSError:
+        pass  # it is built again at the next start
+    return script
+
+
+def _run_python(code: list[str], stdin: bytes = b"") -> bytes:
+    done = subprocess.run([sys.executable, "-c", *code], input=stdin, capture_output=True, check=False)
+    if done.returncode:
+        raise WugError(f"charts cannot be drawn: {done.stderr.decode(errors='replace').strip()[-400:]}")
+    return done.stdout

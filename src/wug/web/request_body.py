@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wug.errors import InputError
-from wug.web.templating import JsonResponse
+from wug.web.site import JsonResponse
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 JsonObject: TypeAlias = dict[str, Any]

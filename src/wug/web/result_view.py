@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from wug.formatting import FormattedEstimate, headline_estimate
 from wug.labels import short_names
-from wug.results.reader import Run, Summary
+from wug.results.records import Run, Summary
 from wug.results.sweep_curves import result_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
 from wug.views.family_views import items_of, option_pages_of, parts_of
-from wug.views.numbers import Shown, shown
-from wug.views.parts import Items, OptionPage, Part
+from wug.views.parts import ItemsView, OptionPage, ViewPart
 from wug.web.site import Site
 
 MAX_RELATED_RESULTS = 100
@@ -27,14 +27,14 @@ class ResultView:
     result: Result
     run: Run
     rows: Rows
-    items: Items
+    items: ItemsView
     counts: dict[str, int]
     """Number of items by value of the summary metric: `true`, `false`, `none`, and "" for all."""
     name: str
     """Short name of the model, unique in the store."""
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ViewPart]:
         """The parts of the result's page, in order."""
         return list(parts_of(self.result, self.rows))
 
@@ -65,7 +65,7 @@ def load_result(site: Site, id: int) -> ResultView:
     rows = site.reader.rows(id)
     items = items_of(result, rows)
     name = model_names(site).get(result.model, result.model)
-    return ResultView(id, result, run, rows, items, rows.tally(items.check), name)
+    return ResultView(id, result, run, rows, items, rows.tally(items.metric), name)
 
 
 def model_names(site: Site) -> dict[str, str]:
@@ -92,11 +92,24 @@ def related_results(site: Site, view: ResultView) -> list[RelatedResult]:
     ]
 
 
-def summary_headline(summary: Summary) -> Shown | None:
+def summary_headline(summary: Summary) -> FormattedEstimate | None:
     """The headline estimate of a result; None if it has none."""
-    return headline(result_of(summary))
+    return headline_estimate(result_of(summary))
 
 
-def headline(result: Result) -> Shown | None:
-    """The headline estimate of a result; None if it has none."""
-    return None if result.headline is None else shown(result, result.headline)
+def summary_row(summary: Summary) -> dict[str, object]:
+    """A result as a row of a downloaded table."""
+    shown = summary_headline(summary)
+    row: dict[str, object] = {
+        "run": summary.run,
+        "model": summary.model,
+        "status": summary.status,
+        "suite": summary.suite,
+        "kind": summary.kind,
+        "n": summary.n,
+        "result": summary.id,
+    }
+    if shown is not None:
+        method = next((one.method for one in summary.estimates if one.metric == shown.metric), None)
+        row |= {name: getattr(shown, name) for name in ("metric", "value", "low", "high", "n")} | {"method": method}
+    return row

@@ -21,10 +21,10 @@ from wug.evaluation.opening import builtin_models
 from wug.results.store import Store
 from wug.views import family_views as views
 from wug.views import vega
-from wug.web import authentication, chart_rendering, templating
+from wug.web import downloads, security
 from wug.web.pages import runs
-from wug.web.pages.runs.grid_query import GridQuery
-from wug.web.site import LOOPBACK_HOSTS, Site
+from wug.web.run_query import RunQuery
+from wug.web.site import LOOPBACK_HOSTS, Site, environment, template_names
 
 PREFETCH_DELAY_SECONDS = 1.0
 """Time after the start at which the first page has been sent."""
@@ -34,7 +34,7 @@ PREFETCH_DELAY_SECONDS = 1.0
 class ServerOptions:
     """Options of `wug view`."""
 
-    db: Path
+    store: Path
     cache: Path
     folders: tuple[Path, ...]
     models: tuple[str, ...]
@@ -66,8 +66,8 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     )
     config.load()
     listener = listen(options.host, options.port, strict=options.strict_port)
-    url = authentication.url_with_token(f"http://{_url_host(options.host)}:{listener.getsockname()[1]}/", site)
-    say(f"wug view at {url}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
+    url = security.url_with_token(f"http://{_url_host(options.host)}:{listener.getsockname()[1]}/", site)
+    say(f"wug view at {url}\n{options.store}\nThe address is for you alone. Ctrl-C ends it")
     timer = threading.Timer(PREFETCH_DELAY_SECONDS, _prefetch_charts, args=(site,))
     timer.daemon = True
     timer.start()
@@ -85,11 +85,11 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
 
 def warm_up(site: Site) -> None:
     """Load what every page needs, so that the first one does not wait for it."""
-    for name in templating.template_names():
-        templating.environment().get_template(name)
+    for name in template_names():
+        environment().get_template(name)
     for kind in registry.names("families"):
         views.module_of(kind)
-    runs.result_grid(site, GridQuery())
+    runs.result_grid(site, RunQuery())
 
 
 def create_site(options: ServerOptions) -> Site:
@@ -97,9 +97,9 @@ def create_site(options: ServerOptions) -> Site:
     everywhere = options.host in ("0.0.0.0", "::", "")
     names = {options.host.lower(), *((socket.gethostname().lower(), socket.getfqdn().lower()) if everywhere else ())}
     given = options.access_token
-    token = {} if given is None else {"access_token": authentication.validate_access_token(given)}
+    token = {} if given is None else {"access_token": security.validate_access_token(given)}
     return Site(
-        store=Store(options.db),
+        store=Store(options.store),
         cache=options.cache,
         folders=options.folders,
         models=tuple(dict.fromkeys([*builtin_models(), *options.models])),
@@ -172,7 +172,7 @@ def _url_host(host: str) -> str:
 def _prefetch_charts(site: Site) -> None:
     """Load what the first chart needs, while the user reads the first page."""
     try:
-        chart_rendering.vega_script(site.cache.parent)
+        downloads.vega_script(site.cache.parent)
         vega.altair()
     except WugError:
         return  # reported with the first chart

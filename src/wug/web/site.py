@@ -1,27 +1,35 @@
-"""State and services that all pages share: the run store, allowed folders and models, tokens, rendering."""
+"""State and services that all pages share: the run store, allowed folders and models, tokens, templates."""
 
 from __future__ import annotations
 
 import functools
+import json
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from wug import registry
 from wug.errors import InputError
+from wug.formatting import number
 from wug.results.reader import RunReader
 from wug.results.store import Store
-from wug.web import templating
+from wug.types import Value
+from wug.views.report import view_environment
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class ForbiddenPath(InputError):
@@ -65,10 +73,10 @@ class Site:
         object.__setattr__(self, "reader", RunReader(self.store.path))
         object.__setattr__(self, "store_identity", self.reader.identity())
 
-    def render(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    def render(self, request: Request, template: str, *, status: int = 200, **context: object) -> HTMLResponse:
         """Render a template that extends `base.html` as the response to a request."""
         text = (
-            templating.environment()
+            environment()
             .get_template(template)
             .render(
                 request=request,
@@ -81,7 +89,7 @@ class Site:
                 **context,
             )
         )
-        return HTMLResponse(templating.make_printable(text), status_code=status)
+        return HTMLResponse(make_printable(text), status_code=status)
 
     @contextmanager
     def open_store(self) -> Iterator[Store]:
@@ -115,6 +123,14 @@ class Site:
         return existing or allowed[0]
 
 
+class JsonResponse(JSONResponse):
+    """JSON in ASCII, so that lone surrogates survive."""
+
+    def render(self, content: object) -> bytes:
+        """Serialise the content."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
 def site_of(request: Request) -> Site:
     """The site that a request is for."""
     site: Site = request.app.state.site
@@ -146,7 +162,7 @@ def page_count(rows: int, page_size: int) -> int:
     return max(1, -(-rows // page_size))
 
 
-def build_url(path: str, parameters: Mapping[str, Any]) -> str:
+def build_url(path: str, parameters: Mapping[str, object]) -> str:
     """Path and query string; None and "" are left out, a tuple gives one parameter per value."""
     pairs = [
         (key, one) for key, value in parameters.items() for one in (value if isinstance(value, tuple) else (value,))
@@ -158,3 +174,57 @@ def build_url(path: str, parameters: Mapping[str, Any]) -> str:
 def _path_and_query(request: Request) -> str:
     query = request.url.query
     return f"{request.url.path}?{query}" if query else request.url.path
+
+
+@functools.cache
+def environment() -> Environment:
+    """The Jinja environment; a template of the site overrides one of the report with the same name."""
+    templates = [PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]
+    made = view_environment(ChoiceLoader(templates))
+    made.filters["local_time"] = local_time
+    made.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
+    made.globals["verdict"] = verdict
+    made.tests["printable"] = lambda text: make_printable(text) == text
+    return made
+
+
+@functools.cache
+def template_names() -> frozenset[str]:
+    """Names of the site's own templates."""
+    return frozenset(PackageLoader("wug.web", "templates").list_templates())
+
+
+def make_printable(text: str) -> str:
+    """Replace control characters by their Unicode pictures, and lone surrogates by U+FFFD."""
+    return _UNPRINTABLE.sub(_replacement, text)
+
+
+def local_time(text: str | None) -> str:
+    """A timestamp of the store in short form, in local time; other text unchanged."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    local = moment.astimezone() if moment.tzinfo else moment.replace(tzinfo=UTC).astimezone()
+    return local.strftime("%-d %b %Y, %H:%M")
+
+
+def verdict(value: Value) -> Markup:
+    """HTML for the value of an outcome: a coloured word, or a number."""
+    match value:
+        case True:
+            kind, word = "true", "passes"
+        case False:
+            kind, word = "false", "fails"
+        case None:
+            kind, word = "none", "not judged"
+        case _:
+            kind, word = "number", number(value)
+    return Markup('<span class="verdict {}">{}</span>').format(kind, word)
+
+
+def _replacement(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return "\u2421" if code == 0x7F else chr(0x2400 + code) if code < 0x20 else "\ufffd"

@@ -17,7 +17,7 @@ from wug.evaluation.opening import family_of, open_suites
 from wug.families import choices
 from wug.families.choices import Candidate
 from wug.families.choices.suite import ChoicesSuite
-from wug.rows import InMemory
+from wug.results.queries import table_of
 from wug.types import Estimate, Request, Result, Scored, Suite, Token
 from wug.views.family_views import items_of
 from wug.views.text import item_lines
@@ -71,8 +71,8 @@ def run(path: Path, model: Words, **options: str) -> Result:
     return conclude(suite, "words", "wug:0", suite.run(model))
 
 
-def estimate(result: Result, check: str, group: str = "all") -> Estimate:
-    [found] = [one for one in result.estimates if (one.check, one.group) == (check, group)]
+def estimate(result: Result, metric: str, group: str = "all") -> Estimate:
+    [found] = [one for one in result.estimates if (one.metric, one.group) == (metric, group)]
     return found
 
 
@@ -115,7 +115,7 @@ def test_chance_is_the_mean_of_one_over_the_options_in_each_group_too(tmp_path: 
     assert estimate(result, "chance", "type=two").value == 0.5
     assert estimate(result, "chance", "type=four").value == 0.25
     same = run(jsonl(tmp_path, row("a", "b", type="x"), row("a", "b", type="y")), Words({"a": -1.0}))
-    assert [(one.group, one.value) for one in same.estimates if one.check == "chance"] == [("all", 0.5)]
+    assert [(one.group, one.value) for one in same.estimates if one.metric == "chance"] == [("all", 0.5)]
 
 
 def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_item_whose_option_begins_inside_a_token_is_not_judged(tmp_path: Path
     result = run(path, Words({"able": -1.0}), join="none")
     assert [one.value for one in result.outcomes] == [None, None]
     assert result.warnings == (
-        "2 of 2 items not judged: a token has the end of the context and the beginning of an option in it",
+        "2 of 2 items not judged: a token spans the end of the context and the beginning of an option",
     )
     assert estimate(run(path, Words({"able": -1.0})), "accuracy").value == 1.0
 
@@ -293,18 +293,18 @@ def test_a_space_is_put_where_context_and_option_have_none(
         ({"answer": 3}, "line 1: answer is '3': write the number of the right option, 1 to 2, its letter, or its text"),
         (
             {"answer": 0},
-            "answer is '0': options are counted from 1. Where they are counted from 0, add -S answers_from=0",
+            "answer is '0': options are counted from 1. If they are counted from 0, add -S answers_from=0",
         ),
         ({"answer": "maybe"}, "answer is 'maybe': write the number"),
         ({"answer": True}, "answer is 'True': write the number"),
-        ({"options": ["2", "1"], "answer": "1"}, "it may be option 1 or option 2. Write the text of one alone"),
+        ({"options": ["2", "1"], "answer": "1"}, "it may be option 1 or option 2. Write the text of only one"),
         ({"options": ["sat", "sat"], "answer": "sat"}, "it may be option 1 or option 2"),
         ({"options": "sat"}, "options is 'sat': write a list of texts"),
         ({"options": ["sat"]}, "1 of at least 2 options"),
         ({"options": ["sat", " "]}, "an option is empty"),
         ({"options": ["sat", 3]}, "write a list of texts"),
         ({"context": None}, "context is missing"),
-        ({"context": 4}, "context is '4', no text"),
+        ({"context": 4}, "context is '4', not text"),
     ],
 )
 def test_a_fault_is_told_with_its_place_and_a_remedy(tmp_path: Path, given: dict[str, Any], fault: str) -> None:
@@ -344,8 +344,8 @@ def test_oddities_are_counted(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("sat", "sat"), row("来了", "走了", context="他"), row("a", "b"), row("a", "b"))
     assert [str(problem) for problem in choices.check(path)] == [
         "1 item with the same option twice: 1",
-        "1 item: a space is put between context and option in a script that writes none: add -S join=none (2)",
-        "2 items there more than once: 3, 4",
+        "1 item: a space is put between context and option in a script without spaces: add -S join=none (2)",
+        "2 items that occur more than once: 3, 4",
     ]
 
 
@@ -354,7 +354,7 @@ def test_oddities_are_counted(tmp_path: Path) -> None:
 
 def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_path: Path) -> None:
     result = run(jsonl(tmp_path, row("her hand", "my hand", "a bag")), Words({"her": -9.0, "a": -1.0}))
-    rows = InMemory(result.outcomes)
+    rows = table_of(result.outcomes)
     items = items_of(result, rows)
     item = items.show(rows.at(0), rows.same_item(rows.at(0)))
     assert list(item_lines(item)) == [
@@ -367,7 +367,7 @@ def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_
 
 def test_contexts_that_differ_are_shown_with_their_options(tmp_path: Path) -> None:
     result = run(jsonl(tmp_path, COMPS), Words({}))
-    rows = InMemory(result.outcomes)
+    rows = table_of(result.outcomes)
     item = items_of(result, rows).show(rows.at(0), ())
     assert list(item_lines(item)) == ["right  [+A dog+] can bark.  −200.00", "other  [-A cat-] can bark.  −200.00"]
     assert item.note == "tie"
@@ -377,11 +377,11 @@ def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("her hand.", "hand her.", "the of and."))
     said = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu", "--format", "json")
     [result] = said.results
-    assert {one["check"]: one["value"] for one in result["estimates"]} == {
+    assert {one["metric"]: one["value"] for one in result["estimates"]} == {
         "accuracy": 1.0, "chance": pytest.approx(1 / 3), "ties": 0.0,
     }  # fmt: skip
     table = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu").out
-    assert "33.3 %" in table
+    assert "33.3%" in table
     assert wug("check", path).out.startswith(f"{path}: good (")
     assert json.loads(wug("schema", "choices").out)["required"] == ["context", "options", "answer"]
 

@@ -81,7 +81,7 @@ def test_a_binary_file_is_an_error(tmp_path: Path, data: bytes) -> None:
 
 def test_a_gold_form_that_makes_no_sense_is_noticed(tmp_path: Path) -> None:
     gold = read_gold(write(tmp_path / "dev.tsv", *LINES, "odd\tnap . agent ( x _ 1 , x _ 2 )\tprimitive"))
-    assert gold.notices == ("1 gold forms do not make sense, the first on line 4: see `wug check`",)
+    assert gold.warnings == ("1 gold forms do not make sense, the first on line 4: see `wug check`",)
 
 
 def test_the_dialect_can_be_named(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_folder_gives_a_suite_for_each_file_but_the_training_one(tmp_path: Pat
 
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "gen.tsv", *LINES)
-    with pytest.raises(InputError, match=r"there is no dev\.tsv and no dev\.tsv\.gz in it"):
+    with pytest.raises(InputError, match=r"the folder has neither dev\.tsv nor dev\.tsv\.gz"):
         cogs.read(tmp_path, {"split": "dev"})
     with pytest.raises(InputError, match="split=genn: use one of train, dev, test, gen"):
         cogs.read(tmp_path, {"split": "genn"})
@@ -168,7 +168,7 @@ def test_checking_names_every_fault_at_once(tmp_path: Path) -> None:
         ("error", "line 5"),
         ("warning", "line 6"),
     ]
-    assert "the sentence stands on line 1 already" in found[1].message
+    assert "the sentence is already on line 1" in found[1].message
 
 
 def test_checking_a_good_file_or_folder_finds_nothing(tmp_path: Path) -> None:
@@ -184,4 +184,4 @@ def test_checking_says_which_file_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_checking_an_empty_folder_says_what_is_missing(tmp_path: Path) -> None:
-    assert "no file called train.tsv" in cogs.check(tmp_path)[0].message
+    assert "the folder has none of train.tsv" in cogs.check(tmp_path)[0].message

@@ -80,7 +80,7 @@ def test_a_paste_of_source_target_and_prediction_is_read(gold: Gold) -> None:
 def test_a_paste_with_another_target_is_read_with_a_notice(gold: Gold) -> None:
     found = read(gold, table(*zip(SENTENCES, (EMMA, CAT, "cat ( x _ 9 )"), ANSWERS, strict=True)))
     assert found.forms == ANSWERS
-    assert found.notices == ("1 targets differ from the gold form, which is what counts",)
+    assert found.warnings == ("1 targets differ from the gold form, which is used instead",)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_paste_with_another_target_is_read_with_a_notice(gold: Gold) -> None:
 )
 def test_three_columns_that_could_be_anything_are_refused(gold: Gold, third: tuple[str, ...]) -> None:
     second = FORMS if third is not FORMS else ("cat (", *FORMS[1:])
-    assert "Name the columns in a first line" in refused(gold, table(*zip(SENTENCES, second, third, strict=True)))
+    assert "Name the columns in a header line" in refused(gold, table(*zip(SENTENCES, second, third, strict=True)))
 
 
 def test_columns_may_be_named(gold: Gold) -> None:
@@ -131,7 +131,7 @@ def test_a_file_with_a_line_too_many_is_refused(gold: Gold) -> None:
 def test_a_repeated_sentence_is_refused(gold: Gold) -> None:
     rows = like_gold(*ANSWERS)
     message = refused(gold, table(*rows, rows[1]))
-    assert "line 4: a repeated sentence: 'A cat napped .' stands on line 2 already" in message
+    assert "line 4: a repeated sentence: 'A cat napped .' is already on line 2" in message
 
 
 def test_an_unknown_sentence_is_refused(gold: Gold) -> None:
@@ -164,15 +164,15 @@ def test_a_binary_file_is_refused(gold: Gold, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\tc\n\n", "line 2: 1 columns, where line 1 has 3"),
+        ("a\tb\tc\n\n", "line 2: 1 columns, but line 1 has 3"),
         ("a\tb\tc\td\n", "line 1: 4 columns: a table has two or three"),
-        ("a\nb\tc\nd\n", "line 2: a tab, where line 1 has none"),
+        ("a\nb\tc\nd\n", "line 2: a tab, but line 1 has none"),
         ('{"prediction": "a"}\nb\n', "line 2: not JSON: 'b'"),
         ('{"prediction": "a"}\n[]\n', "line 2: not a JSON object"),
         ('{"prediction": 1}\n', "line 1: no field with the prediction as text"),
         ('{"predictoin": "a"}\n', "line 1: no field with the prediction as text"),
         ('{"prediction": "a", "source": "b"}\n{"prediction": "a"}\n', "line 2: some lines have a sentence"),
-        ("prediction\tsource\n", "there is nothing below the column names"),
+        ("prediction\tsource\n", "there are no rows below the header"),
     ],
 )
 def test_a_line_of_another_shape_is_refused_with_its_number(gold: Gold, text: str, message: str) -> None:
@@ -206,5 +206,5 @@ def test_where_the_gold_file_repeats_sentences_the_order_counts(tmp_path: Path) 
     (tmp_path / "gold.tsv").write_text(table(*rows))
     gold = read_gold(tmp_path / "gold.tsv")
     assert read(gold, table(*rows)).forms == (EMMA, DOG, CAT)
-    assert "line 2: 'Other .', where" in refused(gold, table(rows[0], rows[2], rows[1]))
+    assert "line 2: 'Other .', but" in refused(gold, table(rows[0], rows[2], rows[1]))
     assert "2 predictions for the 3 lines" in refused(gold, table(*rows[:2]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import random
 import re
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from command_line import wug
 from reference import reference
+from wug import data
+from wug.evaluation.opening import open_suites
 from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
-from wug.families.cogs.read import read_gold
-from wug.families.cogs.types import GENERALISATIONS
+from wug.families.cogs.read import GENERALISATIONS, read_gold
 from wug.types import Estimate
 
 FILES = {
@@ -34,7 +37,7 @@ FILES = {
     "cogs/recogs/variable_free_test.tsv.gz": ("variable-free-test", "variable_free", 3_000),
     "cogs/recogs/variable_free_gen.tsv.gz": ("variable-free-gen", "variable_free", 21_000),
 }
-CHECKS = {
+METRICS = {
     "ref_em": "exact_match",
     "ref_wf": "well_formed",
     "ref_oiem": "order_invariant_match",
@@ -60,8 +63,8 @@ def published(name: str) -> Path:
 
 def check_of(column: str) -> str:
     """Our name for a column of the published numbers: (i) is micro, (a) is macro."""
-    if column in CHECKS:
-        return CHECKS[column]
+    if column in METRICS:
+        return METRICS[column]
     match = re.fullmatch(r"ref_(term|pred|arg)(prec|rec|f1)\((i|a)\)", column)
     assert match
     return f"{PARTS[match[1]]}_{PARTS[match[2]]}{'_macro' if match[3] == 'a' else ''}"
@@ -83,7 +86,7 @@ def test_every_published_form_is_well_formed_and_makes_sense(name: str) -> None:
 def test_the_expected_values_are_reproduced(pair: str, compat: bool) -> None:
     row = expected()[pair]
     (scoring,) = cogs.score(published(row["gold"]), [published(row["system"])], reference_compat=compat)
-    found = {estimate.check: estimate for estimate in scoring.estimates() if estimate.group == "all"}
+    found = {estimate.metric: estimate for estimate in scoring.estimates() if estimate.group == "all"}
     assert found["exact_match"].n == int(row["n"])
     wanted = {
         column: value for column, value in row.items() if column.startswith("ref_" if compat else "prop_") and value
@@ -103,7 +106,7 @@ def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
             assert line["terms_f1"] == pytest.approx(float(row["ref_term_f1"]), abs=1e-6)
             assert line["predicates_f1"] == pytest.approx(float(row["ref_pred_f1"]), abs=1e-6)
             for column in ("prop_em_tok", "prop_wf", "prop_oiem_multiset", "prop_sem"):
-                assert line[CHECKS[column]] == bool(int(row[column])), column
+                assert line[METRICS[column]] == bool(int(row[column])), column
             assert set(filter(None, row["prop_strict_violations"].split(","))) <= set(line["violations"])
     permuted, one_token, one_missing, off = (line["errors"] for line in lines)
     assert (permuted, one_token, one_missing) == (["order"], ["index"], ["missing"])
@@ -115,16 +118,24 @@ def test_the_two_editions_of_gen_differ_in_51_lines_of_one_type() -> None:
     new, old = read_gold(published("gen.tsv.gz")), read_gold(published("gen_2020_unfixed.tsv.gz"))
     differing = [new.types[line] for line in range(len(new)) if new.forms[line] != old.forms[line]]
     assert differing == ["obj_pp_to_subj_pp"] * 51
-    assert new.notices == ()
-    assert "mended in 2022" in old.notices[0]
+    assert new.warnings == ()
+    assert "corrected in 2022" in old.warnings[0]
 
 
 def test_lexical_and_structural_types_have_a_thousand_lines_each() -> None:
     (scoring,) = cogs.score(published("gen.tsv.gz"), [published("gen_2020_unfixed.tsv.gz")], bleu=False)
-    found: dict[str, Estimate] = {e.group: e for e in scoring.estimates() if e.check == "exact_match"}
+    found: dict[str, Estimate] = {e.group: e for e in scoring.estimates() if e.metric == "exact_match"}
     assert (found["kind=lexical"].n, found["kind=structural"].n) == (18_000, 3_000)
     assert found["type=obj_pp_to_subj_pp"].value == pytest.approx(0.949)
     assert found["macro=types"].value == pytest.approx(found["all"].value)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_slog_scores_full_marks_against_itself(split: str) -> None:
+    gold = published(f"cogs/slog/cogs_LF_{split}.tsv.gz")
+    (scoring,) = cogs.score(gold, [gold], bleu=False)
+    found = {e.metric: (e.value, e.n) for e in scoring.estimates() if e.group == "all"}
+    assert found["exact_match"] == found["semantic_match"] == (1, 4_046)
 
 
 def test_types_have_the_sections_of_the_paper() -> None:
@@ -154,3 +165,16 @@ def test_the_published_folder_is_recognised_and_read() -> None:
     folder = published("dev.tsv.gz").parent
     assert cogs.recognises(folder, "")
     assert [suite.options["edition"] for suite in cogs.read(folder, {})] == ["cogs-dev", "cogs-test", "cogs-gen-2022"]
+
+
+def test_the_suites_of_a_published_set_have_different_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(data.FOLDER, str(tmp_path / "data"))
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for name in ("dev", "test", "gen"):
+        (copies / f"{name}.tsv").write_bytes(gzip.decompress(published(f"{name}.tsv.gz").read_bytes()))
+    sections = "gen_cases_to_paper_sections"
+    (copies / f"{sections}.json").write_bytes(published(f"{sections}.json").read_bytes())
+    said = wug("data", "get", "cogs/dev", "cogs/test", "cogs/gen", f"cogs/{sections}", "--from", copies)
+    assert "With the 51 lines of gen.tsv that the authors corrected" in said.err
+    assert [suite.name for suite in open_suites("cogs")] == ["cogs-dev", "cogs-test", "cogs-gen"]

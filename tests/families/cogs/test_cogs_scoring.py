@@ -16,7 +16,7 @@ from wug import stats
 from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs.logical_form import errors
-from wug.families.cogs.scoring import Judged, per_line, write_per_line
+from wug.families.cogs.scoring import ScoredPredictions, per_line, write_per_line
 from wug.families.cogs.suite import CogsSuite
 from wug.types import Estimate, Notice, Outcome
 
@@ -43,18 +43,18 @@ def write(folder: Path, name: str, *answers: str) -> Path:
 
 
 @pytest.fixture
-def scored(tmp_path: Path) -> Judged:
+def scored(tmp_path: Path) -> ScoredPredictions:
     gold = write(tmp_path, "gold.tsv", *(form for _, form, _ in GOLD))
     return cogs.score(gold, [write(tmp_path, "system.tsv", *ANSWERS)])[0]
 
 
-def values(scoring: Judged, group: str = "all") -> dict[str, Estimate]:
-    return {estimate.check: estimate for estimate in scoring.estimates() if estimate.group == group}
+def values(scoring: ScoredPredictions, group: str = "all") -> dict[str, Estimate]:
+    return {estimate.metric: estimate for estimate in scoring.estimates() if estimate.group == group}
 
 
-def test_shares_are_counted_over_all_lines(scored: Judged) -> None:
+def test_shares_are_counted_over_all_lines(scored: ScoredPredictions) -> None:
     found = values(scored)
-    assert {check: found[check].value for check in list(found)[:6]} == {
+    assert {metric: found[metric].value for metric in list(found)[:6]} == {
         "exact_match": 1 / 4,
         "semantic_match": 2 / 4,
         "order_invariant_match": 1 / 4,
@@ -66,7 +66,7 @@ def test_shares_are_counted_over_all_lines(scored: Judged) -> None:
     assert (found["exact_match"].low, found["exact_match"].high) == (interval.low, interval.high)
 
 
-def test_distances_are_means(scored: Judged) -> None:
+def test_distances_are_means(scored: ScoredPredictions) -> None:
     # Edits: none; two indices; one noun and a conjunct of 12 tokens with its AND; one bracket.
     found = values(scored)
     edits, lengths = (0, 2, 14, 1), (10, 19, 33, 7)
@@ -78,7 +78,7 @@ def test_distances_are_means(scored: Judged) -> None:
     assert found["edit_distance"].low == pytest.approx(interval.low)
 
 
-def test_micro_scores_are_made_of_summed_counts(scored: Judged) -> None:
+def test_micro_scores_are_made_of_summed_counts(scored: ScoredPredictions) -> None:
     # Terms: common 1 + 0 + 1 + 0; predicted 1 + 2 + 3 + 0; gold 1 + 2 + 2 + 1.
     found = values(scored)
     assert found["terms_precision"].value == pytest.approx(2 / 6)
@@ -88,7 +88,7 @@ def test_micro_scores_are_made_of_summed_counts(scored: Judged) -> None:
     assert found["names_f1"].value == 1.0
 
 
-def test_macro_scores_are_means_over_lines_and_nothing_against_nothing_is_whole(scored: Judged) -> None:
+def test_macro_scores_are_means_over_lines_and_nothing_against_nothing_is_whole(scored: ScoredPredictions) -> None:
     found = values(scored)
     # F1 of terms: 1, 0, 2 * 1 / 5, 0.
     assert found["terms_f1_macro"].value == pytest.approx((1 + 0 + 2 / 5 + 0) / 4)
@@ -98,15 +98,15 @@ def test_macro_scores_are_means_over_lines_and_nothing_against_nothing_is_whole(
     assert found["indices_f1_macro"].value == pytest.approx((1 + 1 / 3 + 2 * 3 / 8 + 1) / 4)
 
 
-def test_prefix_and_body_are_counted_apart_for_all_lines(scored: Judged) -> None:
+def test_prefix_and_body_are_counted_apart_for_all_lines(scored: ScoredPredictions) -> None:
     found = values(scored)
     assert found["terms_prefix_recall"].value == 0.0
     assert found["predicates_body_precision"].value == pytest.approx(4 / 5)
     assert "terms_prefix_f1" not in values(scored, "type=cp_recursion")
 
 
-def test_results_are_broken_down_by_type_and_kind_in_the_order_of_the_paper(scored: Judged) -> None:
-    groups = [estimate.group for estimate in scored.estimates() if estimate.check == "exact_match"]
+def test_results_are_broken_down_by_type_and_kind_in_the_order_of_the_paper(scored: ScoredPredictions) -> None:
+    groups = [estimate.group for estimate in scored.estimates() if estimate.metric == "exact_match"]
     assert groups == [
         "all",
         "kind=lexical",
@@ -130,16 +130,16 @@ def test_bleu_counts_the_tokens_of_logical_forms(tmp_path: Path) -> None:
     assert found["bleu"].value == pytest.approx(100 * (9 / 10 * 7 / 9 * 6 / 8 * 5 / 7) ** (1 / 4))
 
 
-def test_smatch_is_given_on_request(tmp_path: Path, scored: Judged) -> None:
+def test_smatch_is_given_on_request(tmp_path: Path, scored: ScoredPredictions) -> None:
     assert "smatch_f1" not in values(scored)
     (graded,) = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv"], smatch=True, bleu=False)
     # Whole; whole; the nap alone of the set of two on each side; ill-formed.
     assert values(graded)["smatch_f1"].value == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
     assert "bleu" not in values(graded)
-    assert CogsSuite(graded.gold, graded.settings).options["smatch"] == "seed 0"
+    assert CogsSuite(graded.gold, graded.options).options["smatch"] == "seed 0"
 
 
-def test_every_line_can_be_looked_at(scored: Judged) -> None:
+def test_every_line_can_be_looked_at(scored: ScoredPredictions) -> None:
     lines = list(scored.per_line())
     assert [line["errors"] for line in lines] == [[], ["index"], ["name", "extra"], ["ill-formed"]]
     assert lines[2]["violations"] == ["duplicate"]
@@ -147,7 +147,7 @@ def test_every_line_can_be_looked_at(scored: Judged) -> None:
     assert lines[1] | {"line": 2, "type": "prim_to_subj_common", "terms_f1": 0.0, "edit_distance": 2} == lines[1]
 
 
-def test_lines_are_written_as_a_table_or_as_json(tmp_path: Path, scored: Judged) -> None:
+def test_lines_are_written_as_a_table_or_as_json(tmp_path: Path, scored: ScoredPredictions) -> None:
     write_per_line(scored.per_line(), tmp_path / "lines.tsv")
     header, *rows = [line.split("\t") for line in (tmp_path / "lines.tsv").read_text().splitlines()]
     first = dict(zip(header, rows[0], strict=True))
@@ -162,7 +162,7 @@ def test_a_tab_in_a_prediction_does_not_break_the_table(tmp_path: Path) -> None:
     assert (tmp_path / "lines.tsv").read_text() == "prediction\tvalue\na\\tb\\n\t\n"
 
 
-def test_the_lines_with_each_kind_of_error_are_listed(scored: Judged) -> None:
+def test_the_lines_with_each_kind_of_error_are_listed(scored: ScoredPredictions) -> None:
     found = {line["line"]: line["errors"] for line in scored.per_line()}
     assert found == {1: [], 2: ["index"], 3: ["name", "extra"], 4: ["ill-formed"]}
 
@@ -189,10 +189,10 @@ def test_the_errors_of_a_line_are_those_that_reading_the_forms_again_would_give(
     assert line["errors"] == list(errors(GOLD[1][1], answers[1], "cogs"))
 
 
-def test_rows_have_two_outcomes_a_line_and_everything_else_as_estimates(scored: Judged) -> None:
+def test_rows_have_two_outcomes_a_line_and_everything_else_as_estimates(scored: ScoredPredictions) -> None:
     rows = list(scored.rows())
     outcomes = [row for row in rows if isinstance(row, Outcome)]
-    assert [(o.item, o.check, o.value) for o in outcomes[:4]] == [
+    assert [(o.item, o.metric, o.value) for o in outcomes[:4]] == [
         ("1", "exact_match", True),
         ("1", "semantic_match", True),
         ("2", "exact_match", False),
@@ -203,24 +203,24 @@ def test_rows_have_two_outcomes_a_line_and_everything_else_as_estimates(scored: 
     assert outcomes[2].detail["prediction"] == ANSWERS[1]
     assert "prediction" not in outcomes[0].detail
     json.dumps([dict(o.detail) for o in outcomes])
-    given = {(row.check, row.group) for row in rows if isinstance(row, Estimate)}
-    made = {(row.check, row.group) for row in stats.estimates(outcomes)}
-    every = {(row.check, row.group) for row in scored.estimates()}
+    given = {(row.metric, row.group) for row in rows if isinstance(row, Estimate)}
+    made = {(row.metric, row.group) for row in stats.estimates(outcomes)}
+    every = {(row.metric, row.group) for row in scored.estimates()}
     assert given | made == every
     assert not given & made
 
 
-def test_estimates_made_of_outcomes_are_those_made_of_columns(scored: Judged) -> None:
-    made = {(e.check, e.group): e for e in stats.estimates(r for r in scored.rows() if isinstance(r, Outcome))}
+def test_estimates_made_of_outcomes_are_those_made_of_columns(scored: ScoredPredictions) -> None:
+    made = {(e.metric, e.group): e for e in stats.estimates(r for r in scored.rows() if isinstance(r, Outcome))}
     for estimate in scored.estimates():
-        if (estimate.check, estimate.group) in made:
-            assert made[estimate.check, estimate.group] == estimate
+        if (estimate.metric, estimate.group) in made:
+            assert made[estimate.metric, estimate.group] == estimate
 
 
-def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: Judged) -> None:
+def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: ScoredPredictions) -> None:
     perfect = write(tmp_path, "seed_2.tsv", *(form for _, form, _ in GOLD))
     both = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv", perfect])
-    means = {(e.check, e.group): e for e in stats.over_runs([system.estimates() for system in both])}
+    means = {(e.metric, e.group): e for e in stats.over_runs([system.estimates() for system in both])}
     found = means["exact_match", "all"]
     deviation = math.sqrt((0.25 - 0.625) ** 2 + (1 - 0.625) ** 2)
     assert (found.value, found.n) == (0.625, 2)
@@ -228,35 +228,35 @@ def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: 
     assert [line["system"] for line in per_line(both)][::4] == [str(tmp_path / "system.tsv"), str(perfect)]
 
 
-def test_a_fault_in_one_of_several_files_leaves_nothing_scored(tmp_path: Path, scored: Judged) -> None:
+def test_a_fault_in_one_of_several_files_leaves_nothing_scored(tmp_path: Path, scored: ScoredPredictions) -> None:
     (tmp_path / "short.txt").write_text("Emma\n")
     with pytest.raises(InputError, match=r"short\.txt: 1 prediction for the 4 lines"):
         cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv", tmp_path / "short.txt"])
 
 
-def test_the_way_of_the_first_evaluator_is_a_mode_of_its_own(tmp_path: Path, scored: Judged) -> None:
+def test_the_way_of_the_first_evaluator_is_a_mode_of_its_own(tmp_path: Path, scored: ScoredPredictions) -> None:
     (found,) = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv"], reference_compat=True)
     all_lines = values(found)
     assert "semantic_match" not in all_lines
-    assert CogsSuite(found.gold, found.settings).options["reference_compat"] == "yes"
+    assert CogsSuite(found.gold, found.options).options["reference_compat"] == "yes"
     # The ill-formed line is not counted: 1 + 0 + 1 of 1 + 2 + 2 terms on either side, duplicates once.
     assert all_lines["terms_recall"].value == pytest.approx(2 / 5)
     assert all_lines["terms_recall_macro"].value == pytest.approx((1 + 0 + 1 / 2 + 0) / 4)
     assert next(iter(found.per_line())).keys() >= {"exact_match", "arguments_f1"}
-    checks = {row.check for row in found.rows() if isinstance(row, Outcome)}
-    assert checks == {"exact_match"}
+    metrics = {row.metric for row in found.rows() if isinstance(row, Outcome)}
+    assert metrics == {"exact_match"}
 
 
-def test_empty_predictions_are_counted_and_shown(tmp_path: Path, scored: Judged) -> None:
+def test_empty_predictions_are_counted_and_shown(tmp_path: Path, scored: ScoredPredictions) -> None:
     (empty,) = cogs.score(Path(scored.gold.file), [write(tmp_path, "empty.tsv", "", "", "", "")])
-    assert empty.notices == ("4 of 4 predictions are empty",)
+    assert empty.warnings == ("4 of 4 predictions are empty",)
     assert Notice("4 of 4 predictions are empty") in list(empty.rows())
     assert values(empty)["edit_distance_normalised"].value == 1.0
     assert values(empty)["bleu"].value == 0.0
 
 
-def test_the_signature_says_dialect_and_edition(scored: Judged) -> None:
-    assert CogsSuite(scored.gold, scored.settings).options == {"dialect": "cogs", "edition": "unpublished"}
+def test_the_signature_says_dialect_and_edition(scored: ScoredPredictions) -> None:
+    assert CogsSuite(scored.gold, scored.options).options == {"dialect": "cogs", "edition": "unpublished"}
 
 
 def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says_why(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says
 
     def over_all(name: str) -> dict[str, Estimate]:
         (scored,) = cogs.score(tmp_path / "gold.tsv", [tmp_path / name])
-        return {e.check: e for e in scored.estimates() if e.group == "all"}
+        return {e.metric: e for e in scored.estimates() if e.group == "all"}
 
     right_ones, wrong_ones = over_all("right.txt"), over_all("wrong.txt")
     assert right_ones["edit_distance"].method == "none: all values are 0"
@@ -280,7 +280,7 @@ def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says
     assert wrong_ones["exact_match"].method == "wilson"
 
 
-def test_recogs_forms_have_their_authors_exact_match_beside_ours(tmp_path: Path, scored: Judged) -> None:
+def test_recogs_forms_have_their_authors_exact_match_beside_ours(tmp_path: Path, scored: ScoredPredictions) -> None:
     form = "Emma ( 3 ) ; nap ( 4 ) AND agent ( 4 , 3 )"
     gold, system = tmp_path / "recogs.tsv", tmp_path / "predicted.txt"
     gold.write_text("".join(f"Emma napped {n} .\t{form}\tin_distribution\n" for n in range(3)))

@@ -15,16 +15,14 @@ from wug.evaluation.evaluate import conclude
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
 from wug.families.cogs.suite import CogsSuite
-from wug.families.cogs.view.errors import LABELS
-from wug.families.cogs.view.lines import TERMS
-from wug.families.cogs.view.types import short
+from wug.families.cogs.view import LABELS, MAX_TERMS, short
 from wug.results.average import averages
-from wug.rows import InMemory
+from wug.results.queries import table_of
 from wug.stats import estimates
 from wug.types import Result, Signature
-from wug.views.family_views import Batch, batches, items_of, made, parts_of
-from wug.views.page import Report, render
-from wug.views.parts import Figure, Item, Numbers, Part, Prose, Table
+from wug.views.family_views import SampledGroup, computed_parts, items_of, parts_of, sampled_groups
+from wug.views.parts import EstimatesPart, Figure, ItemView, TablePart, TextPart, ViewPart
+from wug.views.report import ReportedResult, render
 
 BOY = "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . theme ( x _ 2 , x _ 4 ) AND cake ( x _ 4 )"
 GOLD = [
@@ -52,7 +50,7 @@ def scored(folder: Path, predicted: Sequence[Sequence[str]] = (PREDICTED,), **op
         paths.append(folder / f"system_{number}.txt")
         paths[-1].write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     systems = family.score(gold, paths, dialect=None, **options)
-    suite = CogsSuite(systems[0].gold, systems[0].settings)
+    suite = CogsSuite(systems[0].gold, systems[0].options)
     results = [
         conclude(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
         for number, judged in enumerate(systems)
@@ -67,7 +65,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 @pytest.fixture(scope="module")
 def page(result: Result) -> str:
-    return render([Report(result, run=7)])
+    return render([ReportedResult(result, run=7)])
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +73,8 @@ def seen(page: str) -> Seen:
     return read(page)
 
 
-def parts(result: Result) -> list[Part]:
-    return list(made(parts_of(result, InMemory(result.outcomes))))
+def parts(result: Result) -> list[ViewPart]:
+    return list(computed_parts(parts_of(result, table_of(result.outcomes))))
 
 
 def figure(result: Result, name: str) -> Figure:
@@ -84,25 +82,25 @@ def figure(result: Result, name: str) -> Figure:
     return found
 
 
-def table(result: Result, name: str) -> Table:
-    [found] = [part for part in parts(result) if isinstance(part, Table) and part.id == name]
+def table(result: Result, name: str) -> TablePart:
+    [found] = [part for part in parts(result) if isinstance(part, TablePart) and part.id == name]
     return found
 
 
-def wrong_lines(result: Result, room: int = 200) -> list[Batch]:
-    rows = InMemory(result.outcomes)
+def wrong_lines(result: Result, room: int = 200) -> list[SampledGroup]:
+    rows = table_of(result.outcomes)
     items = items_of(result, rows)
-    return batches(items, items.samples[0], rows, room)
+    return sampled_groups(items, items.samples[0], rows, room)
 
 
-def terms(item: Item) -> Table:
-    [found] = [part for part in item.parts if isinstance(part, Table)]
+def terms(item: ItemView) -> TablePart:
+    [found] = [part for part in item.parts if isinstance(part, TablePart)]
     return found
 
 
 def test_the_headline_is_exact_match(result: Result) -> None:
     assert result.headline is not None
-    assert result.headline.check == "exact_match"
+    assert result.headline.metric == "exact_match"
 
 
 def test_types_stand_lexical_first_under_their_sections_and_unknown_ones_last(result: Result) -> None:
@@ -126,7 +124,7 @@ def test_types_stand_lexical_first_under_their_sections_and_unknown_ones_last(re
 def test_every_type_has_its_exact_and_its_semantic_matches(result: Result) -> None:
     rows = figure(result, "types").rows
     found = {row[2]: row[3] for row in rows if row[1] == "unacc subj → unerg subj"}
-    assert found == {"exact match": "0.0\u00a0%", "semantic match": "100.0\u00a0%"}
+    assert found == {"exact match": "0.0%", "semantic match": "100.0%"}
 
 
 def test_the_table_of_types_has_headings_titles_and_what_kinds_come_to(result: Result) -> None:
@@ -147,7 +145,7 @@ def test_the_table_of_types_has_headings_titles_and_what_kinds_come_to(result: R
         "2",
     )
     assert first.shown is not None
-    assert first.shown.text == "50.0\u00a0%"
+    assert first.shown.text == "50.0%"
     assert [column.name for column in found.columns[2:5]] == ["exact match", "semantic match", "order invariant match"]
 
 
@@ -166,13 +164,13 @@ def test_a_type_has_a_short_name_on_the_axis(name: str, label: str) -> None:
 def test_the_error_chart_counts_wrong_lines_by_kind(result: Result) -> None:
     found = figure(result, "errors")
     assert [(row[0], row[1], row[3]) for row in found.rows] == [
-        ("ill-formed", "33.3\u00a0%", "1"),
-        ("wrong role", "33.3\u00a0%", "1"),
-        ("missing conjunct", "33.3\u00a0%", "1"),
-        ("order only", "33.3\u00a0%", "1"),
+        ("ill-formed", "33.3%", "1"),
+        ("wrong role", "33.3%", "1"),
+        ("missing conjunct", "33.3%", "1"),
+        ("order only", "33.3%", "1"),
     ]
     assert found.rows[0][-1] == ERRORS["ill-formed"]
-    assert found.note.startswith("Of 3 wrong lines")
+    assert found.note.startswith("The share of 3 wrong lines")
 
 
 def test_every_kind_of_error_has_a_short_name() -> None:
@@ -220,10 +218,10 @@ def test_a_prediction_without_end_is_cut(tmp_path: Path) -> None:
     endless = " AND ".join(f"cat ( x _ {n} )" for n in range(5000))
     result = scored(tmp_path, [[endless, *PREDICTED[1:]]])
     [(_, line)] = wrong_lines(result)[0].items
-    assert len(terms(line).groups[0][1]) == TERMS
-    page = render([Report(result)])
+    assert len(terms(line).groups[0][1]) == MAX_TERMS
+    page = render([ReportedResult(result)])
     assert len(page.encode()) < 2_000_000
-    assert "more terms are left out" in read(page).text
+    assert "more terms are not shown" in read(page).text
 
 
 def test_an_empty_prediction_is_all_missing(tmp_path: Path) -> None:
@@ -234,14 +232,14 @@ def test_an_empty_prediction_is_all_missing(tmp_path: Path) -> None:
 
 def test_right_predictions_leave_errors_and_lines_out(tmp_path: Path) -> None:
     result = scored(tmp_path, [[form for _, form, _ in GOLD]])
-    assert {part.id for part in parts(result) if isinstance(part, Figure | Table)} == {"types"}
+    assert {part.id for part in parts(result) if isinstance(part, Figure | TablePart)} == {"types"}
     assert wrong_lines(result) == []
-    assert "Wrong lines" not in read(render([Report(result)])).text
+    assert "Wrong lines" not in read(render([ReportedResult(result)])).text
 
 
 def test_the_first_measures_are_few_and_the_rest_is_folded_away(result: Result, seen: Seen) -> None:
-    first, more = (part for part in parts(result) if isinstance(part, Numbers))
-    assert [row.check for row in first.rows][:2] == ["exact_match", "semantic_match"]
+    first, more = (part for part in parts(result) if isinstance(part, EstimatesPart))
+    assert [row.metric for row in first.rows][:2] == ["exact_match", "semantic_match"]
     assert len(first.rows) < 12
     assert f"{len(more.rows)} more measures" in seen.text
 
@@ -251,18 +249,18 @@ def test_means_over_seeds_are_in_per_cent_with_their_deviation(tmp_path: Path) -
     result = scored(tmp_path, [gold, PREDICTED])
     numbers, note = parts(result)[:2]
     # 100 % and 40 %: the mean is 70 %, the standard deviation of the sample 42.4.
-    assert isinstance(numbers, Numbers)
-    assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0\u00a0%", "± 42.4")
-    assert note == Prose("Means of 2, with one standard deviation either side.")
+    assert isinstance(numbers, EstimatesPart)
+    assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0%", "± 42.4")
+    assert note == TextPart("Means of 2, with one standard deviation either side.")
     highs = [row["high"] for row in figure(result, "types").chart.to_dict()["data"]["values"]]
     assert max(high for high in highs if high is not None) == 1
 
 
 def test_the_first_evaluators_measures_still_show_forms_side_by_side(tmp_path: Path) -> None:
     result = scored(tmp_path, reference_compat=True)
-    assert "types-by-error" not in {part.id for part in parts(result) if isinstance(part, Table)}
+    assert "types-by-error" not in {part.id for part in parts(result) if isinstance(part, TablePart)}
     assert [len(batch.items) for batch in wrong_lines(result)] == [1, 1, 1]
-    assert "Wrong lines" in read(render([Report(result)])).text
+    assert "Wrong lines" in read(render([ReportedResult(result)])).text
 
 
 def test_what_is_left_out_is_counted(result: Result) -> None:
@@ -283,11 +281,11 @@ def test_the_page_has_no_loose_ends(seen: Seen) -> None:
 
 def test_a_result_without_anything_still_has_its_section() -> None:
     result = Result("s", "cogs", "m", "failed", Signature.read(""), 0, ())
-    assert "failed" in read(render([Report(result)])).text
+    assert "failed" in read(render([ReportedResult(result)])).text
 
 
 def test_markup_in_sentences_forms_and_types_is_shown_as_text(tmp_path: Path) -> None:
-    seen = read(render([Report(tainted(scored(tmp_path)))]))
+    seen = read(render([ReportedResult(tainted(scored(tmp_path)))]))
     check_escaped(seen)
 
 
@@ -297,5 +295,5 @@ def tainted(result: Result) -> Result:
     meta = {**result.meta, "sections": taint(result.meta["sections"], {}), "types": []}
     for given in result.meta["types"]:
         meta["types"].append({**given, "type": given["type"] + EVIL, "title": given["title"] + EVIL})
-    kept = [e for e in result.estimates if e.check != "exact_match"]
+    kept = [e for e in result.estimates if e.metric != "exact_match"]
     return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *kept), meta=meta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from wug.errors import ModelError
 from wug.evaluation.evaluate import conclude
 from wug.families import cogs
-from wug.families.cogs.settings import OPTIONS
+from wug.families.cogs import OPTIONS
+from wug.families.cogs.read import GENERALISATIONS, SLOG_TYPES
 from wug.families.cogs.suite import CogsSuite
-from wug.families.cogs.types import GENERALISATIONS
 from wug.types import Estimate, Outcome
 
 LINES = (
@@ -39,6 +40,7 @@ class Parrot:
 def suite(tmp_path: Path) -> CogsSuite:
     (tmp_path / "gen.tsv").write_text("\n".join(LINES))
     (found,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
+    assert isinstance(found, CogsSuite)
     return found
 
 
@@ -53,14 +55,14 @@ def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
         "A cat napped .": "cat ( x _ 4 ) AND nap . agent ( x _ 2 , x _ 4 )\n",
     }
     rows = list(suite.run(Parrot(answers)))
-    outcomes = [(row.item, row.check, row.value) for row in rows if isinstance(row, Outcome)]
+    outcomes = [(row.item, row.metric, row.value) for row in rows if isinstance(row, Outcome)]
     assert outcomes == [
         ("1", "exact_match", True),
         ("1", "semantic_match", True),
         ("2", "exact_match", False),
         ("2", "semantic_match", True),
     ]
-    assert {row.check for row in rows if isinstance(row, Estimate)} <= {check.name for check in suite.checks}
+    assert {row.metric for row in rows if isinstance(row, Estimate)} <= {metric.name for metric in suite.metrics}
 
 
 def test_an_answer_too_few_is_an_error(suite: CogsSuite) -> None:
@@ -88,6 +90,22 @@ def test_pages_learn_the_types_as_the_paper_groups_them(suite: CogsSuite) -> Non
     assert all(entry["section"][:3] in suite.meta["sections"] for entry in suite.meta["types"])
 
 
+def test_the_types_of_slog_have_four_classes(tmp_path: Path) -> None:
+    classes = {"recursion depth": 6, "modifier position": 4, "gap position": 2, "wh-questions": 5}
+    assert Counter(known.section for known in SLOG_TYPES.values()) == classes
+    assert not SLOG_TYPES.keys() & GENERALISATIONS.keys()
+    path = tmp_path / "gen.tsv"
+    path.write_text("".join(f"A cat {name}\tsleep . agent ( x _ 2 , ? )\t{name}\n" for name in reversed(SLOG_TYPES)))
+    (suite,) = cogs.read(path, {"bleu": "no"})
+    assert [entry["type"] for entry in suite.meta["types"]] == list(SLOG_TYPES)
+    (scored,) = cogs.score(path, [path], bleu=False)
+    found = {e.group: e.n for e in scored.estimates() if e.metric == "exact_match"}
+    assert {name: found[f"class={name}"] for name in classes} == classes
+    assert [group for group in found if group.startswith("type=")] == [f"type={name}" for name in SLOG_TYPES]
+    by_line = {row.groups["type"]: row.groups for row in scored.rows() if isinstance(row, Outcome)}
+    assert by_line["Q_long_mv"] == {"type": "Q_long_mv", "kind": "structural", "class": "wh-questions"}
+
+
 def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_one_or_not(tmp_path: Path) -> None:
     """In the file, cp_recursion (3.3.1) comes before subj_to_obj_common (3.1.1)."""
     forms = ("cat ( x _ 1 )\tcp_recursion", "cat ( x _ 1 )\tsubj_to_obj_common", "cat ( x _ 1 )\tpp_recursion")
@@ -95,8 +113,8 @@ def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_o
     (suite,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
     rows = suite.run(Parrot({f"A cat {n}": "cat" for n in range(3)}))
     found = conclude(suite, "parrot", "", rows).estimates
-    for check in ("exact_match", "well_formed"):  # made of the lines' outcomes; given by the suite
-        groups = [one.group for one in found if one.check == check]
+    for metric in ("exact_match", "well_formed"):  # made of the lines' outcomes; given by the suite
+        groups = [one.group for one in found if one.metric == metric]
         types = ["type=subj_to_obj_common", "type=cp_recursion", "type=pp_recursion"]
         assert [group for group in groups if group.startswith("type=")] == types
         assert groups[0] == "all"
@@ -115,6 +133,7 @@ def test_a_sample_is_spread_over_the_types_and_keeps_its_line_numbers(tmp_path: 
     lines = [f"A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\ttype_{n // 3}" for n in range(9)]
     (tmp_path / "gen.tsv").write_text("\n".join(lines) + "\n")
     (suite,) = cogs.read(tmp_path / "gen.tsv", {})
+    assert isinstance(suite, CogsSuite)
     short = suite.sample(3)
     assert list(short.gold.types) == ["type_0", "type_1", "type_2"]
     assert [short.gold.number(line) for line in range(3)] == [1, 4, 7]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from wug.families.cogs.logical_form.distance import edit_distance
+from wug.families.cogs.logical_form.measures import edit_distance
 
 TOKENS = st.lists(st.sampled_from("a b c x _ ( ) ; AND".split()), max_size=150)
 

@@ -33,7 +33,7 @@ def test_a_form_like_the_published_ones_has_nothing_wrong(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rule", "message"),
     [
-        ("eat . patient ( x _ 1 , Emma )", "role", "`patient` in `eat . patient ( x _ 1 , Emma )` is no role"),
+        ("eat . patient ( x _ 1 , Emma )", "role", "`patient` in `eat . patient ( x _ 1 , Emma )` is not a role"),
         ("cat . nmod . under ( x _ 1 , x _ 2 )", "role", "`nmod . under` in"),
         ("cat . nmod ( x _ 1 , x _ 2 )", "role", "`nmod` in"),
         ("a . b . c . d ( x _ 1 , x _ 2 )", "role", "`b . c . d` in"),
@@ -41,21 +41,25 @@ def test_a_form_like_the_published_ones_has_nothing_wrong(text: str) -> None:
         ("eat . agent ( x _ 1 )", "arity", "has 1 argument, not 2"),
         ("cat ( x _ 01 )", "zero-padded", "the index of `x _ 01` in `cat ( x _ 01 )` has a leading zero"),
         ("cat ( x _ 00 )", "zero-padded", "leading zero"),
-        ("cat ( a )", "argument", "`a` cannot stand there in `cat ( a )`"),
-        ("cat ( Emma )", "argument", "`Emma` cannot stand there"),
-        ("see . agent ( Emma , x _ 1 )", "argument", "`Emma` cannot stand there"),
-        ("see . ccomp ( x _ 1 , Emma )", "argument", "`Emma` cannot stand there"),
-        ("see . theme ( x _ 1 , ? )", "argument", "`?` cannot stand there"),
-        ("Cat ( x _ 1 )", "word", "`Cat` in `Cat ( x _ 1 )` is no lower-case word"),
-        ("c ( x _ 1 )", "word", "is no lower-case word"),
-        ("cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )", "prefix", "stands before `;`, where only nouns with an iota"),
-        ("* cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "prefix", "has an iota, but stands after the last `;`"),
-        ("LAMBDA a . shark ( b )", "lambda", "`LAMBDA a . shark ( b )` is the form of no noun and no verb"),
-        ("LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND eat . theme ( e , a )", "lambda", "of no noun"),
-        ("LAMBDA a . shark ( a ) AND shark ( a )", "lambda", "of no noun"),
-        ("LAMBDA e . LAMBDA a . crawl . agent ( e , a )", "lambda", "of no noun"),
-        ("LAMBDA a . LAMBDA e . see . agent ( x _ 0 , a )", "lambda", "of no noun"),
-        ("MARIE", "word", "`MARIE` is no proper name"),
+        ("cat ( a )", "argument", "`a` is not allowed there in `cat ( a )`"),
+        ("cat ( Emma )", "argument", "`Emma` is not allowed there"),
+        ("see . agent ( Emma , x _ 1 )", "argument", "`Emma` is not allowed there"),
+        ("see . ccomp ( x _ 1 , Emma )", "argument", "`Emma` is not allowed there"),
+        ("see . theme ( x _ 1 , ? )", "argument", "`?` is not allowed there"),
+        ("Cat ( x _ 1 )", "word", "`Cat` in `Cat ( x _ 1 )` is not a lower-case word"),
+        ("c ( x _ 1 )", "word", "is not a lower-case word"),
+        ("cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )", "prefix", "is before `;`, where only nouns with an iota"),
+        ("* cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "prefix", "has an iota, but is after the last `;`"),
+        ("LAMBDA a . shark ( b )", "lambda", "`LAMBDA a . shark ( b )` is not the form of a noun or a verb"),
+        (
+            "LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND eat . theme ( e , a )",
+            "lambda",
+            "not the form of a noun",
+        ),
+        ("LAMBDA a . shark ( a ) AND shark ( a )", "lambda", "not the form of a noun"),
+        ("LAMBDA e . LAMBDA a . crawl . agent ( e , a )", "lambda", "not the form of a noun"),
+        ("LAMBDA a . LAMBDA e . see . agent ( x _ 0 , a )", "lambda", "not the form of a noun"),
+        ("MARIE", "word", "`MARIE` is not a proper name"),
     ],
 )
 def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message: str) -> None:
@@ -70,7 +74,7 @@ def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message
 @pytest.mark.parametrize(
     ("text", "rule", "message"),
     [
-        ("nap . agent ( x _ 1 , x _ 2 )", "unbound", "`x _ 2` in `nap . agent ( x _ 1 , x _ 2 )` is introduced by no"),
+        ("nap . agent ( x _ 1 , x _ 2 )", "unbound", "`x _ 2` in `nap . agent ( x _ 1 , x _ 2 )` is not introduced by"),
         ("cat . nmod . on ( x _ 1 , x _ 2 ) AND mat ( x _ 2 )", "unbound", "`x _ 1` in"),
         ("cat ( x _ 1 ) AND dog ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "two-words", "both 'cat' and 'dog'"),
         ("cat ( x _ 1 ) AND nap . agent ( x _ 1 , Emma )", "two-words", "`x _ 1` is both 'cat' and 'nap'"),
@@ -95,8 +99,12 @@ def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message
             "role-twice",
             "x _ 1 has two of the role agent",
         ),
-        ("nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 1 , Emma )", "duplicate", "stands there 2 times"),
-        ("* cat ( x _ 1 ) ; nap . agent ( x _ 2 , Emma )", "iota-unused", "`* cat ( x _ 1 )` is used in no conjunct"),
+        ("nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 1 , Emma )", "duplicate", "occurs 2 times"),
+        (
+            "* cat ( x _ 1 ) ; nap . agent ( x _ 2 , Emma )",
+            "iota-unused",
+            "`* cat ( x _ 1 )` is not used in any conjunct",
+        ),
         (
             "nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 4 , Ava )",
             "disconnected",
@@ -128,6 +136,21 @@ def test_slog_adds_questions_television_and_relative_clauses() -> None:
     )
     assert rules(text, "slog") == set()
     assert rules(text, "cogs") == {"word", "argument", "role"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "poke ( agent = ? , theme = girl )",
+        "break ( agent = boy , theme = * cake ( nmod = give ( theme = * cake , recipient = baby ) ) )",
+        "* cake ( nmod . in = closet )",
+        "cat ( nmod = eat ( agent = cat , theme = * cake ) )",
+        "give ( theme = shirt ( nmod . beside = * TV ) , agent = Emma )",
+    ],
+)
+def test_variable_free_forms_of_slog_are_well_formed(text: str) -> None:
+    assert rules(text, "variable_free") == set()
+    assert str(parse(text, "variable_free")) == text
 
 
 def test_in_slog_a_television_is_no_verb() -> None:

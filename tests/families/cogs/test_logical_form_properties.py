@@ -15,15 +15,15 @@ from wug.families.cogs.logical_form import (
     difference,
     equivalent,
     errors,
-    judge,
     parse,
+    score_form,
     smatch,
     tokens,
     violations,
 )
 from wug.families.cogs.logical_form.match import order_invariant
+from wug.families.cogs.logical_form.measures import reference_scores
 from wug.families.cogs.logical_form.parse import LogicalForm, Term, render
-from wug.families.cogs.logical_form.reference import judge_as_reference
 
 NOUNS, VERBS, NAMES = ("cat", "dog"), ("like", "see"), ("Emma", "Ava")
 WORDS = ("*", "(", ")", ",", ".", ";", "AND", "LAMBDA", "x", "_", "1", "02", "cat", "like", "agent", "nmod", "in")
@@ -130,7 +130,7 @@ def test_any_permutation_keeps_the_order_invariant_match(form: LogicalForm, data
     body = tuple(data.draw(st.permutations(form.body)))
     prefix = tuple(data.draw(st.permutations(form.prefix)))
     shuffled = LogicalForm(form.kind, prefix, body, form.lambdas)
-    found = judge(render(form), render(shuffled), "cogs")
+    found = score_form(render(form), render(shuffled), "cogs")
     assert found.order_invariant_match
     assert found.semantic_match
     assert found.well_formed_strict
@@ -145,7 +145,7 @@ def test_any_renaming_keeps_the_semantic_match(form: LogicalForm, data: st.DataO
     new = data.draw(st.lists(st.integers(0, 99).map(str), min_size=len(old), max_size=len(old), unique=True))
     other = renamed(form, dict(zip(old, new, strict=True)))
     shuffled = LogicalForm(form.kind, other.prefix, tuple(data.draw(st.permutations(other.body))), form.lambdas)
-    found = judge(render(form), render(shuffled), "cogs")
+    found = score_form(render(form), render(shuffled), "cogs")
     assert found.semantic_match
     assert smatch(form, shuffled).f1 == 1.0
     assert canonical(form) == canonical(shuffled)
@@ -157,7 +157,7 @@ def test_any_changed_token_breaks_the_exact_match(form: LogicalForm, data: st.Da
     gold = tokens(render(form))
     place = data.draw(st.integers(0, len(gold) - 1))
     word = data.draw(st.sampled_from(WORDS).filter(lambda word: word != gold[place]))
-    found = judge(" ".join(gold), " ".join([*gold[:place], word, *gold[place + 1 :]]), "cogs")
+    found = score_form(" ".join(gold), " ".join([*gold[:place], word, *gold[place + 1 :]]), "cogs")
     assert not found.exact_match
     assert not found.exact_match_string
     assert found.edit_distance == 1
@@ -175,12 +175,12 @@ def test_dropping_adding_or_doubling_a_conjunct_breaks_the_order_invariant_match
         changed.append((*body[:place], *body[place + 1 :]))
     for terms in changed:
         prediction = LogicalForm("sentence", form.prefix, terms)
-        assert not judge(render(form), render(prediction), "cogs").order_invariant_match
+        assert not score_form(render(form), render(prediction), "cogs").order_invariant_match
 
 
 @given(forms)
 def test_an_exact_match_is_every_other_match(form: LogicalForm) -> None:
-    found = judge(render(form), render(form), "cogs")
+    found = score_form(render(form), render(form), "cogs")
     assert all(found[:6])
     assert found.edit_distance == 0
     for place in range(0, len(found.counts), 7):
@@ -192,7 +192,7 @@ def test_an_exact_match_is_every_other_match(form: LogicalForm) -> None:
     assert difference(render(form), render(form), "cogs") == [
         row for row in difference(render(form), render(form), "cogs") if not row.changes
     ]
-    assert all(judge_as_reference(render(form), render(form))[:3])
+    assert all(reference_scores(render(form), render(form))[:3])
 
 
 @given(tangles(), tangles())
@@ -258,8 +258,8 @@ def test_no_text_is_too_odd_to_be_read_or_refused(text: str) -> None:
         canonical(form)
         assert equivalent(form, form)
         assert order_invariant(form, form)
-    found = judge(gold, text, "cogs")
+    found = score_form(gold, text, "cogs")
     assert found.exact_match == (tokens(text) == tokens(gold))
     difference(gold, text, "cogs")
     errors(gold, text, "cogs")
-    judge_as_reference(gold, text)
+    reference_scores(gold, text)

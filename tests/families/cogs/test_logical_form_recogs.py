@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shares import examples
-from wug.families.cogs.logical_form import judge, recogs_exact_match
+from wug.families.cogs.logical_form import recogs_exact_match, score_form
 
 GOLD = "Emma ( 3 ) ; * cake ( 17 ) ; eat ( 4 ) AND agent ( 4 , 3 ) AND theme ( 4 , 17 )"
 
@@ -36,7 +36,7 @@ def test_published_match_and_semantic_match_part_ways_where_forms_repeat_or_are_
     prediction: str, published: bool, ours: bool
 ) -> None:
     assert recogs_exact_match(GOLD, prediction) is published
-    assert judge(GOLD, prediction, "recogs").semantic_match is ours
+    assert score_form(GOLD, prediction, "recogs").semantic_match is ours
 
 
 def test_forms_without_indices_are_compared_as_they_stand() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wug.families.cogs.logical_form.reference import judge_as_reference, reference_form
+from wug.families.cogs.logical_form.measures import reference_form, reference_scores
 
 GOLD = "* boy ( x _ 1 ) ; see . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , Emma )"
 
@@ -51,30 +51,28 @@ def test_it_refuses_what_its_grammar_cannot_parse(text: str) -> None:
 
 
 def test_duplicates_are_not_seen() -> None:
-    assert judge_as_reference(GOLD, f"{GOLD} AND see . theme ( x _ 2 , Emma )").order_invariant_match
+    assert reference_scores(GOLD, f"{GOLD} AND see . theme ( x _ 2 , Emma )").order_invariant_match
 
 
 def test_swapped_lambdas_are_not_seen() -> None:
     gold = "LAMBDA a . LAMBDA e . crawl . agent ( e , a )"
-    assert judge_as_reference(gold, "LAMBDA e . LAMBDA a . crawl . agent ( e , a )").order_invariant_match
+    assert reference_scores(gold, "LAMBDA e . LAMBDA a . crawl . agent ( e , a )").order_invariant_match
 
 
 def test_a_trailing_space_breaks_the_exact_match_and_costs_no_edit() -> None:
-    found = judge_as_reference(GOLD, f"{GOLD} ")
+    found = reference_scores(GOLD, f"{GOLD} ")
     assert (found.exact_match, found.order_invariant_match, found.edit_distance) == (False, True, 0)
 
 
 def test_a_no_break_space_splits_tokens_for_the_distance_but_not_for_the_grammar() -> None:
-    found = judge_as_reference(GOLD, GOLD.replace("Emma )", "Emma\u00a0)"))
+    found = reference_scores(GOLD, GOLD.replace("Emma )", "Emma\u00a0)"))
     assert (found.well_formed, found.edit_distance) == (False, 0)
 
 
 def test_of_an_ill_formed_prediction_neither_side_is_counted() -> None:
-    assert judge_as_reference(GOLD, "boy (").counts == (0,) * 9
+    assert reference_scores(GOLD, "boy (").counts == (0,) * 9
 
 
 def test_terms_predicates_and_arguments_are_sets() -> None:
-    found = judge_as_reference(
-        GOLD, "boy ( x _ 1 ) AND see . agent ( x _ 2 , x _ 1 ) AND see . agent ( x _ 3 , x _ 1 )"
-    )
+    found = reference_scores(GOLD, "boy ( x _ 1 ) AND see . agent ( x _ 2 , x _ 1 ) AND see . agent ( x _ 3 , x _ 1 )")
     assert found.counts == (2, 3, 3, 2, 2, 3, 2, 3, 3)

@@ -14,21 +14,21 @@ import pytest
 from command_line import refused, wug
 from wug.errors import InputError
 from wug.families import cogs
+from wug.families.cogs import make as cogs_make
 from wug.families.cogs.logical_form import parse, violations
-from wug.families.cogs.make import data
-from wug.families.cogs.make.clauses import Line
-from wug.families.cogs.make.generalisations import LEXICAL, STRUCTURAL
-from wug.families.cogs.make.lexicon import english
-from wug.families.cogs.types import GENERALISATIONS
+from wug.families.cogs.make import Files, Sizes, make
+from wug.families.cogs.make.grammar import CogsLine, english
+from wug.families.cogs.make.sampling import LEXICAL, STRUCTURAL
+from wug.families.cogs.read import GENERALISATIONS
 from wug.files import checksum
 
-SIZES = data.Sizes(train=4_000, test=200, each=30)
+SIZES = Sizes(train=4_000, test=200, each=30)
 NAMES = ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")
 
 
 @cache
-def made() -> data.Files:
-    return data.make(1, SIZES)
+def made() -> Files:
+    return make(1, SIZES)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Event:
         return bool(self.before & self.modified)
 
 
-def events(line: Line) -> Iterator[Event]:
+def events(line: CogsLine) -> Iterator[Event]:
     words = line.sentence.split()
     heads = set(re.findall(r"nmod \. \w+ \( x _ (\d+)", line.form))
     found: dict[int, list[tuple[str, str, str]]] = {}
@@ -69,7 +69,7 @@ def events(line: Line) -> Iterator[Event]:
         )
 
 
-def nested_modifiers(line: Line) -> int:
+def nested_modifiers(line: CogsLine) -> int:
     inner = dict(re.findall(r"nmod \. \w+ \( x _ (\d+) , x _ (\d+)", line.form))
 
     def depth(index: str) -> int:
@@ -78,11 +78,11 @@ def nested_modifiers(line: Line) -> int:
     return max((depth(index) for index in inner), default=0)
 
 
-def nested_clauses(line: Line) -> int:
+def nested_clauses(line: CogsLine) -> int:
     return line.form.count(" . ccomp (")
 
 
-def words_of(line: Line) -> set[str]:
+def words_of(line: CogsLine) -> set[str]:
     return set(line.sentence.split()) | set(line.form.split())
 
 
@@ -252,32 +252,32 @@ def test_lexical_and_structural_types_are_those_of_the_suite() -> None:
 
 
 def test_the_same_seed_makes_the_same_lines_on_every_python() -> None:
-    small = data.make(5, data.Sizes(600, 20, 10))
+    small = make(5, Sizes(600, 20, 10))
     assert checksum(*(str(line) for lines in small.values() for line in lines)) == "00c5919958c0"
 
 
 def test_another_seed_makes_other_lines() -> None:
-    assert data.make(2, data.Sizes(600, 5, 1))["dev.tsv"] != data.make(3, data.Sizes(600, 5, 1))["dev.tsv"]
+    assert make(2, Sizes(600, 5, 1))["dev.tsv"] != make(3, Sizes(600, 5, 1))["dev.tsv"]
 
 
 def test_training_does_not_depend_on_the_sizes_of_the_tests() -> None:
-    assert data.make(1, data.Sizes(4_000, 1, 1))["train.tsv"] == made()["train.tsv"]
+    assert make(1, Sizes(4_000, 1, 1))["train.tsv"] == made()["train.tsv"]
 
 
 def test_fewer_lines_of_a_type_are_the_first_of_more() -> None:
-    few = data.make(1, data.Sizes(4_000, 200, 3))["gen.tsv"]
+    few = make(1, Sizes(4_000, 200, 3))["gen.tsv"]
     assert set(few) <= set(made()["gen.tsv"])
 
 
 def test_too_few_training_lines_are_refused() -> None:
     with pytest.raises(InputError, match="155 are primitives"):
-        data.make(1, data.Sizes(train=155))
+        make(1, Sizes(train=155))
 
 
 def test_more_sentences_than_there_are_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "PATIENCE", 50)
-    with pytest.raises(InputError, match="Ask for fewer of them, or for more training lines"):
-        data.make(1, data.Sizes(160, 1, 50))
+    monkeypatch.setattr(cogs_make, "MAX_DRAWS", 50)
+    with pytest.raises(InputError, match="Make fewer of them, or more training lines"):
+        make(1, Sizes(160, 1, 50))
 
 
 def test_the_command_writes_four_files_that_the_check_finds_good(tmp_path: Path) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from wug.families.cogs.make.clauses import (
+from wug.families.cogs.make.grammar import (
     Clause,
     Phrase,
+    Verb,
+    WordClass,
+    english,
     intransitive_alone,
     line,
     name_alone,
     noun_alone,
+    read,
     transitive_alone,
 )
-from wug.families.cogs.make.lexicon import Verb, Words, english, read
 
 SEE, GIVE = Verb("see", "saw", "seen"), Verb("give", "gave", "given")
 WANT, SAY, NAP = Verb("want", "wanted", "wanted"), Verb("say", "said", "said"), Verb("nap", "napped", "napped")
@@ -76,8 +79,10 @@ def test_words_by_themselves_have_the_forms_of_primitives() -> None:
 
 
 def test_a_class_gives_its_first_words_most_weight() -> None:
-    words = Words.of(["one", "two", "three"])
-    weights = [after - before for before, after in zip((0, *words.cumulated), words.cumulated, strict=False)]
+    words = WordClass.of(["one", "two", "three"])
+    weights = [
+        after - before for before, after in zip((0, *words.cumulative_weights), words.cumulative_weights, strict=False)
+    ]
     assert weights == [1_010_000, 416_126, 249_741]  # 1e6 * (1, 2 ** -1.3, 3 ** -1.3), and 10,000 more
 
 

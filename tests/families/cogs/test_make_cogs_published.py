@@ -9,18 +9,18 @@ from statistics import mean
 import pytest
 
 from reference import reference
-from wug.families.cogs.make import data
-from wug.families.cogs.make.clauses import Line
+from wug.families.cogs.make import Files, Sizes, make
+from wug.families.cogs.make.grammar import CogsLine
 from wug.files import read_lines
 
 
 @cache
-def made() -> data.Files:
-    return data.make(1, data.Sizes(train=24_155, test=1_000, each=200))
+def made() -> Files:
+    return make(1, Sizes(train=24_155, test=1_000, each=200))
 
 
-def published(name: str) -> list[Line]:
-    return [Line(*line.split("\t")) for line in read_lines(reference(f"cogs/{name}.gz"))]
+def published(name: str) -> list[CogsLine]:
+    return [CogsLine(*line.split("\t")) for line in read_lines(reference(f"cogs/{name}.gz"))]
 
 
 @pytest.mark.parametrize("name", ["train.tsv", "test.tsv", "gen.tsv"])
@@ -57,11 +57,11 @@ def test_sentences_are_published_ones_only_by_chance_where_they_are_short() -> N
     assert max(len(sentence.split()) for sentence in ours & theirs) <= 5  # "The student danced ."
 
 
-def by_type(lines: list[Line]) -> dict[str, float]:
+def by_type(lines: list[CogsLine]) -> dict[str, float]:
     kinds = {line.type for line in lines}
     return {kind: mean(len(line.sentence.split()) for line in lines if line.type == kind) for kind in kinds}
 
 
-def shares(lines: list[Line], marks: set[str]) -> Counter[int]:
+def shares(lines: list[CogsLine], marks: set[str]) -> Counter[int]:
     counts = Counter(sum(word in marks for word in line.sentence.split()) for line in lines)
     return Counter({count: found / len(lines) for count, found in counts.items()})

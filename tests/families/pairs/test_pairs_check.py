@@ -54,14 +54,12 @@ def test_a_pattern_that_is_about_several_places_is_not_told(tmp_path: Path) -> N
 
 def test_a_len_prefix_that_points_at_a_neighbour_of_the_form_is_an_error(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, WORDS + "p\tis\tare\tthe cat is here\t3\n")
-    assert problem == (
-        "error: line 2: len_prefix is 3, where 'here' stands; 'is' stands at 2. Words are counted from 0"
-    )
+    assert problem == ("error: line 2: len_prefix is 3, which is 'here'; 'is' is at 2. Words are counted from 0")
 
 
 def test_a_len_prefix_that_points_far_from_the_form_is_a_warning(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, WORDS + "p\tis\tare\tthe cat is here at home\t5\n")
-    assert problem == "warning: line 2: len_prefix is 5, where 'home' stands; 'is' stands at 2"
+    assert problem == "warning: line 2: len_prefix is 5, which is 'home'; 'is' is at 2"
 
 
 def test_third_words_in_the_place_of_the_target_are_counted(tmp_path: Path) -> None:
@@ -92,9 +90,7 @@ def test_a_header_that_lacks_a_column_is_an_error(tmp_path: Path, header: str, m
 
 def test_a_column_that_nothing_is_done_with_is_a_warning(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, "pattern\tsent\tsent_alt\tnote\np\ta b\ta c\tx\n")
-    assert problem == (
-        "warning: header: nothing is done with 'note'; results are broken down by it with -S groups=note"
-    )
+    assert problem == ("warning: header: unused: 'note'; to break results down by it, add -S groups=note")
 
 
 def original(*rows: tuple[str, str, str, str, str]) -> str:
@@ -117,7 +113,7 @@ def test_a_pair_whose_rows_have_different_sentences_is_an_error(tmp_path: Path) 
 def test_a_prefix_that_is_not_what_stands_before_the_target_is_an_error(tmp_path: Path) -> None:
     good, bad = ("is", "correct", "a cat", "2", "the cat is"), ("are", "wrong", "a cat", "2", "the cat is")
     (problem,) = found(tmp_path, original(good, bad))
-    assert problem == "error: line 2: len_prefix points elsewhere: prefix is 'a cat', but sent begins 'the cat'"
+    assert problem == "error: line 2: len_prefix is wrong: prefix is 'a cat', but sent begins 'the cat'"
 
 
 def test_unknown_words_of_a_prefix_stand_for_any_word(tmp_path: Path) -> None:
@@ -129,9 +125,10 @@ def test_rows_of_true_and_false_that_do_not_pair_are_errors(tmp_path: Path) -> N
     text = "False\tcats sleeps\nTrue\tcats sleep\nTrue\tcats nap\nFalse\tcats naps\nmaybe\tcats\n"
     path = tmp_path / "rows.txt"
     path.write_text(text, encoding="utf-8")
-    from wug.families.pairs.formats.marked import parse_marks
+    from wug.families.pairs.formats.labels import PairLabels
+    from wug.families.pairs.formats.lines import parse_marks
 
-    assert [str(problem) for problem in parse_marks(path).problems] == [
+    assert [str(problem) for problem in parse_marks(path, PairLabels()).problems] == [
         "line 1: a False row with no True row above it",
         "line 2: a True row with no False row below it",
         "line 5: 'maybe\\tcats' is not True or False, a tab, and a sentence",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wug.errors import InputError, UnknownName
 from wug.families import pairs
 from wug.families.pairs import Pair, PairsSuite
-from wug.families.pairs.formats.write import blimp, sentence_focused
+from wug.families.pairs.conversion import write_blimp, write_sentences
 
 SENTENCES = "pattern\tsent\tsent_alt\ncoord\tThe cat is tall .\tThe cat are tall .\ncoord\tCats nap .\tCats naps .\n"
 
@@ -59,7 +59,7 @@ def test_a_format_that_would_lose_something_is_refused_with_what_is_lost(tmp_pat
 
 
 def test_nothing_can_become_the_original_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be made up"):
+    with pytest.raises(InputError, match="that other formats lack"):
         pairs.convert(source(tmp_path), tmp_path / "new.tab", {"to": "original"})
 
 
@@ -114,7 +114,7 @@ def test_any_sentences_survive_tables_and_json(
 ) -> None:
     made = [Pair(str(k), good, bad, {"pattern": name}) for k, (name, good, bad) in enumerate(rows, 1)]
     folder = tmp_path_factory.mktemp("any")
-    for name, text in (("a.tab", sentence_focused(made)), ("a.jsonl", blimp(made))):
+    for name, text in (("a.tab", write_sentences(made)), ("a.jsonl", write_blimp(made))):
         (folder / name).write_text(text, encoding="utf-8", newline="")
         assert read(folder / name) == made
 
@@ -132,8 +132,8 @@ def test_a_csv_file_has_commas_and_reads_back(tmp_path: Path) -> None:
         ("new.yaml", {}, r"pairs are not written as \.yaml: use \.tsv, \.tab, \.csv, \.jsonl"),
         ("new.jsonl.gz", {}, r"pairs are not written as \.gz"),
         ("new", {}, "pairs are not written as a file without a suffix"),
-        ("new.csv", {"to": "blimp"}, r"the format blimp is written to a file that ends in \.jsonl"),
-        ("new.jsonl", {"to": "word"}, "the format word is written to a file that ends in"),
+        ("new.csv", {"to": "blimp"}, r"the format blimp needs a file that ends in \.jsonl"),
+        ("new.jsonl", {"to": "word"}, "the format word needs a file that ends in"),
     ],
 )
 def test_a_file_whose_name_promises_another_format_is_not_written(

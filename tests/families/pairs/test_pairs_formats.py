@@ -449,7 +449,7 @@ def test_which_of_alternating_lines_is_good_is_never_guessed(tmp_path: Path) -> 
     assert format_of(path, head(path)) is None
     with pytest.raises(InputError, match="lines=good-bad or -S lines=bad-good"):
         pairs.read(path, {})
-    with pytest.raises(InputError, match="nothing in the file says which is the good one"):
+    with pytest.raises(InputError, match="nothing in the file tells which is the good one"):
         pairs.read(path, {"format": "lines"})
     zorro, climp = read(path, lines="bad-good"), read(path, lines="good-bad")
     assert told(zorro)[0] == ("the books are old .", "the books is old .")
@@ -470,12 +470,12 @@ def test_alternating_lines_that_do_not_go_up_are_a_message(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("format", "old", "new", "message"),
     [
-        ("gevalm", "[MASK]", "gap", r"line 1: text_masked has not one \[MASK\]"),
+        ("gevalm", "[MASK]", "gap", r"line 1: text_masked does not have one \[MASK\]"),
         ("gevalm", '"bellen"]', '"bellen", "x"]', "line 1: candidates is not a list of two words"),
         ("qfrblimp", '"label": 0.0', '"label": 2', "line 1: label is 2, not 0 or 1"),
         ("climp", ",0\n", ",2\n", "line 3: 3 is '2', not '1' or '0'"),
         ("climp", ",0\n", ",1\n", "line 3: a second 1 row of 1; see line 2"),
-        ("number-units", "wrong\tid1", "wrong\tid2", r"line 1: no row that goes with this correct one \(id1\)"),
+        ("number-units", "wrong\tid1", "wrong\tid2", r"line 1: id1 has no wrong row"),
         ("rublimp", "Пёс лает.", " ", "line 3: source_sentence is empty"),
         ("event-knowledge", "Implausible", "Odd", "line 4: Plausibility is 'Odd', not 'Plausible' or 'Implausible'"),
     ],
@@ -607,7 +607,7 @@ def test_pairs_have_the_names_in_the_column_that_the_user_names(
 
 def test_a_pattern_of_files_that_none_fits_is_refused(tmp_path: Path) -> None:
     written(tmp_path, "a.jsonl", lines(BLIMP))
-    with pytest.raises(InputError, match=r"no file fits -S files=b\*"):
+    with pytest.raises(InputError, match=r"no file matches -S files=b\*"):
         pairs.read(tmp_path, {"files": "a*,b*"})
 
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from evaluating import cached
 from wug.evaluation.evaluate import evaluate
 from wug.families import pairs
-from wug.rows import InMemory
+from wug.results.queries import table_of
 from wug.types import Request, Result, Scored, Token
 from wug.views import terminal
 from wug.views.family_views import parts_of
-from wug.views.parts import Figure, Numbers
+from wug.views.parts import EstimatesPart, Figure
 
 
 @dataclass
@@ -83,42 +83,42 @@ def in_three_languages(tmp_path: Path) -> Result:
 
 
 def test_each_language_counts_alike_in_the_macro_average(in_three_languages: Result) -> None:
-    values = {(e.check, e.group): e.value for e in in_three_languages.estimates}
+    values = {(e.metric, e.group): e.value for e in in_three_languages.estimates}
     assert values["accuracy", "all"] == pytest.approx(3 / 7)
     assert values["accuracy", "language=nl"] == 1.0
     assert values["accuracy", "language=tr"] == 0.5
     assert values["accuracy", "language=ja"] == 0.25
     assert values["macro_accuracy", "all"] == pytest.approx((1 + 0.5 + 0.25) / 3)
-    (macro,) = (e for e in in_three_languages.estimates if e.check == "macro_accuracy")
+    (macro,) = (e for e in in_three_languages.estimates if e.metric == "macro_accuracy")
     assert macro.low is not None
     assert macro.high is not None
     assert 0 < macro.low < macro.value < macro.high < 1
-    assert in_three_languages.check("macro_accuracy").meaning == "the mean of the accuracies on 3 languages"
+    assert in_three_languages.metric("macro_accuracy").meaning == "the mean of the accuracies on 3 languages"
     assert in_three_languages.headline is not None
-    assert in_three_languages.headline.check == "accuracy"
+    assert in_three_languages.headline.metric == "accuracy"
 
 
 def test_one_language_has_no_macro_average(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("good_sentence,bad_sentence\nA cat.,A cats.\n", encoding="utf-8")
     result = result_of(path, {"A cat.": -1.0, "A cats.": -2.0}, language="en")
-    assert [(e.check, e.group) for e in result.estimates] == [("accuracy", "all"), ("accuracy", "language=en")]
-    assert [check.name for check in result.checks] == ["accuracy"]
+    assert [(e.metric, e.group) for e in result.estimates] == [("accuracy", "all"), ("accuracy", "language=en")]
+    assert [metric.name for metric in result.metrics] == ["accuracy"]
 
 
 def test_languages_and_their_macro_average_are_shown(in_three_languages: Result) -> None:
-    parts = list(parts_of(in_three_languages, InMemory(in_three_languages.outcomes)))
-    (numbers,) = (part for part in parts if isinstance(part, Numbers))
-    assert [(row.check, row.text) for row in numbers.rows] == [
-        ("accuracy", "42.9\u00a0%"),
-        ("macro_accuracy", "58.3\u00a0%"),
+    parts = list(parts_of(in_three_languages, table_of(in_three_languages.outcomes)))
+    (numbers,) = (part for part in parts if isinstance(part, EstimatesPart))
+    assert [(row.metric, row.text) for row in numbers.rows] == [
+        ("accuracy", "42.9%"),
+        ("macro_accuracy", "58.3%"),
     ]
     (figure,) = (part for part in parts if isinstance(part, Figure) and part.title == "Accuracy by language")
     assert [row[:2] for row in figure.rows] == [
-        ("nl", "100.0\u00a0%"),
-        ("tr", "50.0\u00a0%"),
-        ("ja", "25.0\u00a0%"),
-        ("macro average", "58.3\u00a0%"),
+        ("nl", "100.0%"),
+        ("tr", "50.0%"),
+        ("ja", "25.0%"),
+        ("macro average", "58.3%"),
     ]
 
 
@@ -138,7 +138,7 @@ def test_results_in_several_languages_are_summed_up_in_the_terminal(tmp_path: Pa
     summed = out.getvalue().splitlines()[-4:]
     assert [line.split() for line in summed] == [
         ["language", "mean", "of", "suites", "suites"],
-        ["nl", "100.0", "%", "1"],
-        ["tr", "0.0", "%", "1"],
-        ["macro", "average", "50.0", "%", "2"],
+        ["nl", "100.0%", "1"],
+        ["tr", "0.0%", "1"],
+        ["macro", "average", "50.0%", "2"],
     ]

@@ -12,13 +12,13 @@ import pytest
 from scipy import stats as scipy_stats
 
 from wug.evaluation.evaluate import conclude
+from wug.families.pairs.outcomes import HumanCorrelations, correlation, ranks
 from wug.families.pairs.pair import Pair
-from wug.families.pairs.people import Agreement, correlation, ranks
-from wug.families.pairs.settings import Settings
+from wug.families.pairs.settings import PairsSettings
 from wug.families.pairs.suite import PairsSuite
-from wug.rows import InMemory
+from wug.results.queries import table_of
 from wug.types import Estimate, Notice, Outcome, Request, Result, Scored
-from wug.views.family_views import made, parts_of
+from wug.views.family_views import computed_parts, parts_of
 from wug.views.parts import Figure
 
 
@@ -38,14 +38,14 @@ class Lengths:
 
 def judged(margins: Sequence[float], human: Sequence[float | None]) -> Result:
     pairs = [Pair(str(n), f"good {n}", f"bad {n}", {}, human=value) for n, value in enumerate(human)]
-    suite = PairsSuite("people", pairs, Settings(), "blimp", (), "0")
+    suite = PairsSuite("people", pairs, PairsSettings(), "blimp", (), "0")
     logprobs = {f"good {n}": -10.0 + margin for n, margin in enumerate(margins)}
     logprobs |= {f"bad {n}": -10.0 for n in range(len(margins))}
     return conclude(suite, "given", "wug:0|suite:people", suite.run(Lengths(logprobs)))
 
 
 def numbers(result: Result) -> dict[str, Estimate]:
-    return {one.check: one for one in result.estimates if one.group == "all"}
+    return {one.metric: one for one in result.estimates if one.group == "all"}
 
 
 @pytest.mark.parametrize(("n", "seed", "step"), [(5, 1, 0.0), (40, 2, 0.0), (40, 3, 0.5), (300, 4, 1.0)])
@@ -84,7 +84,7 @@ def test_ranks_are_scipys_and_large_numbers_do_not_overflow() -> None:
     [
         ([1, 2, 3], [4, 4, 4], "people's judgements are all 4"),
         ([2, 2, 2], [1, 2, 3], "the model's margins are all 2"),
-        ([1, 2], [1, 2], "it takes 3 pairs that both people and the model judged, and there are 2"),
+        ([1, 2], [1, 2], "2 of at least 3 pairs were judged by both people and the model"),
     ],
 )
 def test_where_there_is_no_correlation_the_reason_is_given(margins: list[float], human: list[float], why: str) -> None:
@@ -104,15 +104,15 @@ def test_few_or_perfect_points_have_no_interval_and_the_reason() -> None:
 def test_pairs_that_nobody_judged_are_left_out_and_without_any_there_is_nothing() -> None:
     some = judged([1, 2, 3, 9], [3, 2, 1, None])
     assert numbers(some)["pearson"].n == 3
-    assert [check.name for check in some.checks] == ["accuracy", "pearson", "spearman"]
-    assert some.check("pearson").unit == "score"
+    assert [metric.name for metric in some.metrics] == ["accuracy", "pearson", "spearman"]
+    assert some.metric("pearson").unit == "score"
     none = judged([1, 2, 3], [None, None, None])
-    assert ([check.name for check in none.checks], none.warnings) == (["accuracy"], ())
+    assert ([metric.name for metric in none.metrics], none.warnings) == (["accuracy"], ())
     assert not any(isinstance(part, Figure) and part.id == "people" for part in _parts(none))
 
 
 def test_a_pair_without_a_finite_margin_is_counted() -> None:
-    found = Agreement()
+    found = HumanCorrelations()
     for n, logprob in enumerate([-1.0, -2.0, -4.0, -math.inf]):
         detail = {"good": "a", "bad": "b", "logprob_good": logprob, "logprob_bad": -3.0, "human": float(n)}
         found.add(Outcome(str(n), "accuracy", logprob > -3, {}, detail))
@@ -141,7 +141,7 @@ def test_a_chart_of_very_many_pairs_has_some_of_them() -> None:
 
 
 def _parts(result: Result) -> list[object]:
-    return list(made(parts_of(result, InMemory(result.outcomes))))
+    return list(computed_parts(parts_of(result, table_of(result.outcomes))))
 
 
 def _values(spec: object) -> list[list[dict[str, Any]]]:

@@ -8,9 +8,9 @@ import pytest
 
 from reference import reference
 from wug.errors import SuiteError, UnknownName
-from wug.families.pairs import read, read_published, score_published
-from wug.stats import estimates
-from wug.types import Estimate, Notice, Outcome
+from wug.families.pairs import read, read_published
+from wug.stats import estimates, over_runs
+from wug.types import Notice, Outcome
 
 OUTPUT = "pairs/gulordava_eval_output_en"
 BEST = "hidden650_batch128_dropout0.2_lr20.0"
@@ -26,7 +26,8 @@ HEADER = "pattern\tconstr_id\tsent_id\tform\tclass\ttype\tlen_prefix\tsent\tfreq
 
 def percent(path: Path, columns: list[str] | None = None) -> dict[str, tuple[float, int]]:
     """Accuracies in percent to two places, and how many pairs they are of."""
-    outcomes = [row for row in score_published(path, columns) if isinstance(row, Outcome)]
+    (rows,) = read_published(path, columns).columns.values()
+    outcomes = [row for row in rows if isinstance(row, Outcome)]
     return {found.group: (round(100 * found.value, 2), found.n) for found in estimates(outcomes)}
 
 
@@ -58,24 +59,23 @@ def test_the_best_of_the_other_architectures_are_as_in_the_supplement(name: str,
     assert (found["type=original"][0], found["type=nonce"][0]) == (original, nonce)
 
 
-def test_the_mean_of_the_five_best_models_comes_with_their_standard_deviation() -> None:
-    rows = list(score_published(reference(f"{OUTPUT}/all_models.tab.gz"), FIVE_BEST))
-    means = {row.group: row for row in rows if isinstance(row, Estimate)}
+def test_the_five_best_models_have_the_published_mean_and_standard_deviation() -> None:
+    columns = read_published(reference(f"{OUTPUT}/all_models.tab.gz"), FIVE_BEST).columns
+    assert list(columns) == list(FIVE_BEST)
+    each = [estimates(row for row in rows if isinstance(row, Outcome)) for rows in columns.values()]
+    means = {found.group: found for found in over_runs(each)}
     for group, mean, spread in (("type=original", 80.98, 2.04), ("type=nonce", 74.09, 1.64)):
         found = means[group]
-        assert (found.check, found.n, found.method) == ("accuracy", 5, "sd over columns")
+        assert (found.metric, found.n) == ("accuracy", 5)
         assert round(100 * found.value, 2) == mean
         assert found.high is not None
         assert round(100 * (found.high - found.value), 2) == spread
-    checks = {row.check for row in rows if isinstance(row, Outcome)}
-    assert checks == {f"accuracy:{name}" for name in FIVE_BEST}
 
 
 def test_all_68_models_are_judged_at_once() -> None:
-    rows = list(score_published(reference(f"{OUTPUT}/all_models.tab.gz"), None))
-    outcomes = [row for row in rows if isinstance(row, Outcome)]
-    assert len(outcomes) == 68 * 410
-    assert len({row.check for row in outcomes}) == 68
+    columns = read_published(reference(f"{OUTPUT}/all_models.tab.gz")).columns
+    assert len(columns) == 68
+    assert {sum(isinstance(row, Outcome) for row in rows) for rows in columns.values()} == {410}
 
 
 def scored(folder: Path, *rows: str) -> Path:
@@ -89,37 +89,30 @@ BAD = "p\t1\t0\tare\twrong\toriginal\t2\tthe cat is\t7"
 
 
 def test_a_tie_is_a_failure_and_told(tmp_path: Path) -> None:
-    outcome, notice = score_published(scored(tmp_path, f"{GOOD}\t-1.0\t-1", f"{BAD}\t-1\t-2"), ["model"])
+    path = scored(tmp_path, f"{GOOD}\t-1.0\t-1", f"{BAD}\t-1\t-2")
+    outcome, notice = read_published(path, ["model"]).columns["model"]
     assert isinstance(outcome, Outcome)
-    assert (outcome.item, outcome.check, outcome.value) == ("p/1/0", "accuracy", False)
+    assert (outcome.item, outcome.metric, outcome.value) == ("p/1/0", "accuracy", False)
     assert outcome.detail == {"good": -1.0, "bad": -1.0, "forms": "is/are"}
     assert notice == Notice("1 pair tied in column model, counted as failures")
 
 
-def test_several_columns_are_judged_each_and_together(tmp_path: Path) -> None:
-    rows = list(score_published(scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t-2\t-2"), None))
-    judged = {row.check: row.value for row in rows if isinstance(row, Outcome)}
-    assert judged == {"accuracy:model": True, "accuracy:other": False}
-    (overall,) = (row for row in rows if isinstance(row, Estimate) and row.group == "all")
-    assert (overall.value, overall.n) == (0.5, 2)
-
-
 def test_an_unknown_column_gets_the_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'model'"):
-        list(score_published(scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t-2\t-2"), ["modell"]))
+        read_published(scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t-2\t-2"), ["modell"])
 
 
 @pytest.mark.parametrize("value", ["", "low", "nan"])
 def test_a_value_that_is_no_number_is_an_error_with_its_line(tmp_path: Path, value: str) -> None:
     with pytest.raises(SuiteError, match="line 3: model is"):
-        list(score_published(scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t{value}\t-2"), ["model"]))
+        read_published(scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t{value}\t-2"), ["model"])
 
 
 def test_a_file_without_log_probabilities_says_so(tmp_path: Path) -> None:
     path = tmp_path / "plain.tab"
     path.write_text(HEADER.replace("\tmodel\tother", "") + f"{GOOD}\n{BAD}\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="no column with log-probabilities"):
-        list(score_published(path))
+        read_published(path)
 
 
 def test_published_columns_belong_to_the_suite_of_their_file(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def run(path: Path, model: Words, **options: str) -> tuple[list[Outcome], list[s
 def test_a_sentence_score_is_the_sum_of_its_log_probabilities(tmp_path: Path) -> None:
     (outcome,), notices = run(table(tmp_path, "cats sleep\tcats sleeps"), Words({"sleep": -2.0, "sleeps": -3.0}))
     assert outcome.value is True
-    assert outcome.check == "accuracy"
+    assert outcome.metric == "accuracy"
     assert outcome.groups == {"pattern": "p"}
     assert outcome.detail == {
         "good": "cats sleep",
@@ -121,7 +121,7 @@ def test_slor_subtracts_what_the_words_alone_make_likely(tmp_path: Path) -> None
     # 8 words of 2 types, and one more type for what is not listed: (3 + 1)/11, (5 + 1)/11, (0 + 1)/11.
     assert outcome.detail["score_good"] == pytest.approx((-2 - math.log(4 / 11) - math.log(6 / 11)) / 2)
     assert outcome.detail["score_bad"] == pytest.approx((-2 - math.log(4 / 11) - math.log(1 / 11)) / 2)
-    assert notices == ["1 word that the unigram model does not have"]
+    assert notices == ["1 word missing from the unigram model"]
 
 
 def test_slor_splits_both_sentences_of_a_pair_alike(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_slor_splits_both_sentences_of_a_pair_alike(tmp_path: Path) -> None:
     assert outcome.detail["score_good"] == pytest.approx((alike - math.log(1 / 29)) / 3)
     assert outcome.detail["score_bad"] == pytest.approx((alike - math.log(4 / 29)) / 3)
     assert any(
-        "slor_words=spaces: words that its list lacks are 1 with spaces and 1 with punctuation" in n for n in notices
+        "slor_words=spaces: words missing from its list are 1 with spaces and 1 with punctuation" in n for n in notices
     )
 
 
@@ -192,7 +192,7 @@ def test_a_target_without_a_log_probability_is_not_judged(tmp_path: Path) -> Non
     path = table(tmp_path, "cats sleep\tdogs sleep")
     (outcome,), notices = run(path, Words({"cats": None, "dogs": None}), target="word")
     assert outcome.value is None
-    assert "1 of 1 pairs not judged: the model gives no log-probability at all for one of the targets" in notices
+    assert "1 of 1 pairs not judged: the model gives no log-probability for one of the targets" in notices
     assert not any("tied" in notice for notice in notices)
 
 
@@ -291,7 +291,7 @@ def test_pairs_of_all_kinds_are_judged_together_as_they_are_alone(tmp_path: Path
         "1 pair of identical sentences, counted as failures",
         "1 pair tied, counted as failures",
         "1 token without a log-probability in 1 sentence, counted as 0",
-        "1 of 7 pairs not judged: the model gives no log-probability at all for one of the sentences",
+        "1 of 7 pairs not judged: the model gives no log-probability for one of the sentences",
         "1 word that the model does not know, in the sentences of 1 pair",
     ]
 

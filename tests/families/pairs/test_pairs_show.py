@@ -15,20 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import made_runs
-from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
+from seen_page import Seen, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import conclude
 from wug.families import pairs as family
 from wug.families.pairs import view
-from wug.families.pairs.view.margins import RIGHT, WRONG, margins_figure
+from wug.families.pairs.view.figures import RIGHT, TIED, WRONG, histogram
+from wug.results.queries import table_of
 from wug.results.reader import RunReader
-from wug.rows import InMemory, Rows
+from wug.rows import Rows
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Request, Result, Scored, Signature
 from wug.views import charts
-from wug.views.family_views import batches, made
-from wug.views.marked import Piece
-from wug.views.page import Report, render
-from wug.views.parts import Facts, Figure, Item, Line, Lines, Numbers, Part, Prose, Table, Tally
+from wug.views.family_views import computed_parts, sampled_groups
+from wug.views.parts import CountsPart, FactsPart, Figure, ItemView, LabelledText, LinesPart, ViewPart
+from wug.views.report import ReportedResult, render
+from wug.views.text_display import Piece
 
 
 @dataclass
@@ -81,7 +82,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 @pytest.fixture(scope="module")
 def page(result: Result) -> str:
-    return render([Report(result, run=7)])
+    return render([ReportedResult(result, run=7)])
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +90,12 @@ def seen(page: str) -> Seen:
     return read(page)
 
 
-Kind = TypeVar("Kind", bound=Part)
+Kind = TypeVar("Kind", bound=ViewPart)
 
 
-def parts(result: Result, rows: Rows | None = None) -> list[Part]:
+def parts(result: Result, rows: Rows | None = None) -> list[ViewPart]:
     """All parts, those that wait for someone to ask among them."""
-    return list(made(view.parts(result, InMemory(result.outcomes) if rows is None else rows)))
+    return list(computed_parts(view.parts(result, table_of(result.outcomes) if rows is None else rows)))
 
 
 def of(kind: type[Kind], result: Result) -> list[Kind]:
@@ -107,42 +108,40 @@ def figure(result: Result, title: str) -> Figure:
     return found
 
 
-def item(result: Result, name: str) -> Item:
+def item(result: Result, name: str) -> ItemView:
     """How one pair is shown."""
-    rows = InMemory(result.outcomes)
+    rows = table_of(result.outcomes)
     shown = view.items(result, rows)
     [row] = [row for row in map(rows.at, range(len(result.outcomes))) if row.outcome.item == name]
     return shown.show(row, rows.same_item(row))
 
 
-def lines(shown: Item) -> tuple[Line, ...]:
+def lines(shown: ItemView) -> tuple[LabelledText, ...]:
     [part] = shown.parts
-    assert isinstance(part, Lines)
+    assert isinstance(part, LinesPart)
     return part.lines
 
 
 def rows_of(found: Figure) -> list[str]:
     """The rows of a dot chart from top to bottom, headings included."""
     layers: list[dict[str, Any]] = found.chart.to_dict()["layer"]
-    domain: list[str] = layers[0]["encoding"]["y"]["scale"]["domain"]
+    domain: list[str] = layers[-1]["encoding"]["y"]["scale"]["domain"]
     return domain
 
 
-def published(columns: Mapping[str, Sequence[tuple[float, float]]]) -> Result:
-    """Scores that others published for two original and two nonce pairs, as the family yields them."""
+def published(values: Sequence[tuple[float, float]]) -> Result:
+    """Published scores of two original and two nonce pairs, as the family yields them."""
     kinds = ("original", "original", "nonce", "nonce")
     outcomes = [
         Outcome(
             f"across/1/{number}",
-            f"accuracy:{column}" if len(columns) > 1 else "accuracy",
+            "accuracy",
             good > bad,
             {"pattern": "across", "type": kind, "pattern_type": f"across/{kind}"},
             {"good": good, "bad": bad, "forms": "swim/swims"},
         )
-        for column, values in columns.items()
         for number, (kind, (good, bad)) in enumerate(zip(kinds, values, strict=True))
     ]
-    means = [Estimate("accuracy", "all", 0.625, 2, 0.448, 0.802, "sd over columns")] if len(columns) > 1 else []
     return Result(
         suite="agreement",
         kind="pairs",
@@ -150,13 +149,12 @@ def published(columns: Mapping[str, Sequence[tuple[float, float]]]) -> Result:
         status="complete",
         signature=Signature.read("wug:0.1.0"),
         n=4,
-        estimates=(*estimates(outcomes), *means),
+        estimates=tuple(estimates(outcomes)),
         outcomes=tuple(outcomes),
     )
 
 
 FIRST = [(-1.0, -2.0), (-1.0, -3.0), (-5.0, -2.0), (-2.0, -4.0)]
-SECOND = [(-1.0, -2.0), (-4.0, -3.0), (-5.0, -2.0), (-2.0, -4.0)]
 
 
 def test_accuracy_by_field_and_phenomenon_stands_under_headings_best_first(result: Result) -> None:
@@ -169,7 +167,7 @@ def test_accuracy_by_field_and_phenomenon_stands_under_headings_best_first(resul
         "phenomenon\nagreement",
         "phenomenon\nisland_effects",
     ]
-    assert found.rows[0] == ("field", "morphology", "66.7\u00a0%", "[20.8, 93.9]", "3")
+    assert found.rows[0] == ("field", "morphology", "66.7%", "[20.8, 93.9]", "3")
 
 
 def test_every_paradigm_stands_under_its_phenomenon(result: Result) -> None:
@@ -183,11 +181,11 @@ def test_every_paradigm_stands_under_its_phenomenon(result: Result) -> None:
 
 
 def test_original_and_nonce_sentences_are_compared_pattern_by_pattern() -> None:
-    found = figure(published({"lstm": FIRST}), "Accuracy on original and nonce sentences")
+    found = figure(published(FIRST), "Accuracy on original and nonce sentences")
     assert found.columns == ("pattern", "type", "accuracy", "interval", "n")
     assert [row[:3] for row in found.rows] == [
-        ("all pairs", "original", "100.0\u00a0%"),
-        ("all pairs", "nonce", "50.0\u00a0%"),
+        ("all pairs", "original", "100.0%"),
+        ("all pairs", "nonce", "50.0%"),
     ]
 
 
@@ -196,47 +194,54 @@ def test_a_field_with_one_value_has_no_chart(tmp_path: Path) -> None:
 
 
 def test_right_wrong_tied_identical_and_unjudged_pairs_are_counted(result: Result) -> None:
-    [tally] = of(Tally, result)
+    [tally] = of(CountsPart, result)
     assert tally.rows == (
         ("right", 2, ""),
         ("wrong", 3, ""),
-        ("tied", 1, "equal scores, among the wrong ones"),
-        ("identical", 1, "a sentence against itself, among the wrong ones"),
+        ("tied", 1, "equal scores; counted as wrong"),
+        ("identical", 1, "identical sentences; counted as wrong"),
     )
 
 
 def test_pairs_that_were_not_judged_are_counted_with_the_reason(tmp_path: Path) -> None:
     rows = [*BLIMP[:2], ("a", "b", "c", "A wug or two wugs ate fish.", "Two wug or a wugs ate fish.")]
-    [tally] = of(Tally, blimp(tmp_path, rows, target="word"))
+    [tally] = of(CountsPart, blimp(tmp_path, rows, target="word"))
     assert ("not judged", 1, "the two sentences differ in more than one place") in tally.rows
 
 
-def test_a_tie_is_on_the_side_of_the_wrong_ones() -> None:
-    found = margins_figure([-1.0, 0.0, 0.25, 1.0], "log-probability (nats)")
+def test_a_tie_is_neither_right_nor_wrong() -> None:
+    found = histogram([-1.0, 0.0, 0.25, 1.0], "log-probability (nats)")
     assert found is not None
     bars = [row for row in found.chart.to_dict()["data"]["values"] if row["count"]]
-    assert sum(bar["count"] for bar in bars if bar["series"] == WRONG) == 2
+    assert sum(bar["count"] for bar in bars if bar["series"] == WRONG) == 1
+    assert [bar for bar in bars if bar["series"] == TIED] == [{"low": 0, "high": 0, "count": 1, "series": TIED}]
     assert sum(bar["count"] for bar in bars if bar["series"] == RIGHT) == 2
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300))
 def test_every_margin_is_in_one_bar_on_its_side_of_zero(margins: list[float]) -> None:
-    found = margins_figure(margins, "score")
+    found = histogram(margins, "score")
     assert found is not None
-    counts = {RIGHT: 0, WRONG: 0}
+    counts = {RIGHT: 0, WRONG: 0, TIED: 0}
     for _, _, count, which in found.rows:
         counts[which] += int(count.replace(",", ""))
-    assert counts == {RIGHT: sum(m > 0 for m in margins), WRONG: sum(m <= 0 for m in margins)}
+    assert counts == {
+        RIGHT: sum(m > 0 for m in margins),
+        WRONG: sum(m < 0 for m in margins),
+        TIED: sum(m == 0 for m in margins),
+    }
 
 
-def test_margins_that_are_all_alike_still_have_a_chart() -> None:
-    found = margins_figure([0.0, 0.0], "score")
+def test_margins_that_are_all_0_are_drawn_as_ties_at_0() -> None:
+    found = histogram([0.0, 0.0], "score")
     assert found is not None
-    assert "The median is 0;" in found.note
+    assert "2 pairs are tied" in found.note
+    assert found.rows == (("0", "0", "2", TIED),)
+    assert found.chart.to_dict()["layer"][0]["mark"] == {"type": "bar", "size": 6}
 
 
 def test_a_histogram_has_the_colours_that_it_is_told() -> None:
-    bins = [charts.Bin(-1, 0, 3, "wrong"), charts.Bin(0, 1, 5, "right")]
+    bins = [charts.HistogramBin(-1, 0, 3, "wrong"), charts.HistogramBin(0, 1, 5, "right")]
     chart = charts.histogram(bins, title="margin", what="pairs", colours={"right": 1, "wrong": 2}).to_dict()
     colour = chart["layer"][0]["encoding"]["color"]
     assert colour["scale"]["domain"] == ["right", "wrong"]
@@ -247,7 +252,7 @@ def test_the_scale_of_margins_is_what_was_compared(result: Result) -> None:
     for field, words in (("normalise:word", "log-probability per word"), ("slor:1f3a", "SLOR")):
         changed = replace(result, signature=Signature.read(f"wug:0.1.0|suite:blimp|{field}"))
         assert words in figure(changed, "Margins").note
-        [sample] = view.items(changed, InMemory(changed.outcomes)).samples
+        [sample] = view.items(changed, table_of(changed.outcomes)).samples
         assert f"Numbers are the {words}" in sample.note
 
 
@@ -265,8 +270,8 @@ def test_a_pair_is_two_lines_with_scores_and_a_bar(result: Result) -> None:
     shown = item(result, "agreement_1/1")
     good, bad, difference = lines(shown)
     same = Piece("The wug ")
-    assert good == Line("grammatical", (same, Piece("swims", differs=True), Piece(".")), "ins", "−5.00")
-    assert bad == Line("ungrammatical", (same, Piece("swim", differs=True), Piece(".")), "del", "−3.00")
+    assert good == LabelledText("grammatical", (same, Piece("swims", differs=True), Piece(".")), "ins", "−5.00")
+    assert bad == LabelledText("ungrammatical", (same, Piece("swim", differs=True), Piece(".")), "del", "−3.00")
     assert (difference.label, difference.value) == ("difference", "−2.00")
     assert difference.side == pytest.approx(-0.3215, abs=1e-4)  # tanh(−2 / 6)
     assert (shown.note, shown.fails) == ("by −2.00", True)
@@ -287,8 +292,8 @@ def test_a_pair_that_was_not_judged_says_why(tmp_path: Path) -> None:
 
 def test_a_pair_of_unknown_sentences_shows_what_is_known() -> None:
     outcome = Outcome("1", "accuracy", False, {}, {"sentence": "A wug ate."})
-    result = replace(published({"x": FIRST}), outcomes=(outcome,))
-    assert item(result, "1").parts == (Facts({"sentence": "A wug ate."}),)
+    result = replace(published(FIRST), outcomes=(outcome,))
+    assert item(result, "1").parts == (FactsPart({"sentence": "A wug ate."}),)
 
 
 def test_a_tie_and_a_sentence_against_itself_are_called_so(seen: Seen) -> None:
@@ -305,20 +310,20 @@ def test_words_stand_in_the_shade_of_their_bits(tmp_path: Path) -> None:
         Piece("swims.", differs=True, value="4.3", shade="s2"),
     )
     assert "".join(piece.text for piece in bad.pieces) == "The wug swim."
-    page = render([Report(result)])
+    page = render([ReportedResult(result)])
     assert '<b class="s0" title="1.4">wug</b> <b class="s2" title="4.3"><ins>swims.</ins></b>' in page
     assert "Bits of surprisal of each word:" in read(page).text
 
 
 def test_without_words_there_is_no_legend_of_shades(result: Result) -> None:
-    assert not view.items(result, InMemory(result.outcomes)).scale
+    assert not view.items(result, table_of(result.outcomes)).scale
 
 
 def test_a_word_without_a_log_probability_and_damaged_words_are_no_fault() -> None:
     words = {"words_good": [["A", None], ["wug", -1.0]], "words_bad": [["A", float("-inf")], "wug", ["x"]]}
     detail = {"good": "A wug", "bad": "A", "logprob_good": -2.0, "logprob_bad": -1.0}
     outcome = Outcome("1", "accuracy", False, {}, {**detail, **words})
-    result = replace(published({"x": FIRST}), outcomes=(outcome,))
+    result = replace(published(FIRST), outcomes=(outcome,))
     good, bad, _ = lines(item(result, "1"))
     assert [(piece.value, piece.shade) for piece in good.pieces if piece.shade] == [("–", "sx"), ("1.4", "s0")]
     assert bad.pieces == (Piece("A", value="–", shade="sx"),)
@@ -335,27 +340,9 @@ def test_word_probabilities_are_printed_in_nats_a_line_a_sentence(tmp_path: Path
 
 
 def test_published_scores_show_the_two_forms() -> None:
-    page = render([Report(published({"lstm": FIRST}))])
+    page = render([ReportedResult(published(FIRST))])
     assert "<ins>swim</ins>" in page
     assert "by −3.00" in page
-
-
-def test_several_columns_have_their_mean_in_per_cent_and_the_pairs_that_most_fail() -> None:
-    result = published({"lstm": FIRST, "gru": SECOND})
-    first, note, *_ = parts(result)
-    assert isinstance(first, Numbers)
-    assert [(row.text, row.interval) for row in first.rows] == [("62.5\u00a0%", "± 17.7")]
-    assert note == Prose("Means of 2, with one standard deviation either side.")
-    [hardest] = of(Table, result)
-    assert hardest.title == "Pairs that most columns fail"
-    cells = [[cell.text for cell in row.cells] for _, rows in hardest.groups for row in rows]
-    assert [(row[0], *row[3:]) for row in cells] == [("across/1/2", "2", "2"), ("across/1/1", "1", "2")]
-    assert of(Tally, result) == []
-    assert view.items(result, InMemory(result.outcomes)).samples == ()
-    columns = figure(result, "Accuracy of every column")
-    assert columns.columns[-2:] == ("original", "nonce")
-    assert columns.rows[1] == ("gru", "50.0\u00a0%", "[15.0, 85.0]", "4", "50.0\u00a0%", "50.0\u00a0%")
-    assert "across/1/2 swim swims 2 2" in read(render([Report(result)])).text
 
 
 def test_the_sample_is_from_every_paradigm_and_the_rest_is_counted() -> None:
@@ -370,14 +357,14 @@ def test_the_sample_is_from_every_paradigm_and_the_rest_is_counted() -> None:
         for paradigm in range(67)
         for number in range(100)
     )
-    result = replace(published({"x": FIRST}), outcomes=outcomes, estimates=tuple(estimates(outcomes)), n=6700)
-    rows = InMemory(result.outcomes)
+    result = replace(published(FIRST), outcomes=outcomes, estimates=tuple(estimates(outcomes)), n=6700)
+    rows = table_of(result.outcomes)
     shown = view.items(result, rows)
-    found = batches(shown, shown.samples[0], rows, 200)
+    found = sampled_groups(shown, shown.samples[0], rows, 200)
     assert len(found) == 67
     assert {len(batch.items) for batch in found} == {2, 3}
     assert {(batch.count, batch.total) for batch in found} == {(100, 100)}
-    page = render([Report(result, run=7)])
+    page = render([ReportedResult(result, run=7)])
     assert "6,500 more pairs of these are left out" in read(page).text
     assert "wug export 7 --to csv" in page
     assert len(page.encode()) < 3_000_000
@@ -386,20 +373,20 @@ def test_the_sample_is_from_every_paradigm_and_the_rest_is_counted() -> None:
 def test_a_group_of_very_many_values_fills_neither_chart_nor_table() -> None:
     rows = [Estimate("accuracy", f"verb=v{n}", 0.5, 2, 0.1, 0.9, "wilson") for n in range(1500)]
     whole = Estimate("accuracy", "all", 0.5, 3000, 0.4, 0.6, "wilson")
-    found = figure(replace(published({"x": FIRST}), estimates=(whole, *rows), outcomes=()), "Accuracy by verb")
+    found = figure(replace(published(FIRST), estimates=(whole, *rows), outcomes=()), "Accuracy by verb")
     assert len(rows_of(found)) == 100
     assert len(found.rows) == 1000
     assert "The chart has the first 100 of 1,500. The table has the first 1,000." in found.note
 
 
 def test_estimates_alone_still_make_a_section() -> None:
-    result = replace(published({"lstm": FIRST}), outcomes=())
-    assert "Accuracy on original and nonce sentences" in read(render([Report(result)])).text
+    result = replace(published(FIRST), outcomes=())
+    assert "Accuracy on original and nonce sentences" in read(render([ReportedResult(result)])).text
 
 
 def test_no_failing_pair_leaves_the_list_out() -> None:
     right = [(-1.0, -2.0)] * 4
-    assert "Pairs that fail" not in read(render([Report(published({"x": right}))])).text
+    assert "Pairs that fail" not in read(render([ReportedResult(published(right))])).text
 
 
 def test_every_tag_of_the_section_is_closed_and_headings_skip_no_level(seen: Seen) -> None:
@@ -410,38 +397,30 @@ def test_every_tag_of_the_section_is_closed_and_headings_skip_no_level(seen: See
 
 
 def test_markup_in_sentences_names_and_groups_is_shown_as_text(tmp_path: Path) -> None:
-    results = [blimp(tmp_path, print_word_probs="yes"), blimp(tmp_path), published({f"a{EVIL}": FIRST, "b": SECOND})]
-    seen = read(render([Report(tainted(result)) for result in results]))
+    results = [blimp(tmp_path, print_word_probs="yes"), blimp(tmp_path), published(FIRST)]
+    seen = read(render([ReportedResult(tainted(result)) for result in results]))
     check_escaped(seen)
 
 
 def tainted(result: Result) -> Result:
     """The result with markup in its items, groups and details."""
     outcomes = tainted_outcomes(result)
-    means = [replace(e, group="all") for e in result.estimates if e.method == "sd over columns"]
-    return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *means))
-
-
-def test_margins_of_several_columns_are_all_there() -> None:
-    found = figure(published({"lstm": FIRST, "gru": SECOND}), "Margins")
-    assert sum(int(row[2]) for row in found.rows) == 8
-
-
-def test_of_several_columns_the_items_are_those_of_one() -> None:
-    result = published({"lstm": FIRST, "gru": SECOND})
-    assert view.items(result, InMemory(result.outcomes)).check == "accuracy:gru"
+    return replace(result, outcomes=tuple(outcomes), estimates=tuple(estimates(outcomes)))
 
 
 def test_the_order_of_reading(result: Result) -> None:
     names = [part.title if isinstance(part, Figure) else type(part).__name__ for part in parts(result)]
-    assert names == ["Numbers", "Tally", "Accuracy by field and phenomenon", "Accuracy by paradigm", "Margins"]
+    assert names == [
+        "EstimatesPart",
+        "CountsPart",
+        "Accuracy by field and phenomenon",
+        "Accuracy by paradigm",
+        "Margins",
+    ]
 
 
-@pytest.mark.parametrize("columns", [{"lstm": FIRST}, {"lstm": FIRST, "gru": SECOND}])
-def test_published_scores_are_the_same_in_memory_and_in_a_store(
-    tmp_path: Path, columns: Mapping[str, Sequence[tuple[float, float]]]
-) -> None:
-    check_same_in_a_store(published(columns), tmp_path)
+def test_published_scores_are_the_same_in_memory_and_in_a_store(tmp_path: Path) -> None:
+    check_same_in_a_store(published(FIRST), tmp_path)
 
 
 @pytest.mark.parametrize("options", [{}, {"print_word_probs": "yes"}, {"target": "word"}])
@@ -454,7 +433,7 @@ def check_same_in_a_store(result: Result, folder: Path) -> None:
     number = made_runs.keep(folder / "runs.db", result)
     reader = RunReader(folder / "runs.db")
     [kept] = reader.overview([number])
-    memory, store = InMemory(result.outcomes), reader.rows(kept.id)
+    memory, store = table_of(result.outcomes), reader.rows(kept.id)
     found, _ = reader.result(kept.id)
     assert list(map(undrawn, parts(found, store))) == list(map(undrawn, parts(result, memory)))
     here, there = view.items(result, memory), view.items(found, store)
@@ -463,12 +442,12 @@ def check_same_in_a_store(result: Result, folder: Path) -> None:
         row, stored = memory.at(place), store.at(place)
         assert there.show(stored, store.same_item(stored)) == here.show(row, memory.same_item(row))
     for mine, other in zip(here.samples, there.samples, strict=True):
-        ours, theirs = batches(here, mine, memory, 3), batches(there, other, store, 3)
+        ours, theirs = sampled_groups(here, mine, memory, 3), sampled_groups(there, other, store, 3)
         assert [replace(batch, items=()) for batch in theirs] == [replace(batch, items=()) for batch in ours]
-        chosen = [[(row.place, item) for batch in found for row, item in batch.items] for found in (ours, theirs)]
+        chosen = [[(row.position, item) for batch in found for row, item in batch.items] for found in (ours, theirs)]
         assert chosen[0] == chosen[1]
 
 
-def undrawn(part: Part) -> object:
+def undrawn(part: ViewPart) -> object:
     """A part that can be compared: a chart by its specification."""
     return (part.id, part.title, part.note, part.rows, part.chart.to_dict()) if isinstance(part, Figure) else part

@@ -6,13 +6,11 @@ import csv
 import io
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wug.families import pairs
-from wug.families.pairs.formats import blimp, focused
-from wug.families.pairs.formats.labels import Labels
+from wug.families.pairs import formats
 from wug.families.tables import read_table
 
 LINES = st.lists(st.text("ab ,\t;é\u2028\x1c", max_size=8), min_size=1, max_size=8)
@@ -53,7 +51,7 @@ def test_groups_that_python_takes_for_equal_are_told_apart(tmp_path: Path) -> No
     values = ["1", "true", '"1"', '"a"', '"a"', "1", '""', "null"]
     lines = (f'{{"sentence_good": "a b", "sentence_bad": "a c", "field": {value}}}' for value in values)
     path.write_text("\n".join(lines), encoding="utf-8")
-    parsed = blimp.parse(path, Labels())
+    parsed = formats.parse(path, {})
     assert [pair.groups.get("field") for pair in parsed.pairs] == ["1", "true", "1", "a", "a", "1", None, None]
 
 
@@ -71,14 +69,12 @@ def test_pairs_are_the_same_whether_their_table_has_quotation_marks_or_not(
     bare.write_text("".join("\t".join(row) + "\n" for row in (header, *rows)), encoding="utf-8")
     with quoted.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n").writerows((header, *rows))
-    ours, theirs = focused.parse_sentences(bare), focused.parse_sentences(quoted)
+    ours, theirs = formats.parse(bare, {}), formats.parse(quoted, {})
     assert ours.pairs == theirs.pairs
     assert ours.problems == theirs.problems
 
 
-def test_lines_that_are_no_rows_are_left_out_of_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are looked at three at a time here; a blank line stands among the second three, and at the end."""
-    monkeypatch.setattr("wug.families.tables.AT_ONCE", 3)
+def test_blank_lines_are_left_out_of_a_table(tmp_path: Path) -> None:
     table = [f"kind {n % 2}\tx\tGood {n}.\tBad {n} <eos> " for n in range(7)]
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(["pattern\ttype\tsent\tsent_alt", *table[:4], "", " \t ", *table[4:], "", ""]))

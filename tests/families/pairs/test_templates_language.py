@@ -8,7 +8,7 @@ import pytest
 
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.pairs import templates
-from wug.families.pairs.templates.language import Contrast, Feature, Slot, parse
+from wug.families.pairs.templates.grammar import Feature, Slot, parse_template
 
 FRENCH = """
 language = "French"
@@ -41,12 +41,12 @@ def grammar(folder: Path, text: str) -> Path:
 
 
 def test_a_text_is_words_slots_and_contrasts() -> None:
-    template = parse("the {person2.N} [is|*are] {place}.")
+    template = parse_template("the {person2.N} [is|*are] {place}.")
     assert template.parts == (
         "the ",
         Slot("person2", "person", (Feature("N"),)),
         " ",
-        Contrast(("is",), (("are",),)),
+        (("is",), ("are",)),
         " ",
         Slot("place", "place", ()),
         ".",
@@ -54,9 +54,9 @@ def test_a_text_is_words_slots_and_contrasts() -> None:
 
 
 def test_brackets_with_several_wrong_forms_go_together() -> None:
-    template = parse("[no|*the|*most] cats that [the|*no|*the] dogs see")
-    assert "".join(map(str, template.right())) == "no cats that the dogs see"
-    assert ["".join(map(str, template.wrong(k))) for k in (0, 1)] == [
+    template = parse_template("[no|*the|*most] cats that [the|*no|*the] dogs see")
+    assert ["".join(map(str, pieces)) for pieces in template.sentences()] == [
+        "no cats that the dogs see",
         "the cats that no dogs see",
         "most cats that the dogs see",
     ]
@@ -65,20 +65,20 @@ def test_brackets_with_several_wrong_forms_go_together() -> None:
 @pytest.mark.parametrize(
     ("text", "fault", "caret"),
     [
-        ("the cat sleeps", "nothing tells the sentences apart", 0),
+        ("the cat sleeps", "no difference between the sentences", 0),
         ("the cat [sleeps|sleep]", "a wrong form needs a star", 16),
         ("the cat [*sleeps|*sleep]", "the first alternative is the right one", 9),
         ("the cat [sleeps]", "a bracket needs a wrong alternative", 8),
-        ("[a|*b] and [c|*d|*e]", "as many starred alternatives", 0),
+        ("[a|*b] and [c|*d|*e]", "same number of starred alternatives", 0),
         ("the {} [a|*b]", "not a word of the lexicon", 5),
         ("the {cat.} [a|*b]", "not a word of the lexicon", 5),
-        ("the {cat [a|*b]", "a '{' that belongs to nothing", 4),
-        ("the cat] [a|*b]", "a ']' that belongs to nothing", 7),
+        ("the {cat [a|*b]", "unexpected '{'", 4),
+        ("the cat] [a|*b]", "unexpected ']'", 7),
     ],
 )
 def test_a_text_that_cannot_be_read_has_a_caret_under_its_fault(text: str, fault: str, caret: int) -> None:
     with pytest.raises(FormulaError, match=fault.replace("[", r"\[").replace("{", r"\{")) as caught:
-        parse(text)
+        parse_template(text)
     assert caught.value.start == caret
 
 
@@ -183,7 +183,7 @@ NOUN = '[lexicon.noun]\nforms = ["sing", "plur"]\nitems = [["cat", "cats"]]\n'
             NOUN + PATTERN + 'vary = { N = ["sing", "plur"] }\ntext = "{noun.-N} [a|*b]"\n',
             "outside a starred alternative",
         ),
-        (NOUN + PATTERN + 'text = "{noun.noun:gender} [a|*b]"\n', "noun:gender is no column"),
+        (NOUN + PATTERN + 'text = "{noun.noun:gender} [a|*b]"\n', "noun:gender is not a column"),
         (NOUN + PATTERN + 'text = "[a|b]"\n', "a wrong form needs a star"),
         (NOUN + PATTERN + 'text = "[a|*b]"\ncolor = 3\n', "unknown key 'color'"),
         (NOUN + PATTERN + 'text = "[a|*b]"\ncompare = "words"\n', "compare is 'word' or 'sentence'"),

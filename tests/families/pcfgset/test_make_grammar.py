@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import Expression, arity, parse
-from wug.families.pcfgset.make.grammar import EVEN, NATURAL, Grammar, Sampler, Shape, draw
+from wug.families.pcfgset.make.grammar import EVEN, NATURAL, PcfgGrammar, Sampler, Shape, draw
 
 SAMPLER = Sampler(NATURAL, 6, 30)
 
@@ -40,7 +40,7 @@ def test_what_no_source_can_be_is_not_possible() -> None:
 def test_shapes_of_one_depth_and_length_come_in_proportion_to_their_probability() -> None:
     # Depth 1 and six words: a unary function on five symbols, or a binary one on two and two. With
     # weights 0.603 × 0.25 against 0.397 × 0.25² × 0.424 (one more argument is a string).
-    sampler = Sampler(Grammar(strings=EVEN), 1, 6)
+    sampler = Sampler(PcfgGrammar(strings=EVEN), 1, 6)
     random = Random(0)
     n = 20_000
     unary = sum(arity(str(sampler.draw(1, 6, random)[0])) == 1 for _ in range(n))
@@ -50,7 +50,7 @@ def test_shapes_of_one_depth_and_length_come_in_proportion_to_their_probability(
 
 def test_the_grammar_alone_has_the_stated_probabilities() -> None:
     random = Random(0)
-    found = [expression(draw(Grammar(), random)) for _ in range(5_000)]
+    found = [expression(draw(PcfgGrammar(), random)) for _ in range(5_000)]
     functions = Counter(arity(step.function) for one in found for step in one.steps)
     assert functions[1] / sum(functions.values()) == pytest.approx(0.603, abs=0.01)
     arguments = [part for one in found for step in one.steps for part in step.arguments]
@@ -59,7 +59,7 @@ def test_the_grammar_alone_has_the_stated_probabilities() -> None:
 
 def test_all_ten_functions_are_drawn_alike() -> None:
     random = Random(0)
-    counts = Counter(word for _ in range(2_000) for word in draw(Grammar(unary=0.6), random) if arity(str(word)))
+    counts = Counter(word for _ in range(2_000) for word in draw(PcfgGrammar(unary=0.6), random) if arity(str(word)))
     total = sum(counts.values())
     assert len(counts) == 10
     assert all(count / total == pytest.approx(0.1, abs=0.015) for count in counts.values())
@@ -67,7 +67,7 @@ def test_all_ten_functions_are_drawn_alike() -> None:
 
 def test_a_grammar_that_never_ends_is_refused() -> None:
     with pytest.raises(InputError, match="sources never end"):
-        draw(Grammar(unary=0.1, function=0.9), Random(0))
+        draw(PcfgGrammar(unary=0.1, function=0.9), Random(0))
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_a_grammar_that_never_ends_is_refused() -> None:
 )
 def test_impossible_probabilities_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Grammar(**options)  # type: ignore[arg-type]
+        PcfgGrammar(**options)  # type: ignore[arg-type]

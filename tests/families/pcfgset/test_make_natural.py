@@ -13,8 +13,8 @@ from reference import reference
 from shares import cases
 from wug.families.pcfgset.language import arity, pairs, parse
 from wug.families.pcfgset.make import statistics
-from wug.families.pcfgset.make.natural import Names, Natural, published_pairs
-from wug.families.pcfgset.make.pcfg import corpus
+from wug.families.pcfgset.make.corpus import corpus
+from wug.families.pcfgset.make.grammar import FunctionNames, Natural, published_pairs
 from wug.families.pcfgset.make.statistics import total_variation
 from wug.files import read_lines
 
@@ -73,14 +73,14 @@ def test_the_built_in_pairs_are_those_of_the_published_test_set() -> None:
 
 
 def test_names_are_dealt_until_each_is_used_up() -> None:
-    names = Names({"echo": 1, "copy": 2, "copy copy": 1, "copy shift": 1, "echo reverse": 1})
+    names = FunctionNames({"echo": 1, "copy": 2, "copy copy": 1, "copy shift": 1, "echo reverse": 1})
     dealt = [names.dealt(["repeat", "repeat", 2], Random(seed)) for seed in range(6)]
     assert Counter(str(shape[0]) for shape in dealt) == {"copy": 4, "echo": 2}
     assert Counter(f"{shape[0]} {shape[1]}" for shape in dealt) == {"copy copy": 2, "copy shift": 2, "echo reverse": 2}
 
 
 def test_a_name_is_that_of_its_argument() -> None:
-    names = Names({"append": 1, "append copy": 1, "append , echo": 1, "echo shift": 1})
+    names = FunctionNames({"append": 1, "append copy": 1, "append , echo": 1, "echo shift": 1})
     shape: list[str | int] = ["prepend", "reverse", 2, ",", "reverse", "reverse", 3]
     assert names.dealt(list(shape), Random(0)) == ["append", "copy", 2, ",", "echo", "shift", 3]
 

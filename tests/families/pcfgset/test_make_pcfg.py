@@ -6,19 +6,27 @@ import pytest
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import meaning, parse
-from wug.families.pcfgset.make.grammar import Grammar
-from wug.families.pcfgset.make.pcfg import SPLITS, Strings, corpus, share_out, strings_of
-from wug.families.pcfgset.make.statistics import FIELDS, Statistics, distances, statistics
-from wug.families.pcfgset.make.table import Cell, Table, published
+from wug.families.pcfgset.make.corpus import (
+    SPLITS,
+    DepthLength,
+    DepthLengthTable,
+    Strings,
+    corpus,
+    published,
+    share_out,
+    strings_of,
+)
+from wug.families.pcfgset.make.grammar import PcfgGrammar
+from wug.families.pcfgset.make.statistics import FIELDS, SourceStatistics, distances, statistics
 
 
-def published_shares() -> Statistics:
+def published_shares() -> SourceStatistics:
     depths: dict[int | str, int] = {}
     lengths: dict[int | str, int] = {}
     for cell, weight in published().weights:
         depths[cell.depth] = depths.get(cell.depth, 0) + int(weight)
         lengths[cell.length] = lengths.get(cell.length, 0) + int(weight)
-    return Statistics(9_721, {field: {} for field in FIELDS} | {"depths": depths, "lengths": lengths})
+    return SourceStatistics(9_721, {field: {} for field in FIELDS} | {"depths": depths, "lengths": lengths})
 
 
 def test_depths_and_lengths_are_those_of_the_published_test_set() -> None:
@@ -53,24 +61,24 @@ def test_strings_are_drawn_from_520_symbols_in_sizes_2_to_5() -> None:
 
 
 def test_a_table_of_ones_own_is_followed() -> None:
-    table = Table(((Cell(3, 1), 1.0), (Cell(7, 2), 3.0)))
+    table = DepthLengthTable(((DepthLength(3, 1), 1.0), (DepthLength(7, 2), 3.0)))
     made = corpus({"test": 40}, seed=7, table=table)["test"]
     found = [parse(sample.source) for sample in made]
     assert sorted((one.depth, one.length) for one in found) == [(1, 3)] * 10 + [(2, 7)] * 30
 
 
 def test_a_table_with_an_impossible_cell_is_refused() -> None:
-    with pytest.raises(InputError, match="the table asks for depth 5 with 4 words"):
-        corpus({"test": 1}, seed=0, table=Table(((Cell(4, 5), 1.0),)))
+    with pytest.raises(InputError, match="the table has depth 5 with 4 words"):
+        corpus({"test": 1}, seed=0, table=DepthLengthTable(((DepthLength(4, 5), 1.0),)))
 
 
 def test_without_a_table_the_grammar_decides() -> None:
-    made = corpus({"test": 100}, seed=8, grammar=Grammar(function=0.0), natural=False)["test"]
+    made = corpus({"test": 100}, seed=8, grammar=PcfgGrammar(function=0.0), natural=False)["test"]
     assert {parse(sample.source).depth for sample in made} == {1}
 
 
 def test_when_strings_run_out_that_is_an_error() -> None:
-    grammar = Grammar(unary=1.0, function=0.0, strings={1: 1.0})
+    grammar = PcfgGrammar(unary=1.0, function=0.0, strings={1: 1.0})
     with pytest.raises(InputError, match="all 520 strings of 1 symbols are used up"):
         corpus({"test": 521}, seed=9, grammar=grammar, natural=False)
 

@@ -8,12 +8,12 @@ import pytest
 
 from wug.errors import InputError, UnknownName
 from wug.families import pcfgset
-from wug.families.pcfgset.make.pcfgset import Plan, make, read_samples, sources_of
+from wug.families.pcfgset.make import DataPlan, make, read_samples, sources_of
 from wug.files import write_lines
 from wug.models.oracle import Oracle
 from wug.types import Outcome
 
-SMALL = Plan(seed=1, sizes={"train": 2_000, "dev": 50, "test": 200}, ratios=(0.005,), per_function=20, rounds=2)
+SMALL = DataPlan(seed=1, sizes={"train": 2_000, "dev": 50, "test": 200}, ratios=(0.005,), per_function=20, rounds=2)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_is_made_is_read_without_a_fault_and_an_oracle_passes_it(kind: str,
     assert [problem for problem in pcfgset.check(tmp_path / kind) if problem.level == "error"] == []
     for suite in pcfgset.read(tmp_path / kind, {}):
         rows = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
-        assert all(row.value for row in rows if row.check in ("accuracy", "consistency", "overgeneralisation"))
+        assert all(row.value for row in rows if row.metric in ("accuracy", "consistency", "overgeneralisation"))
 
 
 def test_the_same_plan_gives_the_same_files() -> None:
@@ -70,7 +70,7 @@ def test_the_same_plan_gives_the_same_files() -> None:
 def test_a_set_can_be_made_of_files_that_are_there(tmp_path: Path) -> None:
     (tmp_path / "test.src").write_text("repeat copy A1 B2\ncopy A1 B2\n")
     for base in (tmp_path, tmp_path / "test.src"):
-        assert make("localism", Plan(base=base)) == {
+        assert make("localism", DataPlan(base=base)) == {
             "unrolled_test.tsv": [
                 "unrolled\tcopy A1 B2 \t*1",
                 "unrolled\trepeat *1\tA1 B2 A1 B2",
@@ -86,13 +86,13 @@ def test_an_unknown_kind_is_named() -> None:
 
 def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no train\.src, dev\.src or test\.src"):
-        make("localism", Plan(base=tmp_path))
+        make("localism", DataPlan(base=tmp_path))
 
 
 def test_exceptions_need_training_lines(tmp_path: Path) -> None:
     (tmp_path / "test.src").write_text("copy A1 B2\n")
     with pytest.raises(InputError, match="exceptions need training lines"):
-        make("overgeneralisation", Plan(base=tmp_path))
+        make("overgeneralisation", DataPlan(base=tmp_path))
 
 
 def test_a_faulty_source_gives_file_and_line(tmp_path: Path) -> None:

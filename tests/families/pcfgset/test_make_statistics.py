@@ -1,4 +1,4 @@
-"""Statistics of a set, beside another."""
+"""SourceStatistics of a set, beside another."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_set_is_at_no_distance_from_itself() -> None:
 
 def test_the_report_shows_shares_beside_those_of_the_other_set() -> None:
     text = report(statistics(SOURCES), statistics(["copy A1 B2"]))
-    assert text.startswith("2 lines beside 1\n")
-    assert "depths, functions on the longest way from the whole to a string: 50.00% away" in text
+    assert text.startswith("2 lines, compared with 1\n")
+    assert "depths, functions on the longest path from the root to a string: 50.00% away" in text
     assert "                 1         1   50.00%  100.00%" in text
     assert report(statistics(SOURCES)).startswith("2 lines\n")
 
@@ -63,4 +63,4 @@ def test_the_report_counts_values_that_are_too_many_to_list() -> None:
     sources = [f"append copy A1{' B2' * size} , C3" for size in range(101)]
     text = report(statistics(sources))
     assert "append copy       101  100.00%" in text
-    assert "lengths, words of a line, commas included\n  101 different ones, not listed" in text
+    assert "lengths, words per line, commas included\n  101 different ones, not listed" in text

@@ -11,12 +11,12 @@ import pytest
 from reference import reference
 from wug.errors import InputError
 from wug.families.pcfgset.language import parse
-from wug.families.pcfgset.make.table import Cell, Table, published, read_table
+from wug.families.pcfgset.make.corpus import DepthLength, DepthLengthTable, published, read_table
 from wug.files import read_lines
 
 
-def table(**weights: float) -> Table:
-    return Table(tuple((Cell(int(key[1:]), 1), weight) for key, weight in weights.items()))
+def table(**weights: float) -> DepthLengthTable:
+    return DepthLengthTable(tuple((DepthLength(int(key[1:]), 1), weight) for key, weight in weights.items()))
 
 
 def test_cells_have_the_shares_of_the_table() -> None:
@@ -44,7 +44,7 @@ def test_shares_are_off_by_less_than_one_line() -> None:
         ("1\t3\tnan\n", "line 1: expected"),
         ("0\t3\t1\n", "line 1: expected"),
         ("1\t3\t1\t1\n", "line 1: expected"),
-        ("1\t3\t1\n1\t3\t1\n", "line 2: depth 1 and length 3 stand in an earlier line too"),
+        ("1\t3\t1\n1\t3\t1\n", "line 2: depth 1 and length 3 are repeated from an earlier line"),
         ("depth\tlength\tcount\n", "the table is empty"),
         ("1\t3\t0\n", "the table is empty"),
     ],
@@ -59,5 +59,5 @@ def test_a_faulty_table_gives_file_and_line(tmp_path: Path, text: str, message: 
 
 def test_the_built_in_table_is_that_of_the_published_test_set() -> None:
     expressions = map(parse, read_lines(reference("pcfgset/pcfgset/test.src.gz")))
-    counts = Counter(Cell(expression.length, expression.depth) for expression in expressions)
+    counts = Counter(DepthLength(expression.length, expression.depth) for expression in expressions)
     assert published().weights == tuple(sorted((cell, float(count)) for cell, count in counts.items()))

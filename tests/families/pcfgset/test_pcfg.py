@@ -16,7 +16,7 @@ from wug.families.pcfgset.language import (
     EXCEPTIONS,
     TWINNED,
     UNARY,
-    SourceFault,
+    SourceError,
     answer,
     apply,
     arity,
@@ -106,7 +106,7 @@ def test_depth_length_and_functions_are_counted() -> None:
     ],
 )
 def test_a_source_without_meaning_shows_where_it_fails(source: str, start: int, message: str) -> None:
-    with pytest.raises(SourceFault) as caught:
+    with pytest.raises(SourceError) as caught:
         parse(source)
     assert caught.value.start == start
     assert message in str(caught.value)
@@ -202,7 +202,7 @@ def test_any_words_are_read_or_refused(source: str) -> None:
     start = 0
     try:
         parse(source)
-    except SourceFault as fault:
+    except SourceError as fault:
         start = fault.start
     assert 0 <= start <= len(source)
     assert isinstance(answer(source), str)

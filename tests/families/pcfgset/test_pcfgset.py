@@ -79,8 +79,8 @@ def test_every_suite_is_one_and_an_oracle_passes_it(tmp_path: Path) -> None:
         assert isinstance(suite, Suite)
         assert (suite.kind, suite.needs) == ("pcfgset", "generator")
         outcomes = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
-        assert {row.check for row in outcomes} <= {check.name for check in suite.checks}
-        accurate = [row.value for row in outcomes if "accuracy" in row.check or row.check == "consistency"]
+        assert {row.metric for row in outcomes} <= {metric.name for metric in suite.metrics}
+        accurate = [row.value for row in outcomes if "accuracy" in row.metric or row.metric == "consistency"]
         assert all(accurate)
 
 
@@ -194,7 +194,7 @@ PLAIN_FAULTS = [
     ("copy A1\ncopy\n", "A1\nA1\n", "test.src, line 2, column 5", "'copy' has no argument"),
     ("copy A1\ncopy B2\n", "A1\n", "test.src, line 2", "test.src has 2 lines, test.tgt 1"),
     ("copy A1\n", "A1\nB2\n", "test.tgt, line 2", "test.src has 1 lines, test.tgt 2"),
-    ("copy A1\ncopy B2\n", "A1\nb2\n", "test.tgt, line 2", "'b2' is no symbol"),
+    ("copy A1\ncopy B2\n", "A1\nb2\n", "test.tgt, line 2", "'b2' is not a symbol"),
     ("copy A1\ncopy B2\n", "A1\n\n", "test.tgt, line 2", "the target is empty"),
 ]
 
@@ -207,7 +207,7 @@ def test_a_faulty_line_is_named_with_its_file(
     problems = pcfgset.check(folder)
     assert [(problem.level, problem.place) for problem in problems] == [("error", place)]
     assert message in problems[0].message
-    with pytest.raises(SuiteError, match=r"(?s)test\.src.*1 fault") as caught:
+    with pytest.raises(SuiteError, match=r"(?s)test\.src.*1 error") as caught:
         pcfgset.read(folder, {})
     assert f"{place}: " in str(caught.value)
 
@@ -218,7 +218,7 @@ def test_a_target_that_is_not_the_meaning_is_a_fault_when_checked_and_a_notice_w
     assert (problem.level, problem.place) == ("error", "test.tgt, line 2")
     assert "target A1 B2\n    means  B2 A1" in problem.message
     (notice,) = [row for row in pcfgset.read(folder, {})[0].run(Oracle("pcfgset")) if isinstance(row, Notice)]
-    assert "test.tgt, line 2: 1 of 2 targets are not what their sources mean" in notice.text
+    assert "test.tgt, line 2: 1 of 2 targets are not the meanings of their sources" in notice.text
 
 
 def test_crlf_is_read_and_shown_with_file_and_line(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
-from wug.families.pcfgset.localism import answered_steps
+from wug.families.pcfgset.localism import score_trace
 from wug.families.pcfgset.predictions import answer_tree
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.models.oracle import Oracle
@@ -50,8 +50,8 @@ def suite(folder: Path, text: str = FILE) -> PcfgSuite[Any]:
     return found
 
 
-def outcomes(rows: Iterable[Row], check: str = "consistency") -> list[Outcome]:
-    return [row for row in rows if isinstance(row, Outcome) and row.check == check]
+def outcomes(rows: Iterable[Row], metric: str = "consistency") -> list[Outcome]:
+    return [row for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 
 def test_questions_go_level_by_level_with_whole_sources_in_the_first(tmp_path: Path) -> None:
@@ -187,16 +187,16 @@ FAULTS = [
     ("unrolled\tcopy A1 \t*1\noriginal\trepeat copy A1\tA1 A1\n", 2, "must have the target, not a placeholder"),
     ("unrolled\tcopy A1 \tA1\nunrolled\trepeat A1\tA1\n", 2, "an `original` line is missing before this one"),
     ("unroled\tcopy A1 \t*1\n", 1, "the label is 'unroled'"),
-    ("unrolled\tcopy A1 \t*2\n", 1, "the target of step 1 is *2, and must be *1"),
-    ("unrolled\tcopy A1 \t*1 B2\n", 1, "mixes an answer with symbols"),
-    ("unrolled\tcopi A1 \t*1\n", 1, "'copi' is none"),
+    ("unrolled\tcopy A1 \t*2\n", 1, "the target of step 1 is *2, but must be *1"),
+    ("unrolled\tcopy A1 \t*1 B2\n", 1, "mixes a placeholder with symbols"),
+    ("unrolled\tcopi A1 \t*1\n", 1, "'copi' is not one"),
     ("unrolled\tcopy repeat A1 \t*1\n", 1, "a step has one function"),
     ("unrolled\tappend A1 \t*1\n", 1, "'append' takes 2 argument(s)"),
     ("unrolled\tcopy A1 \t*1\nunrolled\tcopy *1 B2\t*2\n", 2, "must be an argument by itself"),
     ("unrolled\tcopy A1 \t*1\nunrolled\tappend *1 , *1\tA1 A1\n", 2, "'*1' is used a second time"),
     ("unrolled\tcopy A1 \t*1\nunrolled\tcopy B2 \tB2\noriginal\tcopy B2\tB2\n", 3, "'*1' is never used"),
     ("unrolled\tcopy A1 \tA1\noriginal\tcopy B2\tA1\n", 2, "the steps make up another source"),
-    ("unrolled\tcopy A1 \tA1\noriginal\tcopy A1\tB2\n", 2, "that of the last step A1"),
+    ("unrolled\tcopy A1 \tA1\noriginal\tcopy A1\tB2\n", 2, "that of the last step is A1"),
     ("unrolled\tcopy A1 \tA1\noriginal\tcopy\tA1\n", 2, "'copy' has no argument"),
 ]
 
@@ -246,7 +246,7 @@ False
 
 def test_a_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "trace.txt").write_text(TRACE)
-    rows = list(answered_steps(tmp_path / "trace.txt").rows)
+    rows = list(score_trace(tmp_path / "trace.txt").rows)
     assert [row.value for row in outcomes(rows)] == [True, False]
     assert [row.value for row in outcomes(rows, "unrolled_accuracy")] == [False, False]
     assert [row.value for row in outcomes(rows, "original_accuracy")] == [False, True]
@@ -256,9 +256,9 @@ def test_a_trace_is_scored_as_it_is(tmp_path: Path) -> None:
 def test_a_trace_that_contradicts_itself_gives_notices(tmp_path: Path) -> None:
     text = TRACE.replace("True", "False").replace("copy T13 ->", "copy T14 ->")
     (tmp_path / "trace.txt").write_text(text)
-    notices = [row.text for row in answered_steps(tmp_path / "trace.txt").rows if isinstance(row, Notice)]
-    assert "in 1 samples a step was not asked with the answers of the steps before it" in notices
-    assert "in 1 samples the trace calls consistent what is not, or the reverse" in notices
+    notices = [row.text for row in score_trace(tmp_path / "trace.txt").rows if isinstance(row, Notice)]
+    assert "in 1 samples a step does not have the answers of the steps before it" in notices
+    assert "in 1 samples the trace itself is wrong about consistency" in notices
 
 
 @pytest.mark.parametrize(
@@ -267,13 +267,13 @@ def test_a_trace_that_contradicts_itself_gives_notices(tmp_path: Path) -> None:
         ("copy A1 -> A1\n", "line 1", "begins with a line of dashes"),
         ("-----\ncopy A1 = A1\n", "line 2", "expected `source -> answer`"),
         ("-----\ncopy A1 -> A1\nTrue\n", "line 2", "at least one step and the whole source"),
-        ("-----\ncopy A1 -> A1\nrepeat copy A1 -> A1\n", "line 3", "1 steps for a source of 2 functions"),
+        ("-----\ncopy A1 -> A1\nrepeat copy A1 -> A1\n", "line 3", "1 steps for a source with 2 functions"),
         ("-----\ncopy A1 -> A1\nrepeat copi A1 -> A1\n", "line 3", "unknown word 'copi'"),
     ],
 )
 def test_a_faulty_trace_gives_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
     (tmp_path / "trace.txt").write_text(text)
     with pytest.raises(InputError) as caught:
-        list(answered_steps(tmp_path / "trace.txt").rows)
+        list(score_trace(tmp_path / "trace.txt").rows)
     assert f"trace.txt, {place}: " in str(caught.value)
     assert message in str(caught.value)

@@ -8,7 +8,7 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
-from wug.families.pcfgset.overgeneralisation import answered_exceptions
+from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.models.oracle import Oracle
 from wug.types import Estimate, Outcome, Row
 
@@ -23,8 +23,8 @@ def folder(path: Path, source: str, exception: str, original: str, other: str | 
 SOURCE, EXCEPTION, ORIGINAL = "reverse echo A1 B2\necho remove_first A1 , B2", "A1 B2 B2\nA1 B2", "B2 B2 A1\nB2 B2"
 
 
-def values(rows: list[Row], check: str) -> list[object]:
-    return [row.value for row in rows if isinstance(row, Outcome) and row.check == check]
+def values(rows: list[Row], metric: str) -> list[object]:
+    return [row.value for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 
 def test_an_answer_by_the_rules_is_overgeneralised(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_of_two_pairs_in_a_line_the_target_says_which_is_remapped(tmp_path: Path
 @pytest.mark.parametrize(
     ("exception", "other", "message"),
     [
-        ("B2 B2 A1", None, "the target B2 B2 A1 is no exceptional reading of the source (reverse echo: A1 B2 B2)"),
+        ("B2 B2 A1", None, "the target B2 B2 A1 is not an exceptional reading of the source (reverse echo: A1 B2 B2)"),
         ("A1 B2 B2", "reverse echo C3 D4", "does not have this source in the same line"),
     ],
 )
@@ -97,8 +97,8 @@ Original - Sequence Accuracy: 0.75
 def test_a_log_gives_peak_and_memorisation(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(LOG)
     found = {
-        (row.check, row.group): row.value
-        for row in answered_exceptions(tmp_path / "log.txt").rows
+        (row.metric, row.group): row.value
+        for row in score_exceptions(tmp_path / "log.txt").rows
         if isinstance(row, Estimate)
     }
     assert found["overgeneralisation_peak", "all"] == 0.75
@@ -114,16 +114,16 @@ def test_a_log_gives_peak_and_memorisation(tmp_path: Path) -> None:
     [
         ("nothing\n", "log.txt: no `Epoch n` lines"),
         ("Adapted - Sequence Accuracy: 0.5\n", "log.txt, line 1: an accuracy before any `Epoch` line"),
-        ("Epoch 1\nAdapted - Sequence Accuracy: high\n", "log.txt, line 2: 'high' is no accuracy"),
-        ("Epoch 1\nAdapted - Sequence Accuracy: nan\n", "log.txt, line 2: 'nan' is no accuracy"),
+        ("Epoch 1\nAdapted - Sequence Accuracy: high\n", "log.txt, line 2: 'high' is not an accuracy"),
+        ("Epoch 1\nAdapted - Sequence Accuracy: nan\n", "log.txt, line 2: 'nan' is not an accuracy"),
         ("Epoch 1\nAdapted - Sequence Accuracy: 0.5\n", "log.txt, epoch 1: no Original accuracy"),
-        ("Epoch 1\nEpoch 1\n", "log.txt, line 2: epoch 1 is there already"),
+        ("Epoch 1\nEpoch 1\n", "log.txt, line 2: epoch 1 is repeated"),
     ],
 )
 def test_a_faulty_log_gives_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "log.txt").write_text(text)
     with pytest.raises(InputError) as caught:
-        list(answered_exceptions(tmp_path / "log.txt").rows)
+        list(score_exceptions(tmp_path / "log.txt").rows)
     assert message in str(caught.value)
 
 
@@ -131,6 +131,6 @@ def test_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
     folder(tmp_path, SOURCE, EXCEPTION, ORIGINAL)
     (tmp_path / "answers.txt").write_text("A1 B2 B2\nB2 B2\n")
     gold = tmp_path / "test_pcfg_ratio=0.01_exception.src"
-    rows = list(answered_exceptions(tmp_path / "answers.txt", gold).rows)
+    rows = list(score_exceptions(tmp_path / "answers.txt", gold).rows)
     assert values(rows, "overgeneralisation") == [False, True]
     assert values(rows, "memorisation") == [True, False]

@@ -10,8 +10,7 @@ import pytest
 
 from wug.errors import InputError, ModelError, SuiteError
 from wug.families import pcfgset
-from wug.families.pcfgset.plain import answered_plain
-from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.pcfgset.suite import PcfgSuite, score_plain
 from wug.types import Estimate, Notice, Outcome, Row
 
 
@@ -34,8 +33,8 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def values(rows: Iterable[Row], check: str = "accuracy") -> list[object]:
-    return [row.value for row in rows if isinstance(row, Outcome) and row.check == check]
+def values(rows: Iterable[Row], metric: str = "accuracy") -> list[object]:
+    return [row.value for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 
 def suite(folder: Path, source: str, target: str, name: str = "test") -> PcfgSuite[Any]:
@@ -124,7 +123,7 @@ def test_increasing_length_is_that_of_the_string_that_grows(tmp_path: Path) -> N
     ]
     targets = ["A1"] * len(sources)
     found = suite(tmp_path, "\n".join(sources) + "\n", "\n".join(targets) + "\n", "increasing_length")
-    rows = [row for row in found.run(Answers(*targets)) if isinstance(row, Outcome) and row.check == "accuracy"]
+    rows = [row for row in found.run(Answers(*targets)) if isinstance(row, Outcome) and row.metric == "accuracy"]
     assert [row.groups["length"] for row in rows] == ["1", "2", "3", "1", "2", "3", "1", "1"]
 
 
@@ -132,12 +131,12 @@ TABLE = "source\ttarget\tprediction\ncopy A1 B2\tA1 B2\tA1 B2\ncopy C3\tC3\t\n"
 
 
 def test_a_table_of_predictions_is_scored_by_its_own_targets(tmp_path: Path) -> None:
-    assert values(answered_plain(write(tmp_path / "run.txt", TABLE)).rows) == [True, False]
+    assert values(score_plain(write(tmp_path / "run.txt", TABLE)).rows) == [True, False]
 
 
 def test_a_table_without_targets_is_scored_by_the_meanings(tmp_path: Path) -> None:
     table = "prediction\tsource\nB2 A1\treverse A1 B2\nA1\treverse A1 B2\n"
-    assert values(answered_plain(write(tmp_path / "run.txt", table)).rows) == [True, False]
+    assert values(score_plain(write(tmp_path / "run.txt", table)).rows) == [True, False]
 
 
 def gold(folder: Path, source: str, target: str) -> tuple[Path, Path]:
@@ -147,7 +146,7 @@ def gold(folder: Path, source: str, target: str) -> tuple[Path, Path]:
 def test_rows_in_another_order_are_aligned_by_source_and_duplicates_by_order(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\ncopy A1\n", "A1\nC3\nA1\n")
     table = "source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy A1\tA1\tB2\ncopy C3\tC3\tC3\n"
-    rows = list(answered_plain(write(tmp_path / "run.txt", table), files).rows)
+    rows = list(score_plain(write(tmp_path / "run.txt", table), files).rows)
     assert values(rows) == [True, True, False]
 
 
@@ -155,34 +154,34 @@ def test_a_source_without_a_prediction_is_an_error(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy B2\n", "A1\nB2\n")
     table = write(tmp_path / "run.txt", "source\ttarget\tprediction\ncopy A1\tA1\tA1\n")
     with pytest.raises(InputError, match=r"run\.txt: no prediction for source 2: copy B2"):
-        list(answered_plain(table, files).rows)
+        list(score_plain(table, files).rows)
 
 
 def test_a_prediction_for_another_source_is_an_error(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\n", "A1\n")
     text = "source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy B2\tB2\tB2\n"
-    with pytest.raises(InputError, match=r"run\.txt, line 3: a prediction for what was not asked: copy B2"):
-        list(answered_plain(write(tmp_path / "run.txt", text), files).rows)
+    with pytest.raises(InputError, match=r"run\.txt, line 3: a prediction for a source .* gold file: copy B2"):
+        list(score_plain(write(tmp_path / "run.txt", text), files).rows)
 
 
 def test_plain_answers_are_taken_line_by_line(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\n", "A1\nC3\n")
-    assert values(answered_plain(write(tmp_path / "a.txt", "A1\n\n"), files).rows) == [True, False]
+    assert values(score_plain(write(tmp_path / "a.txt", "A1\n\n"), files).rows) == [True, False]
 
 
 def test_fairseq_answers_are_put_in_order(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\n", "A1\nC3\n")
     text = "S-1\tcopy C3\nH-1\t-0.1\tC3\nH-1\t-0.9\tD4\nP-1\t-0.1\nH-0\t-0.2\tA1\n"
-    assert values(answered_plain(write(tmp_path / "a.txt", text), files).rows) == [True, True]
+    assert values(score_plain(write(tmp_path / "a.txt", text), files).rows) == [True, True]
 
 
 def test_faulty_gold_is_refused(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy\n", "A1\n")
     with pytest.raises(SuiteError, match=r"test\.src, line 1, column 5"):
-        list(answered_plain(write(tmp_path / "a.txt", "A1\n"), files).rows)
+        list(score_plain(write(tmp_path / "a.txt", "A1\n"), files).rows)
 
 
 def test_a_source_without_meaning_in_a_table_is_named(tmp_path: Path) -> None:
     text = "source\ttarget\tprediction\ncopy\tA1\tA1\n"
     with pytest.raises(InputError, match=r"run\.txt, line 2, source: 'copy' has no argument"):
-        list(answered_plain(write(tmp_path / "run.txt", text)).rows)
+        list(score_plain(write(tmp_path / "run.txt", text)).rows)

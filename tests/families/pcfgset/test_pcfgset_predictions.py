@@ -45,8 +45,8 @@ def test_crlf_and_gzip_make_no_difference(tmp_path: Path) -> None:
     [
         ("copy A1\tA1\tA1\n", "line 1", "expected the header source<TAB>target<TAB>prediction"),
         ("", "run.txt", "the file is empty"),
-        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns where the header has 3"),
-        ("source\ttarget\tprediction\n", "", "a header and no rows"),
+        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns, but the header has 3"),
+        ("source\ttarget\tprediction\n", "", "a header but no rows"),
     ],
 )
 def test_a_faulty_table_gives_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
@@ -62,7 +62,7 @@ def test_a_faulty_table_gives_its_line(tmp_path: Path, text: str, place: str, me
         ("A1\n", "line 2: 1 answers for 2 sources"),
         ("A1\nB2\nC3\n", "line 3: 3 answers for 2 sources"),
         ("H-0\t-0.1\tA1\n", "1 of 2 sources have no H- line, the first of them H-1"),
-        ("H-2\t-0.1\tA1\n", r"line 1: an answer to source number 2 \(from 0\), and there are 2 sources"),
+        ("H-2\t-0.1\tA1\n", r"line 1: an answer to source number 2 \(counted from 0\), but there are only 2 sources"),
     ],
 )
 def test_a_wrong_number_of_answers_is_an_error(tmp_path: Path, text: str, message: str) -> None:

@@ -15,11 +15,11 @@ from pcfgset_names import our_name
 from reference import reference
 from shares import WHOLE
 from wug.families import pcfgset
-from wug.families.pcfgset.localism import answered_steps
-from wug.families.pcfgset.overgeneralisation import answered_exceptions
-from wug.families.pcfgset.plain import answered_plain
+from wug.families.pcfgset.localism import score_trace
+from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.families.pcfgset.predictions import answers as answers_of_pcfgset
-from wug.families.pcfgset.substitutivity import answered_twins
+from wug.families.pcfgset.substitutivity import score_synonyms
+from wug.families.pcfgset.suite import score_plain
 from wug.models.oracle import Oracle
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Row, Suite
@@ -43,18 +43,18 @@ def values(rows: Iterable[Row]) -> Values:
     every = list(rows)
     found = estimates(row for row in every if isinstance(row, Outcome))
     found += [row for row in every if isinstance(row, Estimate)]
-    return {(row.check, row.group): row.value for row in found}
+    return {(row.metric, row.group): row.value for row in found}
 
 
-def score_plain(test: str) -> Callable[[Path, str], Values]:
-    return lambda folder, run: values(answered_plain(folder / test / f"run={run}.txt.gz").rows)
+def plain_run(test: str) -> Callable[[Path, str], Values]:
+    return lambda folder, run: values(score_plain(folder / test / f"run={run}.txt.gz").rows)
 
 
 def score_twins(condition: str) -> Callable[[Path, str], Values]:
     def score(folder: Path, run: str) -> Values:
         lead = folder / "substitutivity" / condition
         twin = lead / f"run={run}_synonym.txt.gz"
-        return values(answered_twins(lead / f"run={run}.txt.gz", twin).rows)
+        return values(score_synonyms(lead / f"run={run}.txt.gz", twin).rows)
 
     return score
 
@@ -62,22 +62,22 @@ def score_twins(condition: str) -> Callable[[Path, str], Values]:
 def score_log(ratio: str) -> Callable[[Path, str], Values]:
     def score(folder: Path, run: str) -> Values:
         log = folder / "overgeneralisation" / f"ratio={ratio}_run={run}.txt"
-        return values(answered_exceptions(log).rows)
+        return values(score_exceptions(log).rows)
 
     return score
 
 
-def score_trace(folder: Path, run: str) -> Values:
-    return values(answered_steps(folder / "localism" / f"run={run}.txt.gz").rows)
+def trace_run(folder: Path, run: str) -> Values:
+    return values(score_trace(folder / "localism" / f"run={run}.txt.gz").rows)
 
 
 TESTS: dict[str, tuple[Sequence[str], Callable[[Path, str], Values]]] = {
-    "pcfgset": (RUNS, score_plain("pcfgset")),
-    "systematicity": (RUNS, score_plain("systematicity")),
-    "productivity": (RUNS[:1], score_plain("productivity")),
+    "pcfgset": (RUNS, plain_run("pcfgset")),
+    "systematicity": (RUNS, plain_run("systematicity")),
+    "productivity": (RUNS[:1], plain_run("productivity")),
     "substitutivity_equally_distributed": (RUNS, score_twins("equally_distributed")),
     "substitutivity_primitive": (RUNS, score_twins("primitive")),
-    "localism": (RUNS, score_trace),
+    "localism": (RUNS, trace_run),
     **{f"overgeneralisation_ratio={ratio}": (RUNS, score_log(ratio)) for ratio in RATIOS},
 }
 
@@ -106,8 +106,8 @@ def test_every_published_value_is_reproduced(test: str) -> None:
             for length, share in as_the_released_script_prints(gzip.decompress(trace.read_bytes()).decode()).items():
                 assert found[run]["consistency", f"strings={length}"] == pytest.approx(share, abs=1e-9)
     if test in TABLE:
-        check, mean, spread = TABLE[test]
-        over_runs = [found[one][check, "all"] for one in runs]
+        metric, mean, spread = TABLE[test]
+        over_runs = [found[one][metric, "all"] for one in runs]
         assert (round(fmean(over_runs), 2), round(pstdev(over_runs), 2)) == (mean, spread)
 
 
@@ -167,7 +167,7 @@ def test_the_published_folder_is_read_whole_and_an_oracle_passes_it() -> None:
         if suite.name != "localism":
             asked = suite if WHOLE else suite.sample(1_000)
             rows = [row for row in asked.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
-            assert all(row.value for row in rows if row.check in ("accuracy", "consistency", "overgeneralisation"))
+            assert all(row.value for row in rows if row.metric in ("accuracy", "consistency", "overgeneralisation"))
     assert sizes == {
         "localism": 9_567,
         "increasing_string_length": 10_070,

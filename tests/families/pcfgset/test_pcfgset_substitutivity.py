@@ -9,7 +9,7 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
-from wug.families.pcfgset.substitutivity import answered_twins
+from wug.families.pcfgset.substitutivity import score_synonyms
 from wug.stats import estimates, wilson
 from wug.types import Outcome, Row
 
@@ -38,7 +38,7 @@ def folder(path: Path, source: str, twin: str, target: str = TARGET, twin_target
 
 
 def values(rows: Sequence[Row]) -> dict[str, object]:
-    return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+    return {row.metric: row.value for row in rows if isinstance(row, Outcome)}
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def values(rows: Sequence[Row]) -> dict[str, object]:
 def test_two_answers_are_consistent_when_they_are_equal(tmp_path: Path, answer: str, twin: str, true: set[str]) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, "repeat A1 B2", "repeat_twin A1 B2"), {})
     found = values(list(suite.run(Replies(repeat=answer, repeat_twin=twin))))
-    checks = ["consistency", "consistency_nonempty", "consistent_correct", "consistent_incorrect"]
-    assert {check for check in checks if found[check]} == true
+    metrics = ["consistency", "consistency_nonempty", "consistent_correct", "consistent_incorrect"]
+    assert {metric for metric in metrics if found[metric]} == true
     assert found["accuracy_original"] == (answer == TARGET)
     assert found["accuracy_twin"] == (twin == TARGET)
     right = answer == twin == TARGET
@@ -82,16 +82,16 @@ def test_sources_and_twins_are_asked_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "twin", "twin_target", "place", "message"),
     [
-        ("repeat A1 B2", "repeat_twin B2 A1", None, "test_twin.src, line 1", "not the twin of its source"),
-        ("repeat A1 B2", "repeat A1 B2", None, "test_twin.src, line 1", "0 functions have twins"),
+        ("repeat A1 B2", "repeat_twin B2 A1", None, "test_twin.src, line 1", "not its source with a synonym"),
+        ("repeat A1 B2", "repeat A1 B2", None, "test_twin.src, line 1", "0 functions are replaced by synonyms"),
         (
             "repeat append A1 , B2",
             "repeat_twin append_twin A1 , B2",
             None,
             "test_twin.src, line 1",
-            "2 functions have twins here",
+            "2 functions are replaced by synonyms",
         ),
-        ("repeat A1 B2", "repeat_twin A1 B2", "A1", "test_twin.src, line 1", "that of the source A1 B2 A1 B2"),
+        ("repeat A1 B2", "repeat_twin A1 B2", "A1", "test_twin.src, line 1", "that of the source is A1 B2 A1 B2"),
         ("repeat A1 B2", "repeat_twin A1 B2\nrepeat_twin A1", "A1\nA1", "test_twin.src, line 2", "no such line"),
     ],
 )
@@ -121,32 +121,32 @@ def table(path: Path, source: str, *predictions: str) -> Path:
 def test_two_tables_are_scored_row_by_row(tmp_path: Path) -> None:
     one = table(tmp_path / "run=1.txt", "repeat A1 B2", TARGET, "", "C3")
     two = table(tmp_path / "run=1_synonym.txt", "repeat_twin A1 B2", TARGET, "", "D4")
-    rows = [row for row in answered_twins(one, two).rows if isinstance(row, Outcome)]
-    assert [row.value for row in rows if row.check == "consistency"] == [True, True, False]
-    assert [row.value for row in rows if row.check == "consistency_nonempty"] == [True, False, False]
+    rows = [row for row in score_synonyms(one, two).rows if isinstance(row, Outcome)]
+    assert [row.value for row in rows if row.metric == "consistency"] == [True, True, False]
+    assert [row.value for row in rows if row.metric == "consistency_nonempty"] == [True, False, False]
 
 
 def test_tables_of_different_length_or_order_are_refused(tmp_path: Path) -> None:
     one = table(tmp_path / "one.txt", "repeat A1 B2", TARGET, TARGET)
-    with pytest.raises(InputError, match=r"two\.txt, line 3: 1 rows beside 2 in one\.txt"):
-        list(answered_twins(one, table(tmp_path / "two.txt", "repeat_twin A1 B2", TARGET)).rows)
+    with pytest.raises(InputError, match=r"two\.txt, line 3: 1 rows, but one\.txt has 2"):
+        list(score_synonyms(one, table(tmp_path / "two.txt", "repeat_twin A1 B2", TARGET)).rows)
     other = table(tmp_path / "two.txt", "repeat_twin C3", TARGET, TARGET)
-    with pytest.raises(InputError, match=r"two\.txt, line 2: this is not the twin of its source"):
-        list(answered_twins(one, other).rows)
+    with pytest.raises(InputError, match=r"two\.txt, line 2: this is not its source with a synonym"):
+        list(score_synonyms(one, other).rows)
 
 
 def test_plain_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
     gold = folder(tmp_path, "repeat A1 B2", "repeat_twin A1 B2") / "test.src"
     (tmp_path / "one.txt").write_text(TARGET + "\n")
     (tmp_path / "two.txt").write_text("C3\n")
-    found = values(list(answered_twins(tmp_path / "one.txt", tmp_path / "two.txt", gold).rows))
+    found = values(list(score_synonyms(tmp_path / "one.txt", tmp_path / "two.txt", gold).rows))
     assert (found["consistency"], found["accuracy_original"], found["accuracy_twin"]) == (False, True, False)
 
 
 def test_rows_that_repeat_a_source_are_not_counted_as_independent() -> None:
     """The built-in set has 837, 421, 99 and 6 sources of 1 to 4 rows: 2000² / 3508 effective rows of 2,000."""
     (suite,) = pcfgset.read(Path(pcfgset.__file__).parents[2] / "assets/suites/pcfgset/substitutivity", {})
-    found = {(e.check, e.group): e for e in estimates(row for row in suite.run(Always()) if isinstance(row, Outcome))}
+    found = {(e.metric, e.group): e for e in estimates(row for row in suite.run(Always()) if isinstance(row, Outcome))}
     whole, one = found["consistency", "all"], found["consistency", "function=repeat"]
     assert (whole.value, whole.n, whole.method) == (1.0, 2000, "wilson, by source")
     assert whole.low == pytest.approx(wilson(4_000_000 / 3508, 4_000_000 / 3508).low)

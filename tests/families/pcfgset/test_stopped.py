@@ -12,10 +12,10 @@ import pytest
 
 from evaluating import cached
 from wug.evaluation.cache import Cache
+from wug.families.pcfgset.files import line_of
 from wug.families.pcfgset.language import parse
-from wug.families.pcfgset.lines import line_of
-from wug.families.pcfgset.localism import Sample, localism_suite
-from wug.families.pcfgset.plain import plain_suite
+from wug.families.pcfgset.localism import UnrolledSource, localism_suite
+from wug.families.pcfgset.suite import plain_suite
 from wug.models.decoding.outputs import truncate
 from wug.types import Answer, Outcome, Source, text_of
 
@@ -45,16 +45,16 @@ class Rambling:
         right = " ".join(parse(text_of(source)).meaning())
         long = "A1 " * draw.choice((20, 21, 60, 300)) + draw.choice(("B1", "C1"))
         whole = Answer(draw.choice((right, right, "A1 B1", long, long)))
-        return truncate(whole, source.most if isinstance(source, Source) else None)
+        return truncate(whole, source.max_words if isinstance(source, Source) else None)
 
 
-def samples() -> list[Sample]:
+def samples() -> list[UnrolledSource]:
     found = [parse(source) for source in SOURCES]
-    return [Sample("", one, " ".join(one.meaning())) for one in found]
+    return [UnrolledSource("", one, " ".join(one.meaning())) for one in found]
 
 
 def verdicts(suite: Any, model: Rambling) -> list[tuple[str, str, Any, Any]]:
-    return [(row.item, row.check, row.value, dict(row.groups)) for row in suite.run(model) if isinstance(row, Outcome)]
+    return [(row.item, row.metric, row.value, dict(row.groups)) for row in suite.run(model) if isinstance(row, Outcome)]
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from wug.errors import FormulaError
 from wug.families.syntaxgym.formula import Formula, canonical, close, parse
-from wug.families.syntaxgym.formula.parse import DEEPEST, FUNCTIONS, LONGEST
+from wug.families.syntaxgym.formula.parse import FUNCTIONS, MAX_NESTING, MAX_OPERATORS
 from wug.families.syntaxgym.formula.tree import (
     Arithmetic,
     Atom,
     Call,
-    Comparison,
     Logic,
     Node,
     Not,
     Number,
+    Relation,
     Signed,
 )
 
@@ -213,13 +213,13 @@ def test_infinite_surprisals_compare_but_have_no_difference() -> None:
 def test_brackets_beyond_the_limit_are_refused_not_a_crash() -> None:
     assert "deep" in fault("(" * 5000 + "1<2" + ")" * 5000).message
     assert "deep" in fault("~" * 5000 + "(1<2)").message
-    deepest = DEEPEST - 1
+    deepest = MAX_NESTING - 1
     assert parse("(1+2*" * deepest + "1" + ")" * deepest + " > 0").holds(value)
 
 
 def test_operators_beyond_the_limit_are_refused_not_a_crash() -> None:
-    assert f"at most {LONGEST} operators" in fault("+".join(["1"] * 5000) + " > 0").message
-    longest = parse("+".join(["(1;%a%)"] * LONGEST) + " > 0").resolve(REGIONS, ["a"])
+    assert f"at most {MAX_OPERATORS} operators" in fault("+".join(["1"] * 5000) + " > 0").message
+    longest = parse("+".join(["(1;%a%)"] * MAX_OPERATORS) + " > 0").resolve(REGIONS, ["a"])
     assert longest.judge(value).holds
     assert parse(longest.canonical()).tree == longest.tree
     assert longest.english(REGIONS)
@@ -297,7 +297,7 @@ def _numbers() -> st.SearchStrategy[Node]:
 
 def _truths() -> st.SearchStrategy[Node]:
     comparisons: st.SearchStrategy[Node] = st.builds(
-        Comparison, st.sampled_from(["<", "<=", ">", ">=", "=", "==", "!="]), _numbers(), _numbers()
+        Relation, st.sampled_from(["<", "<=", ">", ">=", "=", "==", "!="]), _numbers(), _numbers()
     )
 
     def flat(operator: str, parts: list[Node]) -> Node:
@@ -310,7 +310,7 @@ def _truths() -> st.SearchStrategy[Node]:
         return st.one_of(
             st.builds(Not, inner),
             st.builds(flat, st.sampled_from("&|"), st.lists(inner, min_size=2, max_size=3)),
-            st.builds(Comparison, st.sampled_from(["=", "==", "!="]), inner, inner),
+            st.builds(Relation, st.sampled_from(["=", "==", "!="]), inner, inner),
         )
 
     return st.recursive(comparisons, grow, max_leaves=5)

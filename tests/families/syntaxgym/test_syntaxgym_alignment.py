@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from reference import reference
 from wug.alignment import align
-from wug.families.syntaxgym.measures import Measured, Tally, measure
+from wug.families.syntaxgym.measures import RegionSurprisal, WarningCounts, measure
 from wug.families.syntaxgym.parts import Condition, Region
 from wug.types import Scored
 
@@ -15,7 +15,7 @@ STARTS = ("<s>", "<BOUNDARY>")
 ENDS = ("</s>", "<BOUNDARY>")
 
 
-def measured(case: dict[str, Any], eos: Literal["none", "last_region"]) -> tuple[list[Measured], Tally]:
+def measured(case: dict[str, Any], eos: Literal["none", "last_region"]) -> tuple[list[RegionSurprisal], WarningCounts]:
     regions = tuple(Region(number, content) for number, content in enumerate(case["regions"], start=1))
     layout = Condition("c", regions).layout()
     places = align(layout.text, case["tokens"], starts=STARTS, ends=ENDS)
@@ -26,8 +26,8 @@ def measured(case: dict[str, Any], eos: Literal["none", "last_region"]) -> tuple
         (-1.0,) * len(places),
         tuple(case["tokens"]),
     )
-    tally = Tally()
-    found = measure(scored, layout, regions, eos=eos, metrics=["sum"], tally=tally, place="item 1")
+    tally = WarningCounts()
+    found = measure(scored, layout, regions, eos=eos, region_metrics=["sum"], tally=tally, place="item 1")
     return found, tally
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from wug.errors import InputError
 from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated
-from wug.families.syntaxgym.tables import surprisals
+from wug.families.syntaxgym.write import surprisals
 from wug.types import Notice, Outcome, Result, Signature
 
 
@@ -58,7 +58,7 @@ def save(document: object, path: Path) -> Path:
 
 def verdicts(path: Path, gold: Path | None = None, metric: str | None = None) -> dict[str, Any]:
     rows = read_evaluated(path, gold, metric).rows()
-    return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+    return {row.metric: row.value for row in rows if isinstance(row, Outcome)}
 
 
 def result_of(evaluated: EvaluatedSuite) -> Result:
@@ -106,7 +106,7 @@ def test_no_predictions_anywhere_is_an_error(document: dict[str, Any], tmp_path:
 
 def test_a_table_with_values_is_judged_with_its_gold_suite(document: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "out.tsv"
-    evaluated = read_evaluated(save(document, tmp_path / "out.json"), metric="sum")
+    evaluated = read_evaluated(save(document, tmp_path / "out.json"), region_metric="sum")
     columns, rows = surprisals([result_of(evaluated)])
     path.write_text("".join("\t".join(map(str, row[1:])) + "\n" for row in (columns, *rows)), encoding="utf-8")
     assert verdicts(path, gold_of(document, tmp_path / "in.json")) == {"prediction_0": True, "all_predictions": True}
@@ -138,7 +138,7 @@ def test_an_empty_critical_region_of_an_evaluated_suite_is_excluded_or_counts_as
     assert verdicts(path)["prediction_0"] is None
     rows = list(read_evaluated(path).rows())
     assert [row.text[:39] for row in rows if isinstance(row, Notice)] == ["prediction 0 not judged in 1 of 1 items"]
-    zero = [row for row in read_evaluated(path, metric="sum", empty="zero").rows() if isinstance(row, Outcome)]
+    zero = [row for row in read_evaluated(path, region_metric="sum", empty="zero").rows() if isinstance(row, Outcome)]
     assert zero[0].value is True
 
 
@@ -146,11 +146,11 @@ def test_an_empty_critical_region_of_an_evaluated_suite_is_excluded_or_counts_as
     ("value", "words"),
     [
         ("delete", "item 1, condition a, region 2: 'metric_value' is missing"),
-        ({"mean": 1.0}, "metric_value has no 'sum'. There is: mean"),
+        ({"mean": 1.0}, "metric_value has no 'sum', only: mean"),
         ({"sum": [1], "mean": 1.0}, "metric_value must be a number of bits, not a list"),
         ("many", "metric_value must be a number of bits, not the text 'many'"),
         (True, "metric_value must be a number of bits, not true"),
-        (10**400, "metric_value is a whole number beyond all floating-point numbers"),
+        (10**400, "metric_value is too large for a floating-point number"),
     ],
 )
 def test_a_missing_or_wrong_value_is_named(value: object, words: str, document: dict[str, Any], tmp_path: Path) -> None:
@@ -187,6 +187,6 @@ def test_a_number_by_one_metric_is_not_taken_for_another(tmp_path: Path, documen
                 each["metric_value"] = 1.5
     path = tmp_path / "evaluated.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert read_evaluated(path, metric="sum").suite.metrics == ("sum",)
-    with pytest.raises(InputError, match="metric_value is a number by 'sum', and 'mean' is asked for"):
-        read_evaluated(path, metric="mean")
+    assert read_evaluated(path, region_metric="sum").suite.region_metrics == ("sum",)
+    with pytest.raises(InputError, match="metric_value is the 'sum', but 'mean' was requested"):
+        read_evaluated(path, region_metric="mean")

@@ -17,7 +17,7 @@ from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.types import Check, Suite
+from wug.types import Metric, Suite
 
 
 def sentence(name: str, *contents: str) -> dict[str, Any]:
@@ -77,9 +77,9 @@ def test_a_suite_knows_its_parts(suite: dict[str, Any], tmp_path: Path) -> None:
     assert (loaded.name, loaded.kind, loaded.needs, len(loaded)) == ("agreement", "syntaxgym", "scorer", 2)
     assert loaded.regions == {1: "subject", 2: "verb"}
     assert loaded.options == {"join": "space", "eos": "none", "metric": "sum", "unit": "bits"}
-    assert loaded.checks == [
-        Check("all_predictions", headline=False, meaning="every prediction holds"),
-        Check("prediction_0", meaning="region 2 (verb) is less surprising in match than in mismatch"),
+    assert loaded.metrics == [
+        Metric("all_predictions", headline=False, meaning="every prediction holds"),
+        Metric("prediction_0", meaning="region 2 (verb) is less surprising in match than in mismatch"),
     ]
     assert not loaded.warnings
 
@@ -194,15 +194,15 @@ def test_the_first_items_are_a_suite_whose_options_say_so(suite: dict[str, Any],
 
 
 def test_metrics_come_from_the_suite_or_the_option_sum_first(suite: dict[str, Any], tmp_path: Path) -> None:
-    assert load(suite, tmp_path).metrics == ("sum",)
+    assert load(suite, tmp_path).region_metrics == ("sum",)
     suite["meta"]["metric"] = ["mean", "sum", "max"]
-    assert load(suite, tmp_path).metrics == ("sum", "mean", "max")
+    assert load(suite, tmp_path).region_metrics == ("sum", "mean", "max")
     suite["meta"]["metric"] = ["min", "max"]
-    assert load(suite, tmp_path).metrics == ("min", "max")
+    assert load(suite, tmp_path).region_metrics == ("min", "max")
     suite["meta"]["metric"] = "all"
-    assert load(suite, tmp_path).metrics == ("sum", "mean", "median", "range", "max", "min")
-    assert load(suite, tmp_path, metric="median").metrics == ("median",)
-    assert load(suite, tmp_path, metric="max, sum").metrics == ("sum", "max")
+    assert load(suite, tmp_path).region_metrics == ("sum", "mean", "median", "range", "max", "min")
+    assert load(suite, tmp_path, metric="median").region_metrics == ("median",)
+    assert load(suite, tmp_path, metric="max, sum").region_metrics == ("sum", "max")
 
 
 def test_an_unknown_option_or_value_is_named(suite: dict[str, Any], tmp_path: Path) -> None:
@@ -226,12 +226,12 @@ def test_an_unknown_option_or_value_is_named(suite: dict[str, Any], tmp_path: Pa
         ('{\n "meta": {]\n}', "line 2, column 11: not valid JSON"),
         ('{"meta": 1} {"meta": 2}', "line 1, column 13: not valid JSON: extra data"),
         ("[1, 2]", "not a SyntaxGym suite: a suite is an object with 'meta'"),
-        ("5", "and this is a single value"),
+        ("5", "but this is a single value"),
         ("{}", "an object with nothing in it"),
         ('{"a": 1, "b": 2}', "an object with 'a', 'b'"),
         ("[" * 100_000, "nested too deeply"),
         ('{"meta": ' + "9" * 5000 + "}", "not valid JSON"),
-        ('{"meta": {"name": "x", "name": "y"}}', "an object has the key 'name' twice"),
+        ('{"meta": {"name": "x", "name": "y"}}', "an object has a repeated key, 'name'"),
         ('{"meta": {"name": "x", "version": NaN}}', "meta, version: nan is not a JSON value"),
     ],
 )
@@ -268,10 +268,10 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         (("meta", "author"), ["A", "B"], "meta, author: must be text, not a list"),
         (("region_meta",), ["subject", "verb"], "region_meta: must be an object of numbers and names, not a list"),
         (("region_meta",), {}, "region_meta: must be an object of numbers and names, not empty"),
-        (("region_meta",), {"1": "a", "3": "b"}, "numbered from 1 on without a gap, not 1, 3"),
-        (("region_meta",), {"0": "a", "1": "b"}, "numbered from 1 on without a gap, not 0, 1"),
-        (("region_meta",), {"1": "a", "two": "b"}, "a region's number must be a whole number from 1 on, not 'two'"),
-        (("region_meta",), {"1": "a", "01": "b"}, "a region's number must be a whole number from 1 on, not '01'"),
+        (("region_meta",), {"1": "a", "3": "b"}, "numbered from 1 without gaps, not 1, 3"),
+        (("region_meta",), {"0": "a", "1": "b"}, "numbered from 1 without gaps, not 0, 1"),
+        (("region_meta",), {"1": "a", "two": "b"}, "a region's number must be a whole number from 1, not 'two'"),
+        (("region_meta",), {"1": "a", "01": "b"}, "a region's number must be a whole number from 1, not '01'"),
         (("region_meta", "1"), None, "region_meta, 1: a region's name must be text, not null"),
         (("predictions",), None, "predictions: must be a list, not null"),
         (("predictions", 0), 5, "prediction 0: must be a formula, not the number 5"),
@@ -280,16 +280,16 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         (("predictions", 0), {"relation": "greatertan"}, "unknown relation 'greatertan'. Did you mean 'greaterthan'?"),
         (("predictions", 0), {"relation": "equal", "l_operand": "match"}, "prediction 0: 'r_operand' is missing"),
         (("items",), {}, "items: must be a list, not an object"),
-        (("items",), [], "items: there are none"),
+        (("items",), [], "items: the list is empty"),
         (("items", 0), "x", "items, entry 1: must be an object with item_number and conditions"),
         (("items", 0, "item_number"), 1.5, "items, entry 1: item_number must be a whole number, not the number 1.5"),
         (("items", 0, "item_number"), True, "items, entry 1: item_number must be a whole number, not true"),
-        (("items", 1, "item_number"), 1, "item 1: another item has this number too"),
-        (("items", 0, "conditions"), [], "item 1: conditions must be a list with something in it"),
+        (("items", 1, "item_number"), 1, "item 1: another item has the same number"),
+        (("items", 0, "conditions"), [], "item 1: conditions must be a nonempty list"),
         (("items", 0, "conditions", 0), 3, "item 1, entry 1 of conditions: must be an object"),
         (("items", 0, "conditions", 0, "condition_name"), "", "condition_name must be text"),
-        (("items", 0, "conditions", 0, "condition_name"), "a;b", "cannot have % or ; in it"),
-        (("items", 0, "conditions", 0, "condition_name"), "mismatch", "item 1: condition 'mismatch' stands twice"),
+        (("items", 0, "conditions", 0, "condition_name"), "a;b", "cannot contain % or ;"),
+        (("items", 0, "conditions", 0, "condition_name"), "mismatch", "item 1: condition 'mismatch' is repeated"),
         (("items", 0, "conditions", 0, "regions"), "x", "item 1, condition match: regions must be a list"),
         (("items", 0, "conditions", 0, "regions"), [], "item 1, condition match: region 1 is missing"),
         (
@@ -303,14 +303,14 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
             7,
             "condition match, region 7: is not in region_meta",
         ),
-        (("items", 0, "conditions", 0, "regions", 1, "region_number"), 1, "condition match, region 1: stands twice"),
+        (("items", 0, "conditions", 0, "regions", 1, "region_number"), 1, "condition match, region 1: is repeated"),
         (("items", 0, "conditions", 0, "regions", 1, "content"), None, "match, region 2: content must be text"),
         (
             ("items", 0, "conditions", 0, "regions", 1, "content"),
             ["runs"],
             'content must be text ("" for none), not a list',
         ),
-        (("items", 0, "conditions", 0, "regions", 1, "content"), "\ud800", "half of a surrogate pair"),
+        (("items", 0, "conditions", 0, "regions", 1, "content"), "\ud800", "a lone surrogate"),
         (("items", 0, "conditions", 0, "regions", 1, "content"), "swi\0ms", "content has a NUL"),
     ],
 )
@@ -344,7 +344,7 @@ def test_more_than_twenty_faults_are_counted(suite: dict[str, Any], tmp_path: Pa
     suite["items"] = [{"item_number": None}] * 5000
     found = faults(suite, tmp_path)
     assert len(found) == 21
-    assert found[-1] == "… and 4980 more faults; wug check lists them"
+    assert found[-1] == "… and 4980 more errors; wug check lists them"
 
 
 def test_a_sentence_without_text_is_a_fault(suite: dict[str, Any], tmp_path: Path) -> None:
@@ -405,8 +405,7 @@ def test_two_conditions_with_the_same_sentence_are_a_warning_that_says_what_foll
 ) -> None:
     suite["items"][1]["conditions"][0] = sentence("mismatch", "A dax", "sings")
     assert warnings(suite, tmp_path) == [
-        "item 2: conditions mismatch and match are the same sentence, so prediction 0 is false there "
-        "whatever the model says"
+        "item 2: conditions mismatch and match are the same sentence, so prediction 0 is always false there"
     ]
 
 
@@ -414,7 +413,7 @@ def test_a_region_that_is_empty_in_one_item_only_is_a_warning(suite: dict[str, A
     suite["items"].append(
         {"item_number": "3b", "conditions": [sentence("match", "", "x"), sentence("mismatch", "a", "x")]}
     )
-    assert warnings(suite, tmp_path) == ["item 3b, condition match: region 1 is empty, though not in the other items"]
+    assert warnings(suite, tmp_path) == ["item 3b, condition match: region 1 is empty, but not in the other items"]
 
 
 def test_a_region_that_is_empty_throughout_a_condition_is_a_design(suite: dict[str, Any], tmp_path: Path) -> None:
@@ -427,9 +426,9 @@ def test_other_oddities_are_warnings(suite: dict[str, Any], tmp_path: Path) -> N
     suite["items"][0]["conditions"].append(sentence("extra", "The\nwug", "ran"))
     suite["items"][1]["conditions"][0]["regions"].reverse()
     assert warnings(suite, tmp_path) == [
-        "item 2, condition mismatch: the regions do not stand in order; they are read by their numbers",
-        "item 1, condition extra, region 1: has a line break or a tab inside, which the model will see",
-        "condition extra stands in 1 of 2 items",
+        "item 2, condition mismatch: the regions are not in order; they are read by their numbers",
+        "item 1, condition extra, region 1: contains a line break or a tab, which the model will see",
+        "condition extra is in 1 of 2 items",
     ]
 
 

@@ -20,8 +20,8 @@ from wug.alignment import align
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.tables import surprisals as surprisals_of_syntaxgym
 from wug.families.syntaxgym.write import evaluated_json, to_json
+from wug.families.syntaxgym.write import surprisals as surprisals_of_syntaxgym
 from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored, Signature
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
@@ -134,7 +134,9 @@ def test_the_published_verdicts_are_reproduced() -> None:
             gold = path.parent / ("test_in.json" if path.parent.name == "test" else "in.json")
             evaluated = read_evaluated(path, gold, row["metric"])
         verdicts = {
-            (outcome.item, outcome.check): outcome.value for outcome in evaluated.rows() if isinstance(outcome, Outcome)
+            (outcome.item, outcome.metric): outcome.value
+            for outcome in evaluated.rows()
+            if isinstance(outcome, Outcome)
         }
         assert evaluated.suite.name == row["suite"]
         assert verdicts[row["item_number"], f"prediction_{index}"] is (row["result"] == "True"), row
@@ -180,7 +182,7 @@ def test_both_editions_of_every_suite_mean_the_same() -> None:
         here, there = _rows(round_brackets), _rows(square_brackets)
         outcomes = [row for row in here if isinstance(row, Outcome)]
         assert outcomes == [row for row in there if isinstance(row, Outcome)]
-        holds += [row.value for row in outcomes if row.check == "all_predictions"]
+        holds += [row.value for row in outcomes if row.metric == "all_predictions"]
     assert set(holds) == {True, False}  # the made-up surprisals decide both ways: equal results are no accident
 
 
@@ -218,10 +220,10 @@ def test_the_circuits_are_those_of_the_paper() -> None:
 @pytest.mark.parametrize("name", ["mvrr", "mvrr_mod"])
 def test_the_item_with_the_same_sentence_twice_is_pointed_out_and_false(name: str) -> None:
     path = data(f"suites/{name}.json")
-    message = "so prediction 0 is false there whatever the model says"
+    message = "so prediction 0 is always false there"
     assert any(p.place == "item 5" and message in p.message for p in syntaxgym.check(path))
     rows = _rows(syntaxgym.read(path, {})[0])
-    verdicts = {row.item: row.value for row in rows if isinstance(row, Outcome) and row.check == "prediction_0"}
+    verdicts = {row.item: row.value for row in rows if isinstance(row, Outcome) and row.metric == "prediction_0"}
     assert verdicts["5"] is False
     assert any(isinstance(row, Notice) and row.text.startswith("item 5:") for row in rows)
 
@@ -236,7 +238,7 @@ def test_condition_order_does_not_matter() -> None:
 
     def verdicts(file: Path) -> dict[tuple[str, str], Any]:
         rows = _rows(syntaxgym.read(file, {})[0])
-        return {(row.item, row.check): row.value for row in rows if isinstance(row, Outcome)}
+        return {(row.item, row.metric): row.value for row in rows if isinstance(row, Outcome)}
 
     assert verdicts(path) == verdicts(Path("sorted.json"))
 
@@ -279,7 +281,7 @@ def test_the_example_of_the_document_is_a_suite() -> None:
     jsonschema.validate(document, syntaxgym.schema())
     Path("example.json").write_text(json.dumps(document), encoding="utf-8")
     suite = syntaxgym.read(Path("example.json"), {})[0]
-    assert {check.name: check.meaning for check in suite.checks}["prediction_0"] == (
+    assert {metric.name: metric.meaning for metric in suite.metrics}["prediction_0"] == (
         "region 2 (verb) is more surprising in number_mismatch than in number_match"
     )
     assert [request.text for request in suite.requests()] == ["The boy swims today.", "The boy swim today."]

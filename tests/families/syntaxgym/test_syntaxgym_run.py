@@ -15,9 +15,9 @@ import pytest
 from wug.errors import FormulaError, InputError
 from wug.evaluation.evaluate import conclude
 from wug.families import syntaxgym
-from wug.families.syntaxgym.editor.results import scores
-from wug.families.syntaxgym.parts import Condition, Item, Region
-from wug.rows import rows_of
+from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
+from wug.families.syntaxgym.view.editor import scores
+from wug.results.queries import rows_of
 from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
 
 
@@ -72,14 +72,16 @@ def with_items(asked: Any, *items: Mapping[str, Sequence[str]]) -> Any:
     """The suite with further items, from 8 on, each given by the regions of its conditions."""
     (first,) = asked.items
     further = [
-        Item(number, tuple(Condition(n, tuple(map(Region, range(1, len(r) + 1), r))) for n, r in conditions.items()))
+        SuiteItem(
+            number, tuple(Condition(n, tuple(map(Region, range(1, len(r) + 1), r))) for n, r in conditions.items())
+        )
         for number, conditions in enumerate(items, 8)
     ]
     return replace(asked, items=(first, *further))
 
 
 def verdicts(rows: Sequence[Row]) -> dict[str, Any]:
-    return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+    return {row.metric: row.value for row in rows if isinstance(row, Outcome)}
 
 
 def notices(rows: Sequence[Row]) -> list[str]:
@@ -87,7 +89,7 @@ def notices(rows: Sequence[Row]) -> list[str]:
 
 
 def regions(rows: Sequence[Row], condition: str) -> list[dict[str, Any]]:
-    last = next(row for row in rows if isinstance(row, Outcome) and row.check == "all_predictions")
+    last = next(row for row in rows if isinstance(row, Outcome) and row.metric == "all_predictions")
     found: list[dict[str, Any]] = last.detail["conditions"][condition]["regions"]
     return found
 
@@ -110,7 +112,7 @@ def test_every_prediction_is_judged_and_then_all_of_them(tmp_path: Path) -> None
 def test_the_last_row_of_an_item_has_everything_a_page_needs(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) > 0", a=["A WUG", "runs fast"])
     rows = list(asked.run(Speaker({"runs": 4.0, "fast": 2.0})))
-    detail = next(row for row in rows if isinstance(row, Outcome) and row.check == "all_predictions").detail
+    detail = next(row for row in rows if isinstance(row, Outcome) and row.metric == "all_predictions").detail
     assert json.loads(json.dumps(detail)) == detail
     assert detail["conditions"]["a"]["sentence"] == "A WUG runs fast"
     first, second = detail["conditions"]["a"]["regions"]
@@ -147,7 +149,7 @@ def test_each_further_metric_has_checks_of_its_own(tmp_path: Path) -> None:
         "prediction_0/mean": False,
         "all_predictions/mean": False,
     }
-    meanings = {check.name: check.meaning for check in asked.checks}
+    meanings = {metric.name: metric.meaning for metric in asked.metrics}
     assert meanings["prediction_0/mean"].endswith("(by the mean of the tokens)")
     assert meanings.keys() == verdicts(rows).keys()
 
@@ -169,12 +171,12 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
         {"a": ["x", ""], "b": ["x", "l"]},
     )
     result = conclude(asked, "speaker", "wug:0", asked.run(Speaker({"k": 2.0, "l": 3.0})))
-    judged = [row.value for row in result.outcomes if row.check == "prediction_0"]
+    judged = [row.value for row in result.outcomes if row.metric == "prediction_0"]
     assert judged == [True, False, None]  # 50 %; 0 bits for the empty region would give 2 of 3
-    numbers = {one.check: (one.value, one.n) for one in result.estimates if one.group == "all"}
+    numbers = {one.metric: (one.value, one.n) for one in result.estimates if one.group == "all"}
     assert numbers == {"prediction_0": (0.5, 2), "prediction_1": (1.0, 3), "all_predictions": (0.5, 2)}
     assert result.warnings == (
-        "prediction 0 not judged in 1 of 3 items, as a region that it compares has no token with a probability; "
+        "prediction 0 not judged in 1 of 3 items, since a region that it compares has no token with a probability; "
         "the first is item 9, condition a, region 2",
     )
     assert result.n == 3
@@ -232,7 +234,9 @@ def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "zero"}, **sentences)
     rows = list(asked.run(Speaker()))
     assert verdicts(rows)["prediction_0"] is True
-    assert notices(rows)[0].startswith("prediction 0 judged with 0 bits in 1 of 1 items, as a region that it compares")
+    assert notices(rows)[0].startswith(
+        "prediction 0 judged with 0 bits in 1 of 1 items, since a region that it compares"
+    )
     assert asked.options["empty"] == "zero"
     with pytest.raises(InputError, match="item 7, condition a, region 2: is empty, so prediction 0 has no value"):
         suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, **sentences)
@@ -257,7 +261,7 @@ def test_a_first_token_without_a_probability_counts_as_0_and_is_reported(tmp_pat
     assert regions(rows, "a")[0]["values"] == pytest.approx({"sum": 1.0, "min": 0.0})
     assert regions(rows, "a")[0]["tokens"][0] == ["A", None]
     assert notices(rows) == [
-        "2 sentences begin with a token that has no probability, as the model has no start mark: it counts as 0 bits; "
+        "2 sentences begin with a token that has no probability, since the model has no BOS: it counts as 0 bits; "
         "the first is 'A' in item 7, condition a, region 1"
     ]
 

@@ -12,14 +12,28 @@ import pytest
 import made_runs
 from seen_page import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
-from wug.families.syntaxgym.view.regions import Region, region_means
+from wug.families.syntaxgym.view.regions import ShownRegion, region_means
+from wug.results.queries import table_of
 from wug.results.reader import RunReader
-from wug.rows import Filter, InMemory, Rows
-from wug.types import Check, Estimate, Outcome, Result, Signature
-from wug.views.family_views import batches, figures_of, made, option_pages_of
-from wug.views.marked import Piece
-from wug.views.page import Report, render
-from wug.views.parts import Cards, Cell, Facts, Figure, Item, Items, Later, Numbers, Part, Prose, Table, Verdicts
+from wug.rows import Filter, Rows
+from wug.types import Estimate, Metric, Outcome, Result, Signature
+from wug.views.family_views import computed_parts, figures_of, option_pages_of, sampled_groups
+from wug.views.parts import (
+    CardsPart,
+    DeferredPart,
+    EstimatesPart,
+    FactsPart,
+    Figure,
+    ItemsView,
+    ItemView,
+    TableCell,
+    TablePart,
+    TextPart,
+    VerdictsPart,
+    ViewPart,
+)
+from wug.views.report import ReportedResult, render
+from wug.views.text_display import Piece
 
 FORMULAS = ("(2;%match%) < (2;%mismatch%)", "(*;%match%) < (*;%mismatch%) + (3;%match%)")
 BITS = {"1": (2.0, 8.0), "2": (4.0, 2.0), "3": (3.0, 9.0)}
@@ -66,7 +80,7 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
         n=items,
         estimates=tuple(Estimate(name, "all", value, 3) for name, value in zip(names, values, strict=True)),
         outcomes=tuple(rows),
-        checks=tuple(Check(name, meaning=f"{name} holds") for name in names),
+        metrics=tuple(Metric(name, meaning=f"{name} holds") for name in names),
         meta={
             "regions": {"1": "subject", "2": "verb"},
             "formulas": [{"source": f"({text})", "canonical": text, "english": "plain"} for text in FORMULAS],
@@ -79,8 +93,8 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
     return replace(result, **changes)
 
 
-def parts(result: Result) -> list[Part]:
-    return list(made(view.parts(result, InMemory(result.outcomes))))
+def parts(result: Result) -> list[ViewPart]:
+    return list(computed_parts(view.parts(result, table_of(result.outcomes))))
 
 
 def part(result: Result, kind: type[Any]) -> Any:
@@ -88,50 +102,53 @@ def part(result: Result, kind: type[Any]) -> Any:
     return found
 
 
-def shown(result: Result, item: str, check: str) -> Item:
-    rows = InMemory(result.outcomes)
-    [row] = [row for row in rows.each(Filter(check)) if row.outcome.item == item]
+def shown(result: Result, item: str, metric: str) -> ItemView:
+    rows = table_of(result.outcomes)
+    [row] = [row for row in rows.each(Filter(metric)) if row.outcome.item == item]
     return view.items(result, rows).show(row, rows.same_item(row))
 
 
-def table(item: Item) -> Table:
-    [found] = [one for one in item.parts if isinstance(one, Table)]
+def table(item: ItemView) -> TablePart:
+    [found] = [one for one in item.parts if isinstance(one, TablePart)]
     return found
 
 
-def marked(item: Item) -> list[str]:
+def marked(item: ItemView) -> list[str]:
     return [column.name for column in table(item).columns if column.marked]
 
 
 def test_the_parts_stand_in_the_order_of_reading() -> None:
-    assert [type(one) for one in parts(suite_result())] == [Figure, Numbers, Cards, Prose, Facts]
-    assert part(suite_result(), Prose) == Prose("Do verbs agree?", lead=True)
-    assert part(suite_result(), Facts).values == {"author": "Jean", "tags": ["agreement"]}
+    assert [type(one) for one in parts(suite_result())] == [Figure, EstimatesPart, CardsPart, TextPart, FactsPart]
+    assert part(suite_result(), TextPart) == TextPart("Do verbs agree?", lead=True)
+    assert part(suite_result(), FactsPart).values == {"author": "Jean", "tags": ["agreement"]}
 
 
 def test_numbers_that_are_no_predictions_stand_by_themselves() -> None:
-    assert [row.check for row in part(suite_result(), Numbers).rows] == ["all_predictions", "all_predictions/mean"]
+    assert [row.metric for row in part(suite_result(), EstimatesPart).rows] == [
+        "all_predictions",
+        "all_predictions/mean",
+    ]
 
 
 def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
-    first, second, mean = part(suite_result(), Cards).cards
+    first, second, mean = part(suite_result(), CardsPart).cards
     assert [card.title for card in (first, second, mean)] == ["Prediction 0", "Prediction 1", "Prediction 0, mean"]
     assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
-    assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7\u00a0%")
+    assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7%")
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
 
 
 def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
     alike = [{"source": FORMULAS[0].replace(" ", ""), "canonical": FORMULAS[0], "english": "said so"}]
-    bare = tuple(replace(check, meaning="") for check in suite_result().checks)
-    card = part(suite_result(meta={"formulas": alike}, checks=bare), Cards).cards[0]
+    bare = tuple(replace(metric, meaning="") for metric in suite_result().metrics)
+    card = part(suite_result(meta={"formulas": alike}, metrics=bare), CardsPart).cards[0]
     assert (card.source, card.reading) == ("", "said so")
 
 
 def test_a_mean_has_a_t_interval_from_five_items_on() -> None:
     # 1 to 5 bits: mean 3, standard error 0.7071, and Student's t for four degrees of freedom is 2.776.
-    items: list[dict[str, tuple[Region, ...]]] = [
-        {"match": (Region(2, "swims", float(bits), (), ()),)} for bits in range(1, 6)
+    items: list[dict[str, tuple[ShownRegion, ...]]] = [
+        {"match": (ShownRegion(2, "swims", float(bits), (), ()),)} for bits in range(1, 6)
     ]
     [mean] = region_means(items, {2: "verb"})
     assert (mean.value, mean.low, mean.high) == pytest.approx((3.0, 1.037, 4.963), abs=1e-3)
@@ -143,7 +160,7 @@ def test_the_chart_has_means_over_all_items_and_says_why_they_have_no_intervals(
     # 2, 4 and 3 bits.
     figure = part(suite_result(), Figure)
     assert ("2 verb", "match", "3", "–", "3") in figure.rows
-    assert figure.columns == ("region", "condition", "mean (bits)", "95 % interval", "items")
+    assert figure.columns == ("region", "condition", "mean (bits)", "95% interval", "items")
     assert figure.note.startswith("Means over 3 items (fewer than 5, so without intervals). Tinted:")
     assert figure.items == ("1", "2", "3")
     assert {row["region"] for row in figure.chart.to_dict()["data"]["values"] if row.get("marked")} == {
@@ -166,7 +183,7 @@ def test_the_chart_of_one_item_has_its_bits_and_no_interval() -> None:
 def test_of_very_many_items_the_chart_of_means_waits_until_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "MANY", 2)
     result = suite_result()
-    [later] = [one for one in view.parts(result, InMemory(result.outcomes)) if isinstance(one, Later)]
+    [later] = [one for one in view.parts(result, table_of(result.outcomes)) if isinstance(one, DeferredPart)]
     made_later, alone = later.make(), later.alone
     assert isinstance(made_later, Figure)
     assert made_later.rows == part(suite_result(), Figure).rows
@@ -200,13 +217,13 @@ def test_a_prediction_s_row_marks_its_own_regions_and_the_row_of_all_those_of_al
 def test_a_row_of_a_prediction_has_its_margin_and_both_sides_of_its_comparisons() -> None:
     item = shown(suite_result(), "2", "prediction_0")
     assert (item.note, item.fails, item.failed, item.sentence) == ("margin −2.00 bits", True, (), "The wugs swim gleep")
-    [verdicts] = [one for one in item.parts if isinstance(one, Verdicts)]
-    assert [(row.holds, row.text, row.code) for row in verdicts.rows] == [(False, "4.00 < 2.00", FORMULAS[0])]
+    [verdicts] = [one for one in item.parts if isinstance(one, VerdictsPart)]
+    assert [(row.holds, row.text, row.code) for row in verdicts.rows] == [(False, "4.00 ≥ 2.00", FORMULAS[0])]
 
 
 def test_a_side_that_is_infinite_says_so() -> None:
-    [verdicts] = [one for one in shown(suite_result(), "1", "prediction_1").parts if isinstance(one, Verdicts)]
-    assert verdicts.rows[0].text == "∞ < 3.00"
+    [verdicts] = [one for one in shown(suite_result(), "1", "prediction_1").parts if isinstance(one, VerdictsPart)]
+    assert verdicts.rows[0].text == "∞ ≥ 3.00"
 
 
 def test_the_row_of_all_predictions_names_those_that_fail() -> None:
@@ -226,9 +243,9 @@ def test_tokens_are_shaded_by_their_bits_and_a_region_of_several_has_its_value()
         Piece("w", value="5.0", shade="s2"),
         Piece("ugs", value="2.5", shade="s1"),
     )
-    assert first.cells[:2] == (Cell("match"), Cell(pieces=wugs, under="Σ 7.5"))
-    assert second.cells[2] == Cell(pieces=(Piece("swims", value="8.0", shade="s4"),))
-    assert first.cells[3] == Cell(pieces=(Piece("gleep", value="20.0", shade="s9"),), small="unknown: gleep")
+    assert first.cells[:2] == (TableCell("match"), TableCell(pieces=wugs, under="Σ 7.5"))
+    assert second.cells[2] == TableCell(pieces=(Piece("swims", value="8.0", shade="s4"),))
+    assert first.cells[3] == TableCell(pieces=(Piece("gleep", value="20.0", shade="s9"),), small="unknown: gleep")
 
 
 def test_another_metric_is_named_under_a_region() -> None:
@@ -242,14 +259,14 @@ def test_a_region_that_a_condition_lacks_leaves_its_cell_empty() -> None:
     detail: dict[str, Any] = {"conditions": {"match": {"regions": [region(3, "gleep", None, [])]}}}
     given = replace(result, outcomes=(Outcome("1", "all_predictions", True, {}, detail),))
     cells = table(shown(given, "1", "all_predictions")).groups[0][1][0].cells
-    assert cells[1:] == (Cell(), Cell(), Cell(pieces=(Piece("gleep", value="–", shade="sx"),)))
+    assert cells[1:] == (TableCell(), TableCell(), TableCell(pieces=(Piece("gleep", value="–", shade="sx"),)))
 
 
 def test_the_samples_are_the_items_on_which_each_prediction_fails_and_all_items() -> None:
     result = suite_result()
-    rows = InMemory(result.outcomes)
+    rows = table_of(result.outcomes)
     items = view.items(result, rows)
-    found = {sample.title: batches(items, sample, rows, 10) for sample in items.samples}
+    found = {sample.title: sampled_groups(items, sample, rows, 10) for sample in items.samples}
     names = {title: [row.outcome.item for batch in some for row, _ in batch.items] for title, some in found.items()}
     assert names == {
         "Prediction 0: items that fail": ["2"],
@@ -267,9 +284,9 @@ def test_only_causal_models_can_count_the_ends_of_words_otherwise() -> None:
 
 
 def test_a_suite_that_says_nothing_of_itself_is_shown_all_the_same() -> None:
-    bare = suite_result(meta={}, estimates=(), checks=())
+    bare = suite_result(meta={}, estimates=(), metrics=())
     assert [type(one) for one in parts(bare)] == [Figure]
-    assert view.items(bare, InMemory(bare.outcomes)).check == "all_predictions"
+    assert view.items(bare, table_of(bare.outcomes)).metric == "all_predictions"
     assert parts(replace(bare, outcomes=(), model="lstm/x")) == []
 
 
@@ -279,14 +296,14 @@ def test_parts_and_items_are_the_same_in_memory_and_over_a_store(tmp_path: Path)
     reader = RunReader(tmp_path / "wug.db")
     kept, _ = reader.result(1)
     stored: Rows = reader.rows(1)
-    ours, theirs = (list(view.parts(kept, rows)) for rows in (InMemory(result.outcomes), stored))
+    ours, theirs = (list(view.parts(kept, rows)) for rows in (table_of(result.outcomes), stored))
     assert list(map(_plain, ours)) == list(map(_plain, theirs))
-    [figure], [again] = (list(figures_of(kept, rows)) for rows in (InMemory(result.outcomes), stored))
+    [figure], [again] = (list(figures_of(kept, rows)) for rows in (table_of(result.outcomes), stored))
     assert figure.chart.to_dict() == again.chart.to_dict()
     assert figure.alone is not None
     assert again.alone is not None
     assert _plain(figure.alone("2")) == _plain(again.alone("2"))
-    assert _everything(view.items(kept, InMemory(result.outcomes)), InMemory(result.outcomes)) == _everything(
+    assert _everything(view.items(kept, table_of(result.outcomes)), table_of(result.outcomes)) == _everything(
         view.items(kept, stored), stored
     )
 
@@ -299,10 +316,10 @@ def test_markup_in_any_name_is_shown_as_text() -> None:
         outcomes=tuple(
             replace(row, item=row.item + EVIL, detail=taint(row.detail, renamed)) for row in result.outcomes
         ),
-        checks=tuple(replace(check, meaning=check.meaning + EVIL) for check in result.checks),
+        metrics=tuple(replace(metric, meaning=metric.meaning + EVIL) for metric in result.metrics),
         meta=taint(result.meta, {}),
     )
-    seen = read(render([Report(evil, run=7)]))
+    seen = read(render([ReportedResult(evil, run=7)]))
     check_escaped(seen)
     assert seen.text.count(" ".join(EVIL.split())) > 100
 
@@ -313,5 +330,5 @@ def _plain(one: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if not callable(value)}
 
 
-def _everything(items: Items, rows: Rows) -> list[Item]:
+def _everything(items: ItemsView, rows: Rows) -> list[ItemView]:
     return [items.show(row, rows.same_item(row)) for row in rows.each(Filter())]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from command_line import wug
 from wug.errors import InputError
 from wug.families import syntaxgym
-from wug.families.syntaxgym.faults import Faults
+from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.table_head import head_lines, read_head
-from wug.families.syntaxgym.write import to_csv, to_json
+from wug.families.syntaxgym.tables import read_head
+from wug.families.syntaxgym.write import head_lines, to_csv, to_json
 
 WIDE = (
     "item,condition,subj,verb,end\n1,sg,The boy,swims,.\n1,pl,The boys,swim,.\n2,sg,A dog,barks,.\n2,pl,Dogs,bark,.\n"
@@ -114,25 +114,24 @@ def test_a_wide_table_is_recognised_and_others_are_not() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("item,condition,a\n,x,one\n", "line 2: has no item, and there is none above it"),
+        ("item,condition,a\n,x,one\n", "line 2: has no item, and there is none above"),
         ("item,condition,a\n1,,one\n", "line 2: has no condition"),
         ("item,condition,a\n1,x,one\n1,x,two\n", "line 3: item 1 has the condition 'x' twice"),
-        ("item,condition,a\n1,x,one,two\n", "line 2: has 4 fields, the header has 3"),
+        ("item,condition,a\n1,x,one,two\n", "line 2: has 4 fields, but the header has 3"),
         ("item,condition,a,\n1,x,one,two\n", "line 1: column 4 has no name: name it, or -S ignore=4"),
-        ("item,condition,item_id,a\n1,x,1,one\n", "line 1: column 'item' stands twice"),
+        ("item,condition,item_id,a\n1,x,1,one\n", "line 1: column 'item' is repeated"),
         ('item,condition,a\n1,x,"one\n', "line 2: not valid CSV: unexpected end of data"),
-        ("# name: a\n# name: b\nitem,condition,a\n1,x,one\n", "line 2: name stands twice above the table"),
-        ("# prediction:\nitem,condition,a\n1,x,one\n", "line 1: prediction is empty. Write something behind the colon, "
-         "or take the line out"),
-        ("# predicton: 1 < 2\nitem,condition,a\n1,x,one\n", "line 1: 'predicton' is nothing that can stand above a "
-         "table. Did you mean 'prediction'?"),
-        ('# tags: ["a"\nitem,condition,a\n1,x,one\n', "line 1: tags must be names with commas between them, "
-         "not '[\"a\"'"),
+        ("# name: a\n# name: b\nitem,condition,a\n1,x,one\n", "line 2: name is repeated"),
+        ("# prediction:\nitem,condition,a\n1,x,one\n", "line 1: prediction is empty. Write a value after the colon, "
+         "or remove the line"),
+        ("# predicton: 1 < 2\nitem,condition,a\n1,x,one\n", "line 1: 'predicton' is not a field of a table. "
+         "Did you mean 'prediction'?"),
+        ('# tags: ["a"\nitem,condition,a\n1,x,one\n', "line 1: tags must be names separated by commas, not '[\"a\"'"),
         ("# name: x\n# tags: y\n", "line 3: not a SyntaxGym suite: there is no table below the "
          "lines that begin with #"),
-        ("# name: x\nitem,condition,a\n1,x,one\n1,x\n", "line 4: has 2 fields, the header has 3"),
+        ("# name: x\nitem,condition,a\n1,x,one\n1,x\n", "line 4: has 2 fields, but the header has 3"),
         ("# name: x", "line 2: not a SyntaxGym suite: there is no table below the lines that begin with #"),
-        ("item,condition,a\n", "items: there are none"),
+        ("item,condition,a\n", "items: the list is empty"),
     ],
 )  # fmt: skip
 def test_a_fault_of_a_table_has_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -149,7 +148,7 @@ def test_a_faulty_prediction_above_a_table_has_its_caret(tmp_path: Path) -> None
 def test_an_unknown_field_above_a_table_is_passed_over_with_a_warning(tmp_path: Path) -> None:
     suite = read(tmp_path, "# licence: CC0\n# see https://example.org: good\n" + WIDE)
     assert [str(warning) for warning in suite.warnings] == [
-        "line 1: 'licence' is passed over: above a table may stand prediction, name, author, reference, description, "
+        "line 1: 'licence' is ignored: the fields of a table are prediction, name, author, reference, description, "
         "comment, metric, tags"
     ]
 
@@ -181,7 +180,7 @@ def test_whatever_stands_above_a_table_comes_back(
     given = {**meta, "tags": tags}
     suite = read(tmp_path, WIDE)
     written_ = to_csv(suite, delimiter, head_lines(given, formulas))
-    found = Faults()
+    found = ProblemList()
     head = read_head(written_, found)
     assert found.errors == []
     assert (head.meta, head.predictions) == (given, formulas)
@@ -196,7 +195,7 @@ def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> Non
     checked = wug("check", path)
     assert checked.out.splitlines()[:2] == [f"{path}: good (2 items)", f"  {how}"]
     ran = wug("run", path, "--model", "wug-causal", "--format", "json", "--no-save", "--no-cache")
-    assert [(e["check"], e["n"]) for e in ran.results[0]["estimates"]][:1] == [("prediction_0", 2)]
+    assert [(e["metric"], e["n"]) for e in ran.results[0]["estimates"]][:1] == [("prediction_0", 2)]
     assert f"table: {how}" in ran.err
     converted = wug("convert", path, tmp_path / "out.json")
     assert f"note: {how}" in converted.err

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from wug.errors import InputError
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
-from wug.families.syntaxgym.measures import METRICS
+from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.tables import surprisals
-from wug.families.syntaxgym.write import evaluated_json, json_text, to_csv, to_json
+from wug.families.syntaxgym.write import evaluated_json, json_text, surprisals, to_csv, to_json
 from wug.types import Outcome, Result, Signature
 
 SUITE: dict[str, Any] = {
@@ -83,9 +82,9 @@ def test_conversion_to_csv_says_what_it_leaves_out(tmp_path: Path) -> None:
     written(SUITE, tmp_path)
     said = syntaxgym.convert(tmp_path / "wugs.json", tmp_path / "table.csv", {})
     assert said == [
-        "a table has no place for these fields of meta: version left out",
-        "a table has no place for these fields of predictions: note left out",
-        "a table has no place for these fields: checked, gloss, license, source left out",
+        "a table cannot store these fields of meta: version",
+        "a table cannot store these fields of predictions: note",
+        "a table cannot store these fields: checked, gloss, license, source",
     ]
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))
@@ -107,7 +106,7 @@ def test_a_table_carries_name_and_predictions_to_json_and_back(tmp_path: Path) -
     assert [c.regions[1].content for c in suite.items[0].conditions] == ["runs", 'run, "now"']
     said = syntaxgym.convert(tmp_path / "My.Table.csv", tmp_path / "back.json", {})
     assert said == [
-        "read as a table with a row for each region: 2 conditions × 1 item, regions subject, verb; 2 predictions"
+        "read as a table with one row per region: 2 conditions × 1 item, regions subject, verb; 2 predictions"
     ]
     assert read(tmp_path / "back.json") == suite
 
@@ -119,7 +118,7 @@ def test_other_columns_of_a_table_come_back(tmp_path: Path) -> None:
     assert suite.items[0].conditions[0].regions[1].extra == {"gloss": "n"}
     assert suite.regions == {1: "", 2: ""}
     (how,) = syntaxgym.convert(tmp_path / "t.csv", tmp_path / "copy" / "t.csv", {})
-    assert how == "read as a table with a row for each region: 1 condition × 1 item, regions 1, 2; no predictions"
+    assert how == "read as a table with one row per region: 1 condition × 1 item, regions 1, 2; no predictions"
     assert read(tmp_path / "copy" / "t.csv") == suite
 
 
@@ -133,17 +132,17 @@ def test_a_suite_is_written_only_in_known_forms(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("item_number,condition_name,content\n", "line 1: not a SyntaxGym suite: no column 'region_number'"),
-        ("item_number,condition_name,region_number,content,content\n", "line 1: column 'content' stands twice"),
-        ("item_number,condition_name,region_number,content\n1,a,1\n", "line 2: has 3 fields, the header has 4"),
+        ("item_number,condition_name,region_number,content,content\n", "line 1: column 'content' is repeated"),
+        ("item_number,condition_name,region_number,content\n1,a,1\n", "line 2: has 3 fields, but the header has 4"),
         ("item_number,condition_name,region_number,content\n1,a,x,b\n", "line 2: region_number must be a whole number"),
         ('item_number,condition_name,region_number,content\n1,a,1,"b', "line 2: not valid CSV"),
         ('item_number,condition_name,region_number,content\n1,a,1,"b"c\n', "line 2: not valid CSV"),
         ("item_number,condition_name,region_number,content\n", "region_meta: must be an object"),
         (
             "item_number,condition_name,region_number,region_name,content\n1,a,1,x,b\n1,c,1,y,d\n",
-            "line 3: region 1 is named 'y' here and 'x' before",
+            "line 3: region 1 is named 'y' here but 'x' before",
         ),
-        ("item_number,condition_name,region_number,content\n1,a,1,b\n1,a,1,c\n", "region 1: stands twice"),
+        ("item_number,condition_name,region_number,content\n1,a,1,b\n1,a,1,c\n", "region 1: is repeated"),
         ("item_number,condition_name,region_number,content\n,a,1,b\n", "item_number must be a whole number"),
         ("", "the file is empty"),
     ],
@@ -170,7 +169,7 @@ def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path)
     path = tmp_path / "evaluated.json"
     path.write_text(json_text(document), encoding="utf-8")
     again = [row for row in read_evaluated(path).rows() if isinstance(row, Outcome)]
-    assert [(row.item, row.check, row.value) for row in again] == [
+    assert [(row.item, row.metric, row.value) for row in again] == [
         ("1", "prediction_0", False),  # 3 bits are not less than 1
         ("1", "prediction_1", True),
         ("1", "all_predictions", False),
@@ -266,8 +265,8 @@ def test_whatever_loads_satisfies_the_schema(tmp_path: Path, document: dict[str,
 
 def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
     schema = syntaxgym.schema()
-    assert schema["$defs"]["metric"]["enum"] == list(METRICS)
-    assert schema["properties"]["meta"]["properties"]["metric"]["anyOf"][2]["items"]["enum"] == [*METRICS, "all"]
+    assert schema["$defs"]["metric"]["enum"] == list(REGION_METRICS)
+    assert schema["properties"]["meta"]["properties"]["metric"]["anyOf"][2]["items"]["enum"] == [*REGION_METRICS, "all"]
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(SUITE)

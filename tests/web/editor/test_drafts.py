@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.web.editor.drafts import DraftConflict, DraftStore
+from wug.web.editor import DraftConflict, DraftStore
 
 SUITE = {"meta": {"name": "número"}, "region_meta": {"1": "a"}, "predictions": [], "items": []}
 

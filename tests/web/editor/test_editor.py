@@ -75,7 +75,7 @@ def draft(ask: Callable[..., Any]) -> Callable[..., str]:
     return make
 
 
-def check(ask: Callable[..., Any], document: dict[str, Any]) -> dict[str, Any]:
+def metric(ask: Callable[..., Any], document: dict[str, Any]) -> dict[str, Any]:
     given = {"document": document, "formulas": document["predictions"]}
     found: dict[str, Any] = ask("POST", "/editor/check.json", given).json()
     return found
@@ -113,12 +113,12 @@ def test_a_suite_is_begun_from_nothing_a_design_or_a_builtin_suite(ask: Callable
 def test_the_design_needs_only_a_name_to_be_ready(ask: Callable[..., Any]) -> None:
     address = ask("POST", "/editor/new.json", {"from": "2x2"}).json()["address"]
     document = ask("GET", f"{address}/draft.json").json()["document"]
-    assert [problem["places"][0]["field"] for problem in check(ask, document)["problems"]] == ["name"]
+    assert [problem["places"][0]["field"] for problem in metric(ask, document)["problems"]] == ["name"]
     document["meta"]["name"] = "x"
-    assert check(ask, document)["problems"] == []
+    assert metric(ask, document)["problems"] == []
 
 
-@pytest.mark.parametrize("source", ["file:/etc/passwd", "file:../wug.db", "file:nothing.json", "builtin:no", "who", ""])
+@pytest.mark.parametrize("source", ["file:/etc/passwd", "file:../store", "file:nothing.json", "builtin:no", "who", ""])
 def test_what_cannot_be_opened_is_an_error_that_says_so(ask: Callable[..., Any], source: str) -> None:
     answer = ask("POST", "/editor/new.json", {"from": source})
     assert answer.status_code in (400, 403)
@@ -160,13 +160,13 @@ def test_a_discarded_draft_is_gone(ask: Callable[..., Any], draft: Callable[...,
 
 
 def test_a_good_prediction_is_read_back_in_english(ask: Callable[..., Any]) -> None:
-    (found,) = check(ask, suite())["predictions"]
+    (found,) = metric(ask, suite())["predictions"]
     assert found["english"] == "region 2 (verb) is less surprising in match than in mismatch"
 
 
 def test_a_faulty_prediction_has_a_caret_under_its_fault(ask: Callable[..., Any]) -> None:
     document = suite(predictions=["(2;%match%) < (2;%mismach%)"])
-    said = check(ask, document)
+    said = metric(ask, document)
     (found,) = said["predictions"]
     assert found["error"] == "unknown condition 'mismach'. Did you mean 'mismatch'?"
     assert found["caret"] == "(2;%match%) < (2;%mismach%)\n                 ^^^^^^^^^"
@@ -177,7 +177,7 @@ def test_a_faulty_prediction_has_a_caret_under_its_fault(ask: Callable[..., Any]
 def test_problems_name_the_cell_that_they_are_about(ask: Callable[..., Any]) -> None:
     document = suite()
     document["items"][0]["conditions"][1]["regions"][2]["content"] = " today ."
-    (problem,) = check(ask, document)["problems"]
+    (problem,) = metric(ask, document)["problems"]
     assert problem["level"] == "warning"
     place = problem["places"][0]
     assert (place["item"], place["row"], place["region"]) == (0, 1, 2)
@@ -188,7 +188,7 @@ def test_the_same_problem_of_many_sentences_is_said_once(ask: Callable[..., Any]
     for condition in document["items"][0]["conditions"]:
         for region in condition["regions"]:
             region["content"] = ""
-    (problem,) = check(ask, document)["problems"]
+    (problem,) = metric(ask, document)["problems"]
     assert (problem["message"], problem["count"]) == ("the sentence has no text", 2)
     assert [place["row"] for place in problem["places"]] == [0, 1]
 
@@ -240,7 +240,7 @@ def test_a_wide_table_is_opened_as_a_file_and_pasted_alike_with_a_line_that_says
     [
         ("item,condition,a\n1,x,one\n1,x,two\n", "line 3: item 1 has the condition 'x' twice"),
         ("a,b\n1,2\n", "line 1: not a SyntaxGym suite: no column 'item_number'"),
-        ("item_number,condition_name,region_number,content\n1,a,2,x\n", "numbered from 1 on"),
+        ("item_number,condition_name,region_number,content\n1,a,2,x\n", "numbered from 1 without gaps"),
         (7, "'text' should be a table"),
     ],
 )
@@ -256,7 +256,7 @@ def test_a_table_that_cannot_be_written_yet_says_why(ask: Callable[..., Any], dr
     document["items"][0]["conditions"][0]["condition_name"] = "50%"
     answer = ask("GET", f"{draft(document)}/suite.csv")
     assert answer.status_code == 400
-    assert "cannot have % or ;" in answer.json()["error"]
+    assert "cannot contain % or ;" in answer.json()["error"]
     assert "/tmp" not in answer.json()["error"]
 
 
@@ -362,8 +362,8 @@ def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[.
     state = client.get(f"/editor/jobs/{job.id}.json").json()
     assert (state["stage"], state["error"]) == ("done", None)
     shown = client.get(f"/editor/runs/{state['run']}.json").json()
-    assert [row["name"] for row in shown["checks"]] == ["prediction 0", "prediction 1", "all predictions"]
-    assert shown["checks"][0]["formula"] == document["predictions"][0]
+    assert [row["name"] for row in shown["metrics"]] == ["prediction 0", "prediction 1", "all predictions"]
+    assert shown["metrics"][0]["formula"] == document["predictions"][0]
     cells = shown["items"]["1"]["conditions"]["match_sing"]
     assert [cell["content"] for cell in cells] == ["The boy", "near the dogs", "swims", "today ."]
     assert all(float(cell["text"]) > 0 for cell in cells)
@@ -410,7 +410,7 @@ def stored(site: Site, document: dict[str, Any], model: str) -> int:
     """The number of the result of a run of a suite."""
     path = site.folders[0] / "run.json"
     path.write_text(json.dumps(document))
-    said = wug("run", path, "--model", model, "--db", site.store.path, "--no-cache")
+    said = wug("run", path, "--model", model, "--store", site.store.path, "--no-cache")
     assert said.code == 0, said.err
     return site.reader.overview([site.store.runs()[-1].id])[0].id
 
@@ -446,7 +446,7 @@ def test_a_result_of_another_family_says_that_it_does_not_open(
 ) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("sentence_good,sentence_bad\nthe boy swims .,the boy swim .\n")
-    assert wug("run", pairs, "--model", tiny_causal(), "--db", site.store.path, "--no-cache").code == 0
+    assert wug("run", pairs, "--model", tiny_causal(), "--store", site.store.path, "--no-cache").code == 0
     answer = client.get("/edit?result=1")
     assert answer.status_code == 400
     assert "only suites of syntaxgym open in the editor" in answer.text

@@ -20,6 +20,7 @@ from command_line import wug
 from editing import begun, cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
+from wug.files import write_text
 from wug.results.store import Store
 from wug.web.jobs.queue import job_queue
 from wug.web.jobs.tasks import score_texts
@@ -41,7 +42,7 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
     folder = tmp_path / "suites"
     folder.mkdir()
     return Site(
-        store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", folders=(folder,), models=(str(tiny_causal()),)
+        store=Store(tmp_path / "store"), cache=kept / "answers.db", folders=(folder,), models=(str(tiny_causal()),)
     )
 
 
@@ -99,7 +100,7 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     page.fill("#prediction-0", "(2;%match%) < (2;%mismatch%)")
     page.wait_for_selector(".english")
     assert page.inner_text(".english") == "Region 2 (verb) is less surprising in match than in mismatch."
-    expect(page.locator("#verdict")).to_have_text("Ready: nothing to mend.")
+    expect(page.locator("#verdict")).to_have_text("Ready: no problems found.")
 
     # The server goes; what is written in the meantime is there when it is back, even after a reload without it.
     kept_(page)
@@ -135,8 +136,8 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     said = wug("run", path, "--model", site.models[0], "--format", "json", "--no-cache").results[0]
     (result,) = Store(site.store.path).results(run)
     assert said["signature"] == str(result.signature)
-    assert [(e["check"], e["value"], e["low"]) for e in said["estimates"]] == [
-        (e.check, e.value, e.low) for e in result.estimates
+    assert [(e["metric"], e["value"], e["low"]) for e in said["estimates"]] == [
+        (e.metric, e.value, e.low) for e in result.estimates
     ]
     assert page.locator("#estimates tbody tr").count() == 1  # every prediction at once says no more than the only one
 
@@ -412,7 +413,7 @@ def test_what_the_browser_crashed_with_is_back_and_the_newer_version_wins(
     page.goto(address)
     ready(page)
     assert page.input_value("#meta-name") == "only in the browser"
-    assert "are back from this browser" in page.inner_text("#notices")
+    assert "were restored from this browser" in page.inner_text("#notices")
     assert document(page)["meta"]["name"] == "only in the browser"
     # Somewhere else it is changed later still.
     draft = page.request.get(f"{address}/draft.json").json()
@@ -440,7 +441,7 @@ def test_a_draft_that_the_server_lost_comes_back_from_the_browser(
     page.reload()
     ready(page)
     assert page.input_value("#meta-name") == "kept twice"
-    expect(page.locator("#kept")).to_have_text(re.compile("^Kept at"))
+    expect(page.locator("#kept")).to_have_text(re.compile("^Draft saved at"))
     assert document(page)["meta"]["name"] == "kept twice"
 
 
@@ -481,7 +482,7 @@ def test_saving_asks_before_it_writes_over_a_file(begin: Callable[..., Any], sit
     page.click("#save-go")
     page.wait_for_selector("#notices .good")
     assert len(questions) == 2
-    assert "Write over it?" in questions[0]
+    assert "Overwrite it?" in questions[0]
     assert json.loads(target.read_text())["meta"]["name"] == "saved"
 
 
@@ -494,16 +495,18 @@ def test_without_room_for_drafts_what_is_on_the_page_can_still_be_saved(
     kept_(page)
     recorder.expected.append("400")
 
-    def full(path: Path, text: str, *, private: bool) -> None:
-        raise InputError("cannot be written: No space left on device", file=path)
+    def full(path: Path, text: str, *, private: bool = False) -> None:
+        if private:  # a draft
+            raise InputError("cannot be written: No space left on device", file=path)
+        write_text(path, text)
 
-    monkeypatch.setattr("wug.web.editor.drafts.write_text", full)
+    monkeypatch.setattr("wug.web.editor.write_text", full)
     page.fill("#meta-name", "after")
     page.wait_for_selector("#kept.bad")
     assert "No space left on device" in page.inner_text("#kept")
     page.click("#download-json")
     page.wait_for_selector("#notices .bad")
-    assert "Not kept on the server" in page.inner_text("#notices")  # rather than the version of before
+    assert "Stored in this browser only, not on the server" in page.inner_text("#notices")
     page.keyboard.press("Control+s")
     page.click("#save-go")
     page.wait_for_selector("#notices .good")
@@ -582,7 +585,7 @@ def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], 
     held.execute("BEGIN EXCLUSIVE")  # who wants to use this cache has to wait
     other = job_queue(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
     page.click("#score")
-    expect(page.locator("#stage")).to_contain_text("Waiting for other work")
+    expect(page.locator("#stage")).to_contain_text("Waiting for other jobs")
     assert page.is_disabled("#score")
     page.click("#stop")
     expect(page.locator("#score")).to_be_enabled()

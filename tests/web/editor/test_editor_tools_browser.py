@@ -30,7 +30,7 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
     folder.mkdir()
     model = tiny_causal()
     models = (str(model), f"causal:{model}")
-    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", folders=(folder,), models=models)
+    return Site(store=Store(tmp_path / "store"), cache=kept / "answers.db", folders=(folder,), models=models)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_find_goes_to_cells_out_of_view_and_replace_changes_them_in_one_step(lar
     large.click("#replace-one")
     expect(large.locator("#found")).to_have_text("2 of 12")
     large.click("#replace-all")
-    expect(large.locator("#found")).to_have_text("12 replaced in 12 cells; Undo takes it back")
+    expect(large.locator("#found")).to_have_text("12 replaced in 12 cells; Undo restores it")
     regions = document(large)["items"][149]["conditions"][1]["regions"]
     assert regions[0]["content"] == "found found 150 c2 1"
     assert regions[11]["content"] == "found 150 c2 12"

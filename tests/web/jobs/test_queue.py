@@ -20,8 +20,7 @@ from wug.families import syntaxgym
 from wug.results.reader import RunReader
 from wug.results.store import Store
 from wug.web.jobs import queue
-from wug.web.jobs.process import WorkerProcess
-from wug.web.jobs.queue import JobQueue, scoring_models
+from wug.web.jobs.queue import JobQueue, WorkerProcess, scoring_models
 from wug.web.jobs.tasks import run_suites, score_texts
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
@@ -94,14 +93,14 @@ def test_a_job_ends_with_what_its_work_gives(jobs: JobQueue) -> None:
 
 
 def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: JobQueue, tmp_path: Path) -> None:
-    work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "wug run short.json")
+    work = run_suites(suite(tmp_path), tmp_path / "store", tmp_path / "answers.db", "wug run short.json")
     job = ended(jobs.start("words", work))
     assert (job.stage, job.error) == ("done", None)
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     run = store.run(job.result)
     assert (run.status, run.model, run.command, run.suites) == ("complete", "words/test@0", "wug run short.json", 1)
     (result,) = store.results(job.result)
-    assert [(e.check, e.value) for e in result.estimates] == [("prediction_0", 1.0), ("all_predictions", 1.0)]
+    assert [(e.metric, e.value) for e in result.estimates] == [("prediction_0", 1.0), ("all_predictions", 1.0)]
     store.close()
 
 
@@ -144,11 +143,11 @@ def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
     jobs: JobQueue, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "STOP_TIMEOUT_SECONDS", 60)
-    job = jobs.start(f"slow:{pipe}", run_suites(suite(tmp_path, items=3000), tmp_path / "wug.db", None, ""))
+    job = jobs.start(f"slow:{pipe}", run_suites(suite(tmp_path, items=3000), tmp_path / "store", None, ""))
     pid = heard(pipe)
     jobs.stop(job)
     assert (ended(job).stage, job.error) == ("stopped", None)
-    store = Store(tmp_path / "wug.db")
+    store = Store(tmp_path / "store")
     assert [run.status for run in store.runs()] == ["interrupted"]
     store.close()
     assert number(jobs) == pid
@@ -158,14 +157,14 @@ def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
 def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_taken_up_again(
     jobs: JobQueue, pipe: Path, tmp_path: Path
 ) -> None:
-    job = jobs.start(f"stuck:{pipe}", run_suites(suite(tmp_path), tmp_path / "wug.db", None, ""))
+    job = jobs.start(f"stuck:{pipe}", run_suites(suite(tmp_path), tmp_path / "store", None, ""))
     pid = heard(pipe)
     jobs.stop(job)
     assert (ended(job).stage, job.error) == ("stopped", None)
     assert gone(pid)
-    assert [run.status for run in RunReader(tmp_path / "wug.db").runs()] == ["interrupted"]
-    again = ended(jobs.start("words", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
-    assert [(run.id, run.status) for run in RunReader(tmp_path / "wug.db").runs()] == [(again.result, "complete")]
+    assert [run.status for run in RunReader(tmp_path / "store").runs()] == ["interrupted"]
+    again = ended(jobs.start("words", run_suites(suite(tmp_path), tmp_path / "store", None, "")))
+    assert [(run.id, run.status) for run in RunReader(tmp_path / "store").runs()] == [(again.result, "complete")]
 
 
 @pytest.mark.usefixtures("at_once")
@@ -181,7 +180,7 @@ def test_a_stop_of_a_job_that_has_ended_does_not_touch_the_next(jobs: JobQueue, 
 def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
     jobs: JobQueue, pipe: Path, tmp_path: Path
 ) -> None:
-    work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "")
+    work = run_suites(suite(tmp_path), tmp_path / "store", tmp_path / "answers.db", "")
     job = jobs.start(f"stuck:{pipe}", work)
     waiting = jobs.start("words", work)
     pid = heard(pipe)
@@ -193,7 +192,7 @@ def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
     )
     assert (ended(waiting).stage, waiting.error) == ("done", None)
     assert number(jobs) != pid
-    assert [(run.id, run.status) for run in RunReader(tmp_path / "wug.db").runs()] == [(waiting.result, "complete")]
+    assert [(run.id, run.status) for run in RunReader(tmp_path / "store").runs()] == [(waiting.result, "complete")]
 
 
 def test_a_process_that_was_killed_between_two_jobs_is_not_missed(jobs: JobQueue) -> None:
@@ -287,7 +286,7 @@ from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
 
 model, folder = sys.argv[1], Path(sys.argv[2])
-site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", models=(model,))
+site = Site(store=Store(folder / "store"), cache=folder / "answers.db", models=(model,))
 shown = {"x-wug-token": site.csrf_token, "authorization": f"Bearer {site.access_token}"}
 client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=shown)
 address = client.post("/editor/new.json", json={"from": "builtin:wug_reflexive"}).json()["address"]
@@ -296,7 +295,7 @@ job.ended.wait()
 shown = client.get(f"/editor/runs/{job.result}.json").json()
 asked = client.get("/sentence", params={"s": ["the boy swims", "the boy swim"], "m": model}).text
 heavy = [name for name in ("torch", "transformers", "tokenizers") if name in sys.modules]
-print(json.dumps({"error": job.error, "checks": len(shown["checks"]), "asked": asked.count("<ol"), "heavy": heavy}))
+print(json.dumps({"error": job.error, "metrics": len(shown["metrics"]), "asked": asked.count("<ol"), "heavy": heavy}))
 """
 
 
@@ -308,7 +307,7 @@ def test_the_server_asks_a_model_without_loading_what_models_need(
     assert said.returncode == 0, said.stderr
     found = json.loads(said.stdout)
     assert (found["error"], found["heavy"]) == (None, [])
-    assert found["checks"] > 1
+    assert found["metrics"] > 1
     assert found["asked"] >= 1
 
 
@@ -326,16 +325,16 @@ def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(jobs: Job
 
 def test_a_model_that_only_generates_says_so(jobs: JobQueue, tmp_path: Path) -> None:
     assert "cannot score sentences" in str(ended(jobs.start("echo", score_texts(["a"], None))).error)
-    job = ended(jobs.start("echo", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
+    job = ended(jobs.start("echo", run_suites(suite(tmp_path), tmp_path / "store", None, "")))
     assert "needs a model that can score text" in str(job.error)
 
 
 def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: JobQueue, tmp_path: Path) -> None:
-    work = run_suites(suite(tmp_path, "(1;%a%) / [(1;%b%) - (1;%b%)] > 1"), tmp_path / "wug.db", None, "")
+    work = run_suites(suite(tmp_path, "(1;%a%) / [(1;%b%) - (1;%b%)] > 1"), tmp_path / "store", None, "")
     job = ended(jobs.start("words", work))
     assert job.stage == "failed"
     assert "division by zero" in str(job.error)
-    assert [run.status for run in RunReader(tmp_path / "wug.db").runs()] == ["failed"]
+    assert [run.status for run in RunReader(tmp_path / "store").runs()] == ["failed"]
 
 
 def test_only_the_last_ended_jobs_are_remembered(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:

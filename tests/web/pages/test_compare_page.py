@@ -71,7 +71,7 @@ def test_choosing_two_models_compares_them(served: Served, seeds: Site, page: An
     page.wait_for_url("**side=1%2C2%2C3**")
     page.select_option("select[name=side] >> nth=1", "4")
     page.wait_for_selector("table.compared tbody tr")
-    assert page.locator("table.compared tbody td >> nth=3").inner_text() == "50.0 %"
+    assert page.locator("table.compared tbody td >> nth=3").inner_text() == "50.0%"
 
 
 def test_all_items_that_differ_are_there_page_by_page(client: TestClient, seeds: Site) -> None:

@@ -7,12 +7,20 @@ import json
 import pytest
 from starlette.datastructures import QueryParams
 
-from wug.results.reader import Run, Summary
-from wug.web.pages.runs.grid import COLUMNS_PER_PAGE, ROWS_PER_PAGE, GridSource, build_grid, select
-from wug.web.pages.runs.grid_query import GridQuery
-from wug.web.pages.runs.grid_view import GridCell, ResultGrid, Sparkline
-from wug.web.pages.runs.run_list import matching_results, matching_runs, run_page
-from wug.web.templating import local_time
+from wug.results.records import Run, Summary
+from wug.web.pages.runs import matching_results, matching_runs, run_page
+from wug.web.result_grid import (
+    COLUMNS_PER_PAGE,
+    ROWS_PER_PAGE,
+    GridCell,
+    GridSource,
+    ResultGrid,
+    Sparkline,
+    build_grid,
+    select,
+)
+from wug.web.run_query import RunQuery
+from wug.web.site import local_time
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:
@@ -29,7 +37,7 @@ def kept(
     status: str = "complete",
 ) -> Summary:
     estimate = {
-        "check": "accuracy",
+        "metric": "accuracy",
         "group": "all",
         "value": value,
         "n": 10,
@@ -42,9 +50,9 @@ def kept(
 
 
 def made(
-    runs: list[Run], results: list[Summary], wanted: GridQuery | None = None, sweeps: dict[int, str] | None = None
+    runs: list[Run], results: list[Summary], wanted: RunQuery | None = None, sweeps: dict[int, str] | None = None
 ) -> ResultGrid:
-    return build_grid(GridSource(runs, results, sweeps or {}), wanted or GridQuery())
+    return build_grid(GridSource(runs, results, sweeps or {}), wanted or RunQuery())
 
 
 def rows(found: ResultGrid) -> list[str]:
@@ -87,20 +95,20 @@ def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
     runs = [run(3, "a/c@1"), run(2, "a/b@1"), run(1, "a/a@1")]
     results = [kept(1, 1, "s", 0.9), kept(2, 3, "s", 0.2), kept(3, 2, "t")]
     assert rows(made(runs, results)) == ["c", "b", "a"]  # the newest first
-    assert rows(made(runs, results, GridQuery(sort="-suite:s"))) == ["a", "c", "b"]
-    assert rows(made(runs, results, GridQuery(sort="suite:s"))) == ["c", "a", "b"]
-    assert rows(made(runs, results, GridQuery(sort="model"))) == ["a", "b", "c"]
+    assert rows(made(runs, results, RunQuery(sort="-suite:s"))) == ["a", "c", "b"]
+    assert rows(made(runs, results, RunQuery(sort="suite:s"))) == ["c", "a", "b"]
+    assert rows(made(runs, results, RunQuery(sort="model"))) == ["a", "b", "c"]
 
 
 def test_a_filter_keeps_models_and_suites_and_hides_columns_that_are_empty_then() -> None:
     runs = [run(2, "causal/gpt2@1"), run(1, "causal/pythia@1", name="my try")]
     results = [kept(1, 1, "npi", phenomenon="Licensing"), kept(2, 2, "gaps", kind="syntaxgym")]
     for wanted, name, suite in (
-        (GridQuery(text="GPT"), "gpt2", "gaps"),
-        (GridQuery(text="my TRY"), "pythia", "npi"),
-        (GridQuery(kind="syntaxgym"), "gpt2", "gaps"),
-        (GridQuery(suite="np"), "pythia", "npi"),
-        (GridQuery(phenomenon="Licensing"), "pythia", "npi"),
+        (RunQuery(text="GPT"), "gpt2", "gaps"),
+        (RunQuery(text="my TRY"), "pythia", "npi"),
+        (RunQuery(kind="syntaxgym"), "gpt2", "gaps"),
+        (RunQuery(suite="np"), "pythia", "npi"),
+        (RunQuery(phenomenon="Licensing"), "pythia", "npi"),
     ):
         found = made(runs, results, wanted)
         assert (rows(found), [column.suite for column in found.columns]) == ([name], [suite])
@@ -122,18 +130,18 @@ def test_suites_of_a_family_and_of_a_phenomenon_stand_together() -> None:
 def test_pinned_rows_and_columns_come_first_on_every_page_and_whatever_is_filtered() -> None:
     runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 5, 0, -1)]
     results = [kept(2 * number, number, suite) for number in range(1, ROWS_PER_PAGE + 6) for suite in ("s", "t")]
-    wanted = GridQuery(pins=("a/m001@1",), pinned_suites=("t",), page=2)
+    wanted = RunQuery(pins=("a/m001@1",), pinned_suites=("t",), page=2)
     found = made(runs, results, wanted)
     assert rows(found)[:2] == ["m001", "m005"]
     assert [(column.suite, column.pinned) for column in found.columns] == [("t", True), ("s", False)]
-    assert rows(made(runs, results, GridQuery(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
+    assert rows(made(runs, results, RunQuery(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
 
 
 def test_rows_and_columns_are_paged() -> None:
     runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 1, 0, -1)]
     results = [kept(number, 1, f"s{number:02}") for number in range(COLUMNS_PER_PAGE + 1)]
     results += [kept(1000 + number, number, "s00") for number in range(2, ROWS_PER_PAGE + 2)]
-    first, last = made(runs, results), made(runs, results, GridQuery(page=2, columns=2))
+    first, last = made(runs, results), made(runs, results, RunQuery(page=2, columns=2))
     assert (len(first.rows), len(first.columns), first.pages, first.column_pages) == (
         ROWS_PER_PAGE,
         COLUMNS_PER_PAGE,
@@ -144,7 +152,7 @@ def test_rows_and_columns_are_paged() -> None:
 
 
 def test_a_page_beyond_the_last_is_the_last() -> None:
-    assert rows(made([run(1)], [kept(1, 1, "s")], GridQuery(page=99))) == ["m"]
+    assert rows(made([run(1)], [kept(1, 1, "s")], RunQuery(page=99))) == ["m"]
 
 
 def test_a_sweep_is_one_row_with_its_values_in_the_order_of_steps() -> None:
@@ -177,34 +185,34 @@ def test_a_line_is_marked_by_what_it_shows() -> None:
 
 
 def test_the_table_has_the_results_that_the_cells_show() -> None:
-    found = select(GridSource([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), GridQuery())
+    found = select(GridSource([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), RunQuery())
     assert [(run.id, one.id) for run, one in found.results()] == [(2, 3), (1, 2)]
 
 
 def test_an_address_keeps_what_is_not_changed() -> None:
-    wanted = GridQuery.parse(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
+    wanted = RunQuery.parse(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
     assert wanted.url(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2&pin=x&pin=y"
     assert wanted.sort_url("model") == "/?q=a+b&kind=pairs&sort=-model&pin=x&pin=y"
     assert wanted.sort_url("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax&pin=x&pin=y"
     assert wanted.pin_url("y") == "/?q=a+b&kind=pairs&sort=model&page=3&pin=x"
-    assert GridQuery().pin_suite_url("s t") == "/?pincol=s+t"
+    assert RunQuery().pin_suite_url("s t") == "/?pincol=s+t"
 
 
 def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:
     runs = [run(3, note="with care"), run(2, "gpt2", name="final"), run(1, "pythia", "failed", message="no server")]
     results = [kept(1, 1, "npi")]
 
-    def numbers(wanted: GridQuery) -> list[int]:
+    def numbers(wanted: RunQuery) -> list[int]:
         return [one.id for one in matching_runs(runs, matching_results(results, wanted), wanted)]
 
-    assert numbers(GridQuery()) == [3, 2, 1]
-    assert numbers(GridQuery(sort="run")) == [1, 2, 3]
-    assert numbers(GridQuery(sort="name")) == [2, 1, 3]
+    assert numbers(RunQuery()) == [3, 2, 1]
+    assert numbers(RunQuery(sort="run")) == [1, 2, 3]
+    assert numbers(RunQuery(sort="name")) == [2, 1, 3]
     for text, number in (("CARE", 3), ("fin", 2), ("no server", 1), ("npi", 1), ("GPT", 2)):
-        assert numbers(GridQuery(text=text)) == [number]
-    assert numbers(GridQuery(status="failed")) == [1]
-    assert numbers(GridQuery(model="gpt2")) == [2]
-    assert [one.message for one in run_page(runs, results, GridQuery()).entries] == ["", "", "no server"]
+        assert numbers(RunQuery(text=text)) == [number]
+    assert numbers(RunQuery(status="failed")) == [1]
+    assert numbers(RunQuery(model="gpt2")) == [2]
+    assert [one.message for one in run_page(runs, results, RunQuery()).entries] == ["", "", "no server"]
 
 
 def test_a_moment_that_is_none_stays_as_it_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 import material
-from wug.web.pages.items.query import item_page, neighbours, sorted_places
+from wug.web.pages.items import item_page, neighbours, sorted_places
 from wug.web.site import Site
 
 VALUES = [(0, 2.0), (1, None), (2, "b"), (3, 1.0), (4, 2.0), (5, "a")]

@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import material
+from wug.results.schema import INDEX, OUTCOMES
 from wug.web.site import Site
 
 LINK = re.compile(r'(?:href|data-spec|data-fragment)="(/[^"#]*)')
@@ -71,7 +72,8 @@ def test_every_link_of_every_family_answers(client: TestClient, site: Site) -> N
 def test_the_grid_shows_value_and_interval(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.syntaxgym(items=6))
     page = client.get("/").text
-    assert '<td class="value h4"><a href="/result/1" title="[30.0, 90.3] n 6">66.7</a></td>' in page  # Wilson's, 4 of 6
+    assert '<td class="value h4"><a href="/result/1" title="[30.0, 90.3] n 6\nitem 2' in page  # Wilson's, 4 of 6
+    assert '">66.7<sup class="warned"' in page
 
 
 def test_the_grid_as_csv_has_the_row_in_full(client: TestClient, site: Site) -> None:
@@ -136,7 +138,7 @@ def test_an_item_has_its_tokens_shaded(client: TestClient, site: Site) -> None:
 
 def test_failing_items_of_a_prediction_are_listed_alone(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.syntaxgym(items=6))
-    rows = client.get("/result/1/items.json?check=prediction_0&value=false").json()
+    rows = client.get("/result/1/items.json?metric=prediction_0&value=false").json()
     assert [row["item"] for row in rows] == ["3", "6"]
 
 
@@ -211,7 +213,7 @@ def test_how_whole_and_steps_go_together_is_read_afterwards(client: TestClient, 
     material.keep(site.store, material.localism())
     page = client.get("/result/1").text
     assert 'data-fragment="/result/1/part/together"' in page
-    assert "A step is right where its answer is what the function makes of the very inputs" in page
+    assert "A step is right if its answer is the result of the function for the inputs" in page
     assert "not consistent, only the whole right" in client.get("/result/1/part/together").text
     single = client.get("/result/1/figure/single.json").json()
     assert [(row["function"], row["share of steps"]) for row in single] == [
@@ -260,25 +262,26 @@ def test_a_run_that_goes_on_is_told_by_the_small_state(client: TestClient, site:
 
 def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=8), material.syntaxgym())
-    with closing(sqlite3.connect(site.store.path)) as db, db:
+    with closing(sqlite3.connect(site.store.path / INDEX)) as db, db:
         db.execute("UPDATE results SET summary = '{', estimates = '{\"', warnings = 'x' WHERE id = 1")
-        db.execute("UPDATE outcomes SET detail = '{', groups = '[' WHERE result = 2 AND place = 0")
+        (second,) = db.execute("SELECT file FROM results WHERE id = 2").fetchone()
     assert "damaged" in client.get("/").text
     assert "66.7" in client.get("/").text
     assert "damaged" in client.get("/run/1").text
     assert client.get("/result/1").status_code == 404
-    assert "the run store is damaged here" in client.get("/result/1").text
-    assert "the run store is damaged here" in client.get("/result/2/items?check=prediction_0").text
+    assert "the store is damaged here" in client.get("/result/1").text
+    (site.store.path / OUTCOMES / second).write_bytes(b"PAR1")
+    assert "the store is damaged here" in client.get("/result/2/items?metric=prediction_0").text
 
 
 def test_a_result_with_a_damaged_outcome_is_refused_by_every_page_of_it(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=8))
-    with closing(sqlite3.connect(site.store.path)) as db, db:
-        db.execute("UPDATE outcomes SET detail = '{', groups = '[' WHERE place = 0")
+    (file,) = (site.store.path / OUTCOMES).iterdir()
+    file.write_bytes(file.read_bytes().replace(b"paradigm", b"Paradigm", 1))
     for address in ("", "/items", "/items?group=paradigm%3Dparadigm_1", "/figure/margins.vl.json", "/items.csv"):
         said = client.get(f"/result/1{address}")
         assert said.status_code == 404
-        assert "checksum of its outcome 0 does not fit" in said.text
+        assert "the checksum of its file outcomes/" in said.text
 
 
 def test_odd_wishes_in_an_address_do_no_harm(client: TestClient, site: Site) -> None:
@@ -301,7 +304,7 @@ def test_odd_wishes_in_an_address_do_no_harm(client: TestClient, site: Site) -> 
         "value=7",
         "group=x",
         "group=a%22%3Db",
-        "check=no",
+        "metric=no",
         "q=%25'",
     ):
         assert client.get(f"/result/1/items?{query}").status_code == 200

@@ -43,7 +43,7 @@ def test_the_grid_has_one_row_a_model_with_its_newest_result(served: Served, pag
     number = material.keep(served.site.store, material.pairs(items=8, model=A))
     page.goto("/")
     assert names(page) == ["alpha", "gamma", "beta"]
-    assert page.locator(".matrix tbody tr").nth(0).locator("td a").all_inner_texts() == ["71.4", "66.7"]  # 5 of 7
+    assert page.locator(".matrix tbody tr").nth(0).locator("td a").all_inner_texts() == ["71.4", "66.7!"]  # 5 of 7
     page.locator(".matrix tbody td a").first.click()
     page.wait_for_url("**/result/*")
     assert f"run {number}" in page.locator(".crumbs").inner_text()
@@ -54,12 +54,12 @@ def test_the_interval_is_told_on_pointing_at_a_cell_and_on_reaching_it_by_keyboa
     page.goto("/")
     link = page.locator(".matrix td a")
     link.hover()
-    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6"
+    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6\nitem 2 has a region with a trailing space"
     page.mouse.move(5, 5)
     page.locator("h1").click()
     assert page.locator(".tip").is_hidden()
     link.focus()
-    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6"
+    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6\nitem 2 has a region with a trailing space"
     assert link.get_attribute("aria-describedby") == "tip"
 
 
@@ -153,7 +153,7 @@ def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any
     assert page.locator("#run-2").count() == 0
     assert [one.id for one in served.site.reader.runs()] == [3, 1]
     follow(page, lambda: page.click("text=Undo"))
-    page.wait_for_selector("text=Run 2 is back.")
+    page.wait_for_selector("text=Run 2 restored.")
     assert page.locator("#run-2").count() == 1
 
 

@@ -18,7 +18,7 @@ from browsing import client_of
 from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.jobs.queue import JobQueue
-from wug.web.pages.sentence.panel import first_difference, score_panel, token_candidates
+from wug.web.pages.sentence import first_difference, score_panel, token_candidates
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -156,7 +156,7 @@ def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:
     _, client = client_with(site, "causal:nowhere")
     query = urlencode({"s": "the boy", "m": "causal:nowhere"})
     found = client.get(f"/sentence?{query}", headers={"sec-fetch-site": "cross-site"}).text
-    assert "Press Ask" in found
+    assert "Press Score" in found
     assert 'value="the boy"' in found
     assert client.get(f"/sentence/state.json?{query}").json()["models"] == [{"model": "causal:nowhere"}]
 

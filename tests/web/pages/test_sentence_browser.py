@@ -25,7 +25,7 @@ def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
     models = (str(tiny_causal()), str(tiny_causal("gpt2", "metaspace")))
-    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", models=models)
+    return Site(store=Store(tmp_path / "store"), cache=kept / "answers.db", models=models)
 
 
 def test_two_sentences_are_typed_and_the_address_shows_the_same_again(page: Any, context: Any) -> None:

@@ -43,7 +43,7 @@ def test_a_sweep_has_a_page_with_curves_and_a_matrix(site: Site, client: TestCli
     spec: dict[str, Any] = client.get("/sweeps/1/figure/curve-0.vl.json").json()
     (data,) = (found["values"] for found in [spec["data"]])
     assert [(row["x"], row["value"]) for row in data] == [(1, 0.5), (10, 0.7), (100, 0.9)]
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    assert spec["layer"][-1]["encoding"]["x"]["scale"]["type"] == "log"
 
 
 def test_seeds_are_one_line_with_their_mean(site: Site, client: TestClient) -> None:
@@ -103,3 +103,37 @@ def test_the_first_page_shows_a_sweep_as_one_line(site: Site, client: TestClient
 def test_what_is_not_there_has_a_page_that_says_so(client: TestClient) -> None:
     assert client.get("/sweeps/1").status_code == 404
     assert "There is none yet" in client.get("/sweeps").text
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 600), (390, 844)])
+def test_the_head_of_the_table_hides_no_row(served: Any, new_context: Any, size: tuple[int, int]) -> None:
+    keep_sweep(served.site.store, "s", {f"causal:x/step-{10 * step}": step % 10 for step in range(1, 30)})
+    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page.goto("/sweeps/1")
+    for down in (0, 300, 5000):
+        page.evaluate(f"scrollTo(0, {down})")
+        head, row = (
+            page.locator(f"table.runs {part}").bounding_box() for part in ("thead th >> nth=1", "tbody tr >> nth=0")
+        )
+        assert head["y"] + head["height"] <= row["y"] + 1
+
+
+def test_the_axis_of_a_sweep_is_called_by_its_unit_and_is_linear_or_logarithmic(site: Site, client: TestClient) -> None:
+    keep_sweep(site.store, "s", {f"causal:x/epoch-{epoch}": epoch for epoch in (1, 2, 4, 8)})
+
+    def axis(query: str) -> tuple[str, str]:
+        x = client.get(f"/sweeps/1/figure/curve-0.vl.json{query}").json()["layer"][-1]["encoding"]["x"]
+        return x["title"], x["scale"].get("type", "linear")
+
+    assert axis("") == ("epoch", "linear")
+    assert axis("?scale=log") == ("epoch", "log")
+    assert axis("?scale=%3Cscript%3E") == ("epoch", "linear")
+    assert "<option selected>linear</option>" in client.get("/sweeps/1").text
+    assert 'curve-0.pdf?scale=log"' in client.get("/sweeps/1?scale=log").text
+
+
+def test_a_sweep_of_minimal_pairs_has_a_line_at_chance(site: Site, client: TestClient) -> None:
+    keep_sweep(site.store, "s", LEARNED)
+    rule, label, *_ = client.get("/sweeps/1/figure/curve-0.vl.json").json()["layer"]
+    assert rule["mark"] == {"style": "chance", "tooltip": None, "type": "rule"}
+    assert label["data"]["values"] == [{"chance": 0.5, "text": "chance 50%"}]

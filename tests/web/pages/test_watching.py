@@ -65,12 +65,12 @@ def read(html: str) -> Seen:
 @contextmanager
 def running(folder: Path, pause: float = PAUSE) -> Iterator[subprocess.Popen[bytes]]:
     """A run with a slow model, under way; it is ended at last."""
-    arguments = [folder / "asked.txt", folder / "wug.db", folder / "run-answers.db", pause]
+    arguments = [folder / "asked.txt", folder / "store", folder / "run-answers.db", pause]
     process = subprocess.Popen(
         [sys.executable, str(SCRIPT), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        reader, end = RunReader(folder / "wug.db"), time.monotonic() + PATIENCE
+        reader, end = RunReader(folder / "store"), time.monotonic() + PATIENCE
         while not reader.runs() or reader.runs()[0].status != "running":
             assert process.poll() is None
             assert time.monotonic() < end

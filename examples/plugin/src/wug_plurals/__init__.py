@@ -10,14 +10,14 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.families.sampling import sampled
 from wug.files import checksum, read_lines
-from wug.types import Check, Outcome, Problem, Request, Result, Scorer
+from wug.types import Metric, Outcome, Problem, Request, Result, Scorer
 
 OPTIONS = ()
 BUILTIN_MODEL = "wug-causal"
 BREAKDOWN = ("ending",)
-CHECKS = (
-    Check("plural", meaning="the right plural is more probable than the wrong one"),
-    Check("margin", unit="bits", headline=False, meaning="by how many bits the wrong plural is more surprising"),
+METRICS = (
+    Metric("plural", meaning="the right plural is more probable than the wrong one"),
+    Metric("margin", unit="bits", headline=False, meaning="by how many bits the wrong plural is more surprising"),
 )
 
 
@@ -40,7 +40,7 @@ class Plurals:
     options: Mapping[str, str]
     kind: str = "plurals"
     needs: Literal["scorer", "generator"] = "scorer"
-    checks: Sequence[Check] = CHECKS
+    metrics: Sequence[Metric] = METRICS
 
     @property
     def checksum(self) -> str:
@@ -113,7 +113,7 @@ def check(path: Path) -> list[Problem]:
 
 def tsv(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Columns and rows for `--format tsv`: one row per noun."""
-    judged = [(result.suite, row) for result in results for row in result.outcomes if row.check == "plural"]
+    judged = [(result.suite, row) for result in results for row in result.outcomes if row.metric == "plural"]
     rows = [(suite, row.item, row.detail["right"], row.detail["wrong"], row.value) for suite, row in judged]
     return ("suite", "noun", "right", "wrong", "chosen"), rows
 

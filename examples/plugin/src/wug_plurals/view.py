@@ -4,32 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wug.rows import Placed, Rows
+from wug.formatting import bits, headlines, other_estimates
+from wug.rows import OutcomeRow, Rows
 from wug.types import Result
-from wug.views.generic import group_figures
-from wug.views.marked import marked
-from wug.views.numbers import bits, headlines, others
-from wug.views.parts import Item, Items, Line, Lines, Numbers, Part, Prose, Sample, carrier
+from wug.views.grouped import group_figures
+from wug.views.parts import (
+    EstimatesPart,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    TextPart,
+    ViewPart,
+    carrier,
+)
+from wug.views.text_display import marked
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     """Where it comes from, the numbers, a chart for each ending."""
-    yield Prose("This is a wug. Now there are two …", lead=True)
-    yield Numbers(headlines(result) + others(result))
+    yield TextPart("This is a wug. Now there are two …", lead=True)
+    yield EstimatesPart(headlines(result) + other_estimates(result))
     yield from group_figures(result)
 
 
-def items(result: Result, rows: Rows) -> Items:
+def items(result: Result, rows: Rows) -> ItemsView:
     """Every noun with both plurals."""
-    wrong = Sample("Wrong plurals", "plural", verb="wrong", group=lambda outcome: outcome.groups["ending"])
-    return Items("plural", _item, (wrong,), noun="noun")
+    wrong = ItemSample("Wrong plurals", "plural", verb="wrong", group=lambda outcome: outcome.groups["ending"])
+    return ItemsView("plural", _item, (wrong,), noun="noun")
 
 
-def _item(row: Placed, judgements: Sequence[Placed]) -> Item:
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
     detail = carrier(judgements, "right").detail
     right, wrong = marked(detail["right"], detail["wrong"])
     lines = (
-        Line("right", right, "ins", f"{bits(detail['bits_right'])} bits"),
-        Line("wrong", wrong, "del", f"{bits(detail['bits_wrong'])} bits"),
+        LabelledText("right", right, "ins", f"{bits(detail['bits_right'])} bits"),
+        LabelledText("wrong", wrong, "del", f"{bits(detail['bits_wrong'])} bits"),
     )
-    return Item(parts=(Lines(lines),))
+    return ItemView(parts=(LinesPart(lines),))

@@ -105,7 +105,7 @@ class ProcessExecutor:
             None if store is None else store.path.absolute(),
             recorder.sweep,
             capacity.threads_each(specs, self._count),
-            stages.is_heard(),
+            stages.is_enabled(),
         )
         try:
             payload = pickle.dumps(shared, pickle.HIGHEST_PROTOCOL)

@@ -1,26 +1,26 @@
-"""Choices: does the model find the right one of several options, given a context?"""
+"""Choices: does the model prefer the right one of several options, given a context?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError, SuiteError
-from wug.families.choices import formats, oddities
-from wug.families.choices.choice import Candidate, Choice
-from wug.families.choices.settings import OPTIONS, settings
+from wug.errors import InputError
+from wug.families.choices import formats
+from wug.families.choices.items import OPTIONS, Candidate, ChoiceItem, ChoicesSettings, lint, lint_repeated
 from wug.families.choices.suite import ChoicesSuite
-from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.oddities import capped
-from wug.files import checksum, shortened
+from wug.families.choices.task_file import TaskFile, is_task, read_tasks
+from wug.families.tables import capped, refuse_errors, stem
+from wug.files import checksum, head, shortened
 from wug.types import Problem, Suite
 
 __all__ = [
     "BREAKDOWN",
     "OPTIONS",
     "Candidate",
-    "Choice",
+    "ChoiceItem",
     "ChoicesSuite",
     "check",
     "read",
@@ -30,45 +30,50 @@ __all__ = [
 ]
 
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
-"""What a first look at a result is broken down by: the first that there is."""
+"""The summary of a result is broken down by the first of these groups that it has."""
 
 BUILTIN_MODEL = "wug-causal"
+CHANCE_LEVELS = {"accuracy": "chance"}
 COLUMN_HINT = "--kind choices -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file has choices in it, in any of the known formats."""
-    return path.is_file() and formats.format_of(head) is not None
+    """Whether a file is in a format of choices."""
+    return path.is_file() and (is_task(path, head) or formats.format_of(head) is not None)
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
-    """The one suite of a file, or one error with all faults."""
-    chosen = settings(options)
-    parsed = formats.parse(path, chosen)
-    faults = [problem for problem in parsed.problems if problem.level == "error"]
-    if faults:
-        raise SuiteError(capped(faults), file=path)
+    """The suite of a file, in a list; SuiteError with all errors of the file."""
+    settings = ChoicesSettings.of(options)
+    if is_task(path, head(path)):
+        return [_task_suite(task, settings, "link" in options or "normalise" in options) for task in read_tasks(path)]
+    parsed = formats.parse(path, settings)
+    refuse_errors(parsed.problems, path)
     if not parsed.choices:
-        raise InputError("there are no items in it", file=path)
-    notices = tuple(str(problem) for problem in oddities.counted(parsed.choices, chosen))
-    return [ChoicesSuite(stem(path), tuple(parsed.choices), chosen, parsed.format, notices, _checksum(parsed.choices))]
+        raise InputError("the file has no items", file=path)
+    notices = tuple(map(str, lint(parsed.choices, settings)))
+    digest = _checksum(parsed.choices)
+    return [ChoicesSuite(stem(path), tuple(parsed.choices), settings, parsed.format, notices, digest)]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every fault and oddity of a file."""
-    chosen = settings(options or {})
+    """All errors and warnings about a file."""
+    settings = ChoicesSettings.of(options or {})
     try:
-        parsed = formats.parse(path, chosen)
+        if is_task(path, head(path)):
+            choices = [choice for task in read_tasks(path) for choice in task.choices]
+            return capped([*lint(choices, settings), *lint_repeated(choices)])
+        parsed = formats.parse(path, settings)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
-    found = [*parsed.problems, *oddities.counted(parsed.choices, chosen), *oddities.repeated(parsed.choices)]
-    if not parsed.choices and not found:
-        found.append(Problem("error", "", "there are no items in it"))
-    return capped(found)
+    problems = [*parsed.problems, *lint(parsed.choices, settings), *lint_repeated(parsed.choices)]
+    if not parsed.choices and not problems:
+        problems.append(Problem("error", "", "the file has no items"))
+    return capped(problems)
 
 
 def read_back(suite: ChoicesSuite) -> list[str]:
-    """How a file was read: which option is the right one."""
+    """How a file was read: the first item, with its right option."""
     first = suite.choices[0]
     texts = [repr(shortened(one.text)) for one in first.candidates]
     right, others = texts[first.right], texts[: first.right] + texts[first.right + 1 :]
@@ -84,23 +89,26 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "required": ["context", "options", "answer"],
         "properties": {
-            "context": {"type": "string", "description": "what stands before the option, and is given"},
-            "options": {"type": "array", "items": text, "minItems": 2, "description": "what the model chooses from"},
-            "answer": {
-                "type": ["string", "integer"],
-                "description": "the right option: number from 1, or text",
-            },
-            "item": {"type": ["string", "integer"], "description": "what the item is called"},
+            "context": {"type": "string", "description": "the text before the option"},
+            "options": {"type": "array", "items": text, "minItems": 2, "description": "the options"},
+            "answer": {"type": ["string", "integer"], "description": "the right option: number from 1, or text"},
+            "item": {"type": ["string", "integer"], "description": "the name of the item"},
         },
     }
 
 
-def _checksum(choices: list[Choice]) -> str:
-    """The same for any order of the items, except among those of one name."""
+def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> ChoicesSuite:
+    """The suite of an lm-eval task, with the metrics of the task unless the user names linking functions."""
+    settings = settings if linked else replace(settings, links=task.links)
+    return ChoicesSuite(task.name, task.choices, settings, "lm-eval", (), _checksum(task.choices), protocol="lm-eval")
+
+
+def _checksum(choices: Sequence[ChoiceItem]) -> str:
+    """The checksum of the items, whatever the order of their names."""
     return checksum(*(_line(choice) for choice in sorted(choices, key=lambda choice: choice.item)))
 
 
-def _line(choice: Choice) -> str:
+def _line(choice: ChoiceItem) -> str:
     candidates = (part for one in choice.candidates for part in (one.context, one.option))
     groups = (f"{name}={value}" for name, value in choice.groups.items())
     return "\t".join((choice.item, str(choice.right), *candidates, *groups))

@@ -1,42 +1,47 @@
-"""The suite: asks a model how probable each option is in its context, and which is the most probable one."""
+"""The suite of choices: compares the log-probabilities of the options given their contexts."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from wug.families.choices.choice import Candidate, Choice
-from wug.families.choices.oddities import counted
-from wug.families.choices.settings import Settings
+from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, lint
+from wug.families.links import COUNTED, LABELS, LINKS, LinkedText
 from wug.families.sampling import levels_of, limited, sampled
+from wug.families.tables import counted
+from wug.formatting import NOT_MEASURABLE
 from wug.identity import OVERALL, Group
 from wug.labels import of_suite
 from wug.stats import wilson
-from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
+from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
-STRADDLED = "a token has the end of the context and the beginning of an option in it"
+STRADDLED = "a token spans the end of the context and the beginning of an option"
 TOKENLESS = "no token begins where an option does"
-MUTE = "the model gives no log-probability for an option"
-"""Why an item is not judged."""
+UNSCORED = "the model gives no log-probability for an option"
+"""Reasons for not judging an item."""
+FIRST_MAXIMUM = Metric("accuracy_lm_eval", headline=False, meaning="the right option is the first of the most probable")
 
 
 @dataclass(frozen=True, slots=True)
 class ChoicesSuite:
-    """Items with their options, and how they are scored."""
+    """Items with their options, and the settings for scoring them."""
 
     name: str
-    choices: Sequence[Choice]
-    settings: Settings
+    choices: Sequence[ChoiceItem]
+    settings: ChoicesSettings
     format: str
     notices: tuple[str, ...]
-    """What is odd about the items."""
+    """Warnings about the items."""
     checksum: str
+    protocol: str | None = None
+    """The protocol that the file asks for, unless the user names one."""
     limit: int | None = None
-    """How many of the file's items these are, where they are not all."""
+    """The size of the sample; None if these are all items of the file."""
     strata: int = 1
-    """How many groups these were taken from, each with its share."""
+    """The number of groups that the sample was drawn from."""
     kind: str = "choices"
     needs: Literal["scorer"] = "scorer"
 
@@ -46,23 +51,25 @@ class ChoicesSuite:
         return {**self.settings.signature(self.format), **limited(self.limit, self.strata)}
 
     @property
-    def checks(self) -> Sequence[Check]:
-        """What is judged, and what a guess would come to."""
-        per = "" if self.settings.normalise == "none" else f" per {self.settings.normalise}"
+    def metrics(self) -> Sequence[Metric]:
+        """Accuracy, chance level and ties; for EWoK also `both`."""
+        first, *others = self.settings.links
         found = [
-            Check("accuracy", meaning=f"the right option has the highest log-probability{per}, given its context"),
-            Check("chance", better="neither", meaning="what a guess comes to: the mean of 1 / options"),
-            Check(
+            Metric("accuracy", meaning=_meaning(first)),
+            *(Metric(f"accuracy:{link}", meaning=_meaning(link)) for link in others),
+            *([FIRST_MAXIMUM] if self.protocol else []),
+            Metric("chance", better="neither", meaning="the chance level: the mean of 1 / options"),
+            Metric(
                 "ties", better="lower", headline=False, meaning="the right option and another have the highest score"
             ),
         ]
         if any(choice.source for choice in self.choices):
-            found.append(Check("both", headline=False, meaning="both items of a row are right"))
+            found.append(Metric("both", headline=False, meaning="both items of a row are right"))
         return tuple(found)
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What pages show beside the rows."""
+        """Facts about the suite for the pages."""
         return {"format": self.format, "items": len(self.choices)}
 
     __repr__ = of_suite
@@ -71,76 +78,117 @@ class ChoicesSuite:
         return len(self.choices)
 
     def sample(self, items: int) -> ChoicesSuite:
-        """The same suite with only so many of its items, every group with its share."""
+        """A stratified sample of the items, as a suite."""
         if items >= len(self):
             return self
         names = tuple(dict.fromkeys(name for choice in self.choices for name in choice.groups))
         levels = [levels_of(choice.groups, names) for choice in self.choices]
         kept = sampled(len(levels), items, levels.__getitem__)
         choices = tuple(self.choices[n] for n in kept)
-        notices = tuple(map(str, counted(choices, self.settings)))
+        notices = tuple(map(str, lint(choices, self.settings)))
         return replace(self, choices=choices, notices=notices, limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
         """Every option in its context, in the order of the file."""
-        return [one.request for choice in self.choices for one in choice.candidates]
+        return self._requests(self.choices)
+
+    def _requests(self, choices: Sequence[ChoiceItem]) -> list[Request]:
+        """The options of each item in their contexts, and for PMI after the premise as well."""
+        found: list[Request] = []
+        for choice in choices:
+            alone = [one.without_context(self.settings.premise) for one in choice.candidates]
+            scored = [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
+            if self.settings.tokens == "rest":
+                found += [one.after_context for one in scored]
+                found += [Request(text, (len(text), len(text))) for text in _contexts(scored)]
+            else:
+                found += [one.request for one in scored]
+        return found
 
     def run(self, model: Scorer) -> Iterator[Row]:
-        """One outcome for each item, then chance and ties, and what the reader should know."""
-        seen = _Seen()
-        for some in _batches(self.choices, model.chunk):
-            answers = iter(model.score([one.request for choice in some for one in choice.candidates]))
+        """One outcome per item, then chance level and ties, and the warnings."""
+        counts = _Counts()
+        times = 2 if "pmi" in self.settings.links else 1
+        step = max(1, model.chunk // (times * max((len(choice.candidates) for choice in self.choices), default=1)))
+        for first in range(0, len(self), step):
+            some = self.choices[first : first + step]
+            answers = iter(model.score(self._requests(some)))
             for choice in some:
-                yield self._judge(choice, [next(answers) for _ in choice.candidates], seen)
-        yield from seen.estimates()
-        yield from (Notice(text) for text in (*self.notices, *seen.notices(len(self))))
+                yield from self._outcomes(choice, [next(answers) for _ in self._requests([choice])], counts)
+        yield from counts.estimates()
+        yield from (Notice(text) for text in (*self.notices, *counts.notices(len(self), self.settings)))
 
-    def _judge(self, choice: Choice, answers: Sequence[Scored], seen: _Seen) -> Outcome:
-        detail = _asked(choice)
-        measures = [_measure(one, scored) for one, scored in zip(choice.candidates, answers, strict=True)]
-        why = next((measure.why for measure in measures if measure.why), None)
+    def _outcomes(self, choice: ChoiceItem, answers: Sequence[Scored], counts: _Counts) -> Iterator[Outcome]:
+        """The judgements of all linking functions, the first as `accuracy`."""
+        detail, settings = _detail(choice), self.settings
+        size = len(choice.candidates)
+        both = [*choice.candidates]
+        both += [one.without_context(settings.premise) for one in choice.candidates if "pmi" in settings.links]
+        skipped: dict[str, int] | None = None
+        if settings.tokens == "rest":
+            lengths = (len(scored.starts) for scored in answers[len(both) :])
+            skipped = {"": 0, **dict(zip(_contexts(both), lengths, strict=True))}
+        found = [_measure(one, scored, skipped) for one, scored in zip(both, answers[: len(both)], strict=True)]
+        measures, alone = found[:size], found[size:]
+        why = next((measure.why for measure in (*measures, *alone) if measure.why), None)
         if why is not None:
-            seen.counts[why] += 1
-            return Outcome(choice.item, "accuracy", None, choice.groups, {**detail, "why": why})
-        seen.tokens(measures)
-        scores = [measure.score(self.settings.normalise) for measure in measures]
-        best = [place for place, score in enumerate(scores) if score == max(scores)]
-        right = best == [choice.right]
-        seen.judged(choice, right=right, tied=choice.right in best and not right)
+            counts.events[why] += 1
+            yield Outcome(choice.item, "accuracy", None, choice.groups, {**detail, "why": why})
+            return
+        counts.tokens(measures)
         detail |= {"logprobs": [measure.logprob for measure in measures]}
-        if self.settings.normalise != "none":
-            detail |= {"scores": scores}
-        return Outcome(choice.item, "accuracy", right, choice.groups, detail)
+        verdict = None
+        for link in settings.links:
+            if link == "pmi":
+                scores = [given.logprob - free.logprob for given, free in zip(measures, alone, strict=True)]
+            else:
+                scores = [LINKS[link](measure.linked, settings.parameters) for measure in measures]
+            best = [index for index, score in enumerate(scores) if score == max(scores)]
+            first = best[:1] == [choice.right]
+            right = first if settings.ties == "first" else best == [choice.right]
+            if verdict is None:
+                verdict = right
+                counts.judged(choice, right=right, tied=choice.right in best and len(best) > 1)
+                shown = {} if link == "sum" else {"scores": scores}
+                yield Outcome(choice.item, "accuracy", right, choice.groups, {**detail, **shown})
+                if self.protocol:
+                    yield Outcome(choice.item, FIRST_MAXIMUM.name, first, choice.groups, _source(choice))
+            else:
+                counts.changed[link] += right != verdict
+                yield Outcome(
+                    choice.item, f"accuracy:{link}", right, choice.groups, {**_source(choice), "scores": scores}
+                )
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
-    """What an option comes to."""
+class _Measure(NamedTuple):
+    """The log-probability of an option."""
 
-    option: str
-    logprob: float
-    tokens: int
-    """Those that count."""
+    linked: LinkedText
     missing: int
-    """Those of them without a log-probability."""
+    """Tokens without a log-probability."""
     why: str | None
-    """Why it cannot be judged; None where it can."""
+    """Why it cannot be judged; None if it can."""
 
-    def score(self, normalise: str) -> float:
-        """The log-probability, normalised as asked."""
-        match normalise:
-            case "token":
-                return self.logprob / max(1, self.tokens - self.missing)
-            case "character":
-                return self.logprob / len(self.option)
-            case "byte":
-                return self.logprob / len(self.option.encode())
-        return self.logprob
+    @property
+    def logprob(self) -> float:
+        return self.linked.logprob
 
 
-def _measure(one: Candidate, scored: Scored) -> _Measure:
+def _contexts(candidates: Sequence[Candidate]) -> list[str]:
+    """The contexts of some options, each once."""
+    return list(dict.fromkeys(one.context for one in candidates if one.context))
+
+
+def _measure(one: Candidate, scored: Scored, skipped: Mapping[str, int] | None = None) -> _Measure:
+    """The log-probability of an option; `skipped`: by context, the number of tokens that are not the option's."""
+    scored.require_tokens()
+    if skipped is not None:
+        values = scored.logprobs[skipped[one.context] :]
+        known = [value for value in values if value is not None]
+        linked = LinkedText(one.words, math.fsum(known), len(known))
+        return _Measure(linked, len(values) - len(known), None if known else UNSCORED)
     start, end = one.span
-    # Marks behind the text, such as </s>, are no part of the option.
+    # Tokens after the text, such as </s>, are not part of the option.
     where = scored.slice(start, end)
     logprobs = scored.logprobs[where]
     missing = sum(value is None for value in logprobs)
@@ -149,87 +197,85 @@ def _measure(one: Candidate, scored: Scored) -> _Measure:
         straddled = where.start > 0 and scored.ends[where.start - 1] > start
         why = STRADDLED if straddled else TOKENLESS
     elif missing == len(logprobs):
-        why = MUTE
-    return _Measure(one.words, scored.logprob(start, end), len(logprobs), missing, why)
+        why = UNSCORED
+    return _Measure(LinkedText(one.words, scored.logprob(start, end), len(logprobs) - missing), missing, why)
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What became of the items, counted."""
+class _Counts:
+    """Counts over the items of a run."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, Counter[int]] = field(default_factory=dict)
-    """How many items that were judged have so many options: all of them, and those of each group."""
+    """The number of judged items by their number of options, overall and for each group."""
     halves: dict[str, bool] = field(default_factory=dict)
-    """The judgement on the first item of a row that has two."""
+    """The judgement on the first item of each row with two."""
+    changed: Counter[str] = field(default_factory=Counter)
+    """The number of items that another linking function judges differently."""
 
     def tokens(self, measures: Sequence[_Measure]) -> None:
-        """Count tokens without a log-probability."""
         missing = sum(measure.missing for measure in measures)
-        self.counts["missing"] += missing
-        self.counts["with missing"] += missing > 0
+        self.events["missing"] += missing
+        self.events["with missing"] += missing > 0
 
-    def judged(self, choice: Choice, *, right: bool, tied: bool) -> None:
-        """Count an item that was judged."""
+    def judged(self, choice: ChoiceItem, *, right: bool, tied: bool) -> None:
         for group in (OVERALL, *(str(Group(name, value)) for name, value in choice.groups.items())):
             self.sizes.setdefault(group, Counter())[len(choice.candidates)] += 1
-        self.counts["ties"] += tied
+        self.events["ties"] += tied
         if choice.source in self.halves:
-            self.counts["rows"] += 1
-            self.counts["both"] += self.halves.pop(choice.source) and right
+            self.events["rows"] += 1
+            self.events["both"] += self.halves.pop(choice.source) and right
         elif choice.source is not None:
             self.halves[choice.source] = right
 
     def estimates(self) -> Iterator[Estimate]:
-        """Chance, by group as well where options differ in number; ties; rows that are right as a whole."""
+        """Chance level, also by group if the number of options varies; ties; rows with both items right."""
         for group, sizes in self.sizes.items():
             if group == OVERALL or len(self.sizes[OVERALL]) > 1:
                 chance = sum(items / size for size, items in sizes.items()) / sizes.total()
                 yield Estimate("chance", group, chance, sizes.total())
         if self.sizes:
             n = self.sizes[OVERALL].total()
-            yield Estimate("ties", OVERALL, self.counts["ties"] / n, n)
-        if rows := self.counts["rows"]:
-            interval = wilson(self.counts["both"], rows)
-            yield Estimate("both", OVERALL, self.counts["both"] / rows, rows, interval.low, interval.high, "wilson")
+            yield Estimate("ties", OVERALL, self.events["ties"] / n, n)
+        if rows := self.events["rows"]:
+            interval = wilson(self.events["both"], rows)
+            yield Estimate("both", OVERALL, self.events["both"] / rows, rows, interval.low, interval.high, "wilson")
 
-    def notices(self, total: int) -> Iterator[str]:
-        """Warnings about some of `total` items."""
-        if self.counts["ties"]:
-            yield f"{_many(self.counts['ties'], 'item')} tied, counted as failures"
-        for why in (STRADDLED, TOKENLESS, MUTE):
-            if self.counts[why]:
-                yield f"{self.counts[why]} of {total} items not judged: {why}"
-        if self.counts["missing"]:
-            tokens, where = _many(self.counts["missing"], "token"), _many(self.counts["with missing"], "item")
+    def notices(self, total: int, settings: ChoicesSettings) -> Iterator[str]:
+        links, how = settings.links, COUNTED[settings.ties]
+        if self.sizes and self.events["ties"] == self.sizes[OVERALL].total():
+            tied = counted(self.events["ties"], "item")
+            yield f"all {tied} tied, {how}: the accuracy is {NOT_MEASURABLE}"
+        elif self.events["ties"]:
+            yield f"{counted(self.events['ties'], 'item')} tied, {how}"
+        for why in (STRADDLED, TOKENLESS, UNSCORED):
+            if self.events[why]:
+                yield f"{self.events[why]} of {total} items not judged: {why}"
+        if self.events["missing"]:
+            tokens, where = counted(self.events["missing"], "token"), counted(self.events["with missing"], "item")
             yield f"{tokens} without a log-probability in the options of {where}, counted as 0"
+        if len(links) > 1 and self.sizes:
+            changed = ", ".join(f"{self.changed[link]} by {link}" for link in links[1:])
+            items = counted(self.sizes[OVERALL].total(), "item")
+            yield f"judged differently than by {links[0]}, of {items}: {changed}"
 
 
-def _asked(choice: Choice) -> dict[str, Any]:
-    """What was asked, as an outcome carries it: contexts where they differ, else the one that there is."""
+def _meaning(link: str) -> str:
+    given = "" if link == "pmi" else ", given its context"
+    return f"the right option has the highest {LABELS[link]}{given}"
+
+
+def _source(choice: ChoiceItem) -> dict[str, Any]:
+    return {} if choice.source is None else {"source": choice.source}
+
+
+def _detail(choice: ChoiceItem) -> dict[str, Any]:
+    """The item in the details of its outcome: one context if all options share it, else all."""
     contexts = list(dict.fromkeys(one.context for one in choice.candidates))
     several = {"contexts": [one.context for one in choice.candidates]}
     return {
         **({"context": contexts[0]} if len(contexts) == 1 else several),
         "options": [one.option for one in choice.candidates],
         "right": choice.right + 1,
-        **({} if choice.source is None else {"source": choice.source}),
+        **_source(choice),
     }
-
-
-def _batches(choices: Sequence[Choice], size: int) -> Iterator[list[Choice]]:
-    """Items whose options are about as many as a model likes at a time."""
-    some: list[Choice] = []
-    asked = 0
-    for choice in choices:
-        some.append(choice)
-        asked += len(choice.candidates)
-        if asked >= size:
-            yield some
-            some, asked = [], 0
-    if some:
-        yield some
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"

@@ -1,4 +1,4 @@
-"""Choices: accuracy beside chance, by group; every option with its score, the chosen one marked."""
+"""The view of choices: accuracy and chance level by group; each item's options with their scores."""
 
 from __future__ import annotations
 
@@ -8,40 +8,54 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from wug.rows import Filter, Placed, Rows
+from wug.families.links import link_label
+from wug.formatting import bits, finite, plain
+from wug.identity import Group
+from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
-from wug.views.grouped import best_first, by_field, dots, intervals_are, overall_of, overall_parts, point
-from wug.views.marked import Piece, Pieces, shortened
-from wug.views.numbers import bits, finite, plain
-from wug.views.parts import Facts, Figure, Item, Items, Later, Line, Lines, Part, Sample, Tally
+from wug.views.chance import chance_note, result_chance
+from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
+from wug.views.parts import (
+    CountsPart,
+    DeferredPart,
+    FactsPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    ViewPart,
+)
+from wug.views.text_display import Piece, Pieces, shortened
 
-CHECK, CHANCE = "accuracy", "chance"
+METRIC, CHANCE = "accuracy", "chance"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A judgement on an item, as its outcome carries it."""
+class ChoiceOutcome:
+    """The judgement on an item, from the details of its outcome."""
 
     contexts: tuple[str, ...]
-    """One for each option."""
+    """One per option."""
     options: tuple[str, ...]
     right: int
-    """The place of the right option, from 0."""
+    """The index of the right option."""
     scores: tuple[float, ...]
-    """Empty where it was not judged."""
+    """Empty if the item was not judged."""
     shared: bool
     """Whether all options have the same context."""
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The places of the highest score; several where options tie."""
-        return tuple(place for place, score in enumerate(self.scores) if score == max(self.scores))
+        """The indices of the highest score; several if options tie."""
+        return tuple(index for index, score in enumerate(self.scores) if score == max(self.scores))
 
     @property
     def rival(self) -> int | None:
-        """The place of the highest score among the wrong options; None where it was not judged."""
-        wrong = [place for place in range(len(self.scores)) if place != self.right]
-        return max(wrong, key=lambda place: self.scores[place], default=None)
+        """The index of the best wrong option; None if the item was not judged."""
+        wrong = [index for index in range(len(self.scores)) if index != self.right]
+        return max(wrong, key=lambda index: self.scores[index], default=None)
 
     @property
     def tied(self) -> bool:
@@ -49,24 +63,26 @@ class Judged:
         return self.right in self.chosen and len(self.chosen) > 1
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """Accuracy and chance, what became of the items, accuracy by group."""
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Accuracy and chance level, counts of outcomes, accuracy by group."""
     yield from overall_parts(result)
-    yield Later("tally", "What became of the items", partial(_tally, rows), figure=False)
+    yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     yield from _figures(result)
 
 
-def items(result: Result, rows: Rows) -> Items:
-    """Every item with its options; those that fail by the first group that they belong to."""
-    per = dict(result.signature.fields).get("normalise", "none")
-    scale = "log-probability given the context (nats)" if per == "none" else f"log-probability per {per} (nats)"
-    note = f"What the model chooses is marked. Numbers are the {scale} of each option."
-    failing = Sample("Items that fail", CHECK, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note)
-    return Items(CHECK, _item, (failing,), size=30)
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its options; a sample of failures from each value of the first group."""
+    label = link_label(dict(result.signature.fields))
+    scale = "log-probability given the context (nats)" if label == "log-probability" else f"{label} (nats)"
+    note = f"The model's choice is marked. Numbers are the {scale} of each option."
+    failing = ItemSample(
+        "Items that fail", METRIC, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
+    )
+    return ItemsView(METRIC, _item, (failing,), size=30)
 
 
-def judged(outcome: Outcome) -> Judged | None:
-    """What an outcome says of its item; None where it says nothing of options."""
+def choice_outcome(outcome: Outcome) -> ChoiceOutcome | None:
+    """The judgement in an outcome; None if its details have no options."""
     detail: Mapping[str, Any] = outcome.detail
     options, right = detail.get("options"), detail.get("right")
     if not isinstance(options, list | tuple) or not isinstance(right, int) or not 0 < right <= len(options):
@@ -77,7 +93,7 @@ def judged(outcome: Outcome) -> Judged | None:
     found = detail.get("scores", detail.get("logprobs"))
     scores = [finite(score) for score in found] if isinstance(found, list | tuple) else []
     known = tuple(score for score in scores if score is not None)
-    return Judged(
+    return ChoiceOutcome(
         tuple(map(str, contexts)),
         tuple(map(str, options)),
         right - 1,
@@ -86,68 +102,79 @@ def judged(outcome: Outcome) -> Judged | None:
     )
 
 
-def _item(row: Placed, judgements: Sequence[Placed]) -> Item:
-    found = judged(row.outcome)
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    found = choice_outcome(row.outcome)
     if found is None:
-        return Item(fails=row.outcome.value is False, parts=(Facts(row.outcome.detail),) if row.outcome.detail else ())
+        return ItemView(
+            fails=row.outcome.value is False, parts=(FactsPart(row.outcome.detail),) if row.outcome.detail else ()
+        )
     texts = [f"{context}{option}" for context, option in zip(found.contexts, found.options, strict=True)]
-    looked_at = (texts[found.right], texts[found.rival]) if found.rival is not None else ()
-    return Item(
+    sentences = (texts[found.right], texts[found.rival]) if found.rival is not None else ()
+    return ItemView(
         note=_note(row.outcome, found),
         fails=row.outcome.value is False,
-        parts=(Lines(tuple(_lines(found))),),
-        sentences=looked_at,
+        parts=(LinesPart(tuple(_lines(found))),),
+        sentences=sentences,
     )
 
 
-def _lines(found: Judged) -> Iterator[Line]:
+def _lines(found: ChoiceOutcome) -> Iterator[LabelledText]:
     if found.shared and found.contexts[0]:
-        yield Line("context", (Piece(shortened(found.contexts[0])),))
-    for place, (context, option) in enumerate(zip(found.contexts, found.options, strict=True)):
-        right, chosen = place == found.right, place in found.chosen
+        yield LabelledText("context", (Piece(shortened(found.contexts[0])),))
+    for index, (context, option) in enumerate(zip(found.contexts, found.options, strict=True)):
+        right, chosen = index == found.right, index in found.chosen
         pieces: Pieces = (Piece(shortened(option.strip()), differs=chosen),)
         if not found.shared:
             pieces = (Piece(shortened(context), differs=chosen), Piece(shortened(option)))
-        value = bits(found.scores[place]) if found.scores else ""
-        yield Line("right" if right else "other", pieces, "ins" if right else "del", value)
+        value = bits(found.scores[index]) if found.scores else ""
+        yield LabelledText("right" if right else "other", pieces, "ins" if right else "del", value)
 
 
-def _note(outcome: Outcome, found: Judged) -> str:
+def _note(outcome: Outcome, found: ChoiceOutcome) -> str:
     if found.rival is None:
         return str(outcome.detail.get("why") or "")
     return "tie" if found.tied else f"by {bits(found.scores[found.right] - found.scores[found.rival])}"
 
 
-def _tally(rows: Rows) -> Tally:
-    """What became of the items, without what did not happen to any."""
-    counts = rows.tally(CHECK)
-    wrong = rows.each(Filter(CHECK, value="false"), keys=("options", "right", "scores", "logprobs"))
-    tied = sum(found.tied for row in wrong if (found := judged(row.outcome)) is not None)
-    unjudged = rows.each(Filter(CHECK, value="none"), keys=("why",))
+def _tally(rows: Rows) -> CountsPart:
+    counts = rows.tally(METRIC)
+    wrong = rows.each(Filter(METRIC, value="false"), keys=("options", "right", "scores", "logprobs"))
+    tied = sum(found.tied for row in wrong if (found := choice_outcome(row.outcome)) is not None)
+    unjudged = rows.each(Filter(METRIC, value="none"), keys=("why",))
     why = Counter(str(row.outcome.detail.get("why") or "") for row in unjudged)
     reasons = "; ".join(reason for reason, _ in why.most_common(4) if reason)
     found_rows = (
         ("right", counts["true"], ""),
         ("wrong", counts["false"], ""),
-        ("tied", tied, "the right option and another have the highest score, among the wrong ones"),
+        ("tied", tied, "the right option and another share the highest score; counted as wrong"),
         ("not judged", counts["none"], reasons),
     )
-    return Tally(tuple(row for row in found_rows if row[1]))
+    return CountsPart(tuple(row for row in found_rows if row[1]))
 
 
 def _figures(result: Result) -> Iterator[Figure]:
-    """A chart for each field that items are grouped by; a field with one value says nothing."""
-    chance = next((f" Chance is {one.text}." for one in overall_of(result, CHANCE)), "")
-    fields = {name: rows for name, rows in by_field(result, CHECK).items() if len(rows) > 1}
+    """One chart per group field with at least two values."""
+    fields = {name: rows for name, rows in by_field(result, METRIC).items() if len(rows) > 1}
     for number, (name, rows) in enumerate(fields.items()):
-        guessed = {row.group: row.text for row in by_field(result, CHANCE).get(name, ())}
-        note = f"{intervals_are(result, CHECK)}{'' if guessed else chance}".strip()
-        points = [point(row, name=_named(row.group, guessed)) for row in best_first(rows)]
+        chances = {row.group: row.text for row in by_field(result, CHANCE).get(name, ())}
+        points = [
+            point(
+                row,
+                name=_named(row.group, chances),
+                chance=result_chance(result, METRIC, str(Group(name, row.group))),
+            )
+            for row in best_first(rows)
+        ]
         yield dots(
-            f"groups-{number}", f"Accuracy by {plain(name)}", points, note=note, what="accuracy", first=plain(name)
+            f"groups-{number}",
+            f"Accuracy by {plain(name)}",
+            points,
+            note=f"{interval_note(result, METRIC)}{chance_note(one.chance for one in points)}",
+            what="accuracy",
+            first=plain(name),
         )
 
 
-def _named(group: str, guessed: Mapping[str, str]) -> str:
-    """A group, with its chance where that is not the same for all."""
-    return f"{group} (chance {guessed[group]})" if group in guessed else group
+def _named(group: str, chances: Mapping[str, str]) -> str:
+    """A group with its chance level, if that varies."""
+    return f"{group} (chance {chances[group]})" if group in chances else group

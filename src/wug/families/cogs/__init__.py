@@ -1,101 +1,138 @@
-"""COGS: does the model find the logical form of a sentence of a new shape?"""
+"""COGS: does the model find the logical form of a sentence with an unseen structure?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wug.errors import InputError
+from wug.families.cogs.logical_form import DIALECTS
+from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import looks_like_gold, plain_name, problems, read_gold
-from wug.families.cogs.settings import OPTIONS, SPLITS, Settings
+from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems, read_gold
 from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.syntax import (
+    SYNTAX_DIALECTS,
+    SyntaxSuite,
+    read_syntax,
+    recognise_syntax,
+    syntax_dialect,
+    syntax_problems,
+)
 from wug.files import head as head_of
+from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem
 
 if TYPE_CHECKING:
-    from wug.families.cogs.scoring import Judged
+    from wug.families.cogs.scoring import ScoredPredictions
 
+OPTIONS = (
+    Option(
+        "split", SPLITS, None, "files of a folder to read (default: those of dev, test and gen that exist)", many=True
+    ),
+    Option("dialect", (*DIALECTS, *SYNTAX_DIALECTS), None, "dialect of the targets (default: that of the gold file)"),
+    Option("smatch", bool, False, "also compute the F1 of terms under the best renaming of indices"),
+    Option("seed", int, 0, "seed for the random starts of smatch"),
+    Option("bleu", bool, True, "also compute BLEU"),
+    Option("reference_compat", bool, False, "compute the metrics as the first public evaluator does"),
+)
 BREAKDOWN = ("type",)
-"""What a first look at a result is broken down by: the first that there is."""
-
+"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-cogs"
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file has sentences with logical forms, or a folder has files called dev, test or gen that do."""
+    """Whether a file has sentences with logical forms or syntax, or a folder has files called dev, test or gen."""
     if path.is_dir():
         found = _files(path)
-        return bool(found) and all(looks_like_gold(head_of(file)) for file in found.values())
-    return looks_like_gold(head)
+        return bool(found) and all(_is_gold(head_of(file)) for file in found.values())
+    return _is_gold(head)
 
 
 def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
-    """The files of a COGS folder; why one of them is not read."""
+    """The files of a COGS folder, each with the reason why it is not read (empty if it is)."""
     if not recognises(folder, ""):
         return {}
     chosen = read_options(OPTIONS, options, "cogs")["split"]
-    asked = chosen or [name for name in SPLITS if name != "train"]
-    found = {file: "" if name in asked else f"run with -S split={name}" for name, file in _files(folder).items()}
-    others = [file for file in sorted(folder.glob("*.tsv*")) if looks_like_gold(head_of(file))] if chosen else []
+    selected = chosen or [name for name in SPLITS if name != "train"]
+    found = {file: "" if name in selected else f"run with -S split={name}" for name, file in _files(folder).items()}
+    others = [file for file in sorted(folder.glob("*.tsv*")) if _is_gold(head_of(file))] if chosen else []
     return dict.fromkeys(others, f"not in the split {', '.join(chosen or ())}") | found
 
 
-def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
-    """The suite of a file, or those of a folder: dev, test and gen."""
+def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite]:
+    """The suite in a file, or those in a folder: dev, test and gen."""
     values = read_options(OPTIONS, options, "cogs")
     dialect = values["dialect"]
-    chosen = Settings(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
+    chosen = MetricOptions(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
     if not path.is_dir():
         name = plain_name(path)
         if values["split"] and name in SPLITS and name not in values["split"]:
-            raise InputError(f"it is the split {name}, and split={options['split']} is asked for", file=path)
-        return [CogsSuite(read_gold(path, dialect), chosen)]
+            raise InputError(f"this is the split {name}, but split={options['split']} was given", file=path)
+        return [_suite(path, dialect, chosen)]
     files = _files(path)
-    wanted = values["split"] or [name for name in files if name != "train"]
-    for name in wanted:
+    splits = values["split"] or [name for name in files if name != "train"]
+    for name in splits:
         if name not in files:
-            raise InputError(f"there is no {name}.tsv and no {name}.tsv.gz in it", file=path)
-    return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
+            raise InputError(f"the folder has neither {name}.tsv nor {name}.tsv.gz", file=path)
+    return [_suite(files[name], dialect, chosen) for name in splits]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every fault and oddity of a gold file, or of all files of a folder."""
+    """Every error and warning about a gold file, or about all files of a folder."""
     values = read_options(OPTIONS, options or {}, "cogs")
     named = _files(path) if path.is_dir() else {}
     files = [file for name, file in named.items() if name in (values["split"] or named)] if path.is_dir() else [path]
     if not files:
-        return [Problem("error", "", f"no file called {', '.join(f'{name}.tsv' for name in SPLITS)} in it")]
+        return [Problem("error", "", f"the folder has none of {', '.join(f'{name}.tsv' for name in SPLITS)}")]
     found: list[Problem] = []
     for file in files:
         try:
-            faults = list(problems(file, values["dialect"]))
+            syntax = syntax_dialect(file, values["dialect"])
+            some = list(syntax_problems(file, syntax) if syntax else problems(file, values["dialect"]))
         except InputError as error:
-            faults = [Problem("error", error.place or "", error.message)]
+            some = [Problem("error", error.place or "", error.message)]
         if len(files) > 1:
-            faults = [replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in faults]
-        found += faults
+            some = [replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in some]
+        found += some
     return found
 
 
-def score(gold: Path, predictions: Sequence[Path], *, dialect: str | None = None, **measures: Any) -> list[Judged]:
-    """What the predictions in each file, of a system each, are worth against a gold file; `measures` as in `Settings`.
+def score(
+    gold: Path,
+    predictions: Sequence[Path],
+    *,
+    dialect: str | None = None,
+    reference_compat: bool = False,
+    smatch: bool = False,
+    bleu: bool = True,
+    seed: int = 0,
+) -> list[ScoredPredictions]:
+    """The metrics of the predictions in each file, one file per system, against a gold file.
 
-    Every file is read before anything is judged, so that a fault in one leaves nothing half scored.
+    Every file is read before anything is scored, so an error in one of them leaves nothing half scored.
     """
-    from wug.families.cogs.scoring import judge_predictions
+    from wug.families.cogs.scoring import score_predictions
 
-    chosen = Settings(**measures)
-    against = read_gold(gold, dialect)
-    systems = [read_predictions(path, against) for path in predictions]
-    return [judge_predictions(against, system, chosen) for system in systems]
+    options = MetricOptions(reference_compat, smatch, bleu, seed)
+    gold_lines = read_gold(gold, dialect)
+    systems = [read_predictions(path, gold_lines) for path in predictions]
+    return [score_predictions(gold_lines, system, options) for system in systems]
+
+
+def _is_gold(head: str) -> bool:
+    return looks_like_gold(head) or recognise_syntax(head) is not None
+
+
+def _suite(path: Path, dialect: str | None, options: MetricOptions) -> CogsSuite | SyntaxSuite:
+    syntax = syntax_dialect(path, dialect)
+    return read_syntax(path, syntax) if syntax else CogsSuite(read_gold(path, dialect), options)
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The files of a COGS folder by split, gzipped or not."""
     found: dict[str, Path] = {}
     for name in SPLITS:
         for ending in (".tsv", ".tsv.gz"):

@@ -1,12 +1,12 @@
-"""Predictions made elsewhere, in the shapes in which people keep them, put in the order of the gold file.
+"""Predictions of other tools, in the formats in which people keep them, put in the order of the gold file.
 
     sentence, prediction, type          a file like the gold file
     source, target, prediction          a paste of OpenNMT's files
     sentence, prediction                two columns
-    prediction                          one form a line, in the order of the gold file
-    {"sentence": …, "prediction": …}    JSON Lines; other names for the two fields below
+    prediction                          one form per line, in the order of the gold file
+    {"sentence": …, "prediction": …}    JSON Lines; the fields may have other names
 
-Nothing is quoted: a `"` is a character like any other. A first line of column names is recognised.
+Quoting is not supported: `"` is an ordinary character. A header line is recognised.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Predictions:
 
     file: str
     forms: tuple[str, ...]
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -40,16 +40,17 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Predictions as the file has them: `first` is the line of the first one."""
+    """Predictions in the order of their file."""
 
     sentences: Sequence[str] | None
     forms: Sequence[str]
     first: int = 1
-    notices: tuple[str, ...] = ()
+    """Line number of the first prediction."""
+    warnings: tuple[str, ...] = ()
 
 
 def read_predictions(path: Path, gold: Gold) -> Predictions:
-    """The predictions for a gold file, all of them, or InputError."""
+    """Read the predictions for every line of a gold file, or raise InputError."""
     lines = text_lines(path)
     if lines[0].startswith("{"):
         found = _json_lines(lines, path)
@@ -58,24 +59,25 @@ def read_predictions(path: Path, gold: Gold) -> Predictions:
     else:
         found = _plain(lines, path)
     if found.sentences is None:
-        _refuse_other_length(found, path, gold)
+        if len(found.forms) != len(gold):
+            raise InputError(f"{_counts(found, gold)}. Without sentences, there must be one per line", file=path)
         forms = tuple(found.forms)
     else:
         forms = _aligned(found, found.sentences, path, gold)
-    return Predictions(str(path), forms, found.notices)
+    return Predictions(str(path), forms, found.warnings)
 
 
 def _plain(lines: list[str], path: Path) -> _Column:
     if lines[0].startswith('"'):
         raise InputError(
             f"the file starts with a quote character: {_short(lines[0])}. No logical form does; write the file "
-            "without quoting, or as JSON Lines if the model did answer so",
+            "without quoting, or as JSON Lines if the quote is part of the output",
             file=path,
             place="line 1",
         )
     for number, line in enumerate(lines, 1):
         if "\t" in line:
-            message = f"a tab, where line 1 has none: {_short(line)}. Give every line the same columns"
+            message = f"a tab, but line 1 has none: {_short(line)}. Give every line the same columns"
             raise InputError(message, file=path, place=f"line {number}")
     return _Column(None, lines)
 
@@ -100,7 +102,7 @@ def _json_lines(lines: list[str], path: Path) -> _Column:
         if isinstance(sentence, str):
             sentences.append(sentence)
         if len(sentences) not in (0, number):
-            message = "some lines have a sentence and some have none, so they cannot be put in order"
+            message = "some lines have a sentence and some do not, so they cannot be put in order"
             raise InputError(message, file=path, place=place)
     return _Column(sentences or None, forms)
 
@@ -110,13 +112,13 @@ def _table(lines: list[str], path: Path, gold: Gold) -> _Column:
     width = len(rows[0])
     for number, row in enumerate(rows, 1):
         if len(row) != width:
-            message = f"{len(row)} columns, where line 1 has {width}: {_short(lines[number - 1])}"
+            message = f"{len(row)} columns, but line 1 has {width}: {_short(lines[number - 1])}"
             raise InputError(message, file=path, place=f"line {number}")
     header = [cell.strip().lower().replace(" ", "_") for cell in rows[0]]
     if set(header) <= {*SENTENCE, *PREDICTION, *OTHER} and set(header) & set(PREDICTION):
         return _named(header, rows[1:], path)
     if width > 3:
-        message = f"{width} columns: a table has two or three, or a first line that names them"
+        message = f"{width} columns: a table has two or three, or a header line"
         raise InputError(message, file=path, place="line 1")
     sentences = [row[0] for row in rows]
     if width == 2:
@@ -126,7 +128,7 @@ def _table(lines: list[str], path: Path, gold: Gold) -> _Column:
 
 def _named(header: list[str], rows: list[list[str]], path: Path) -> _Column:
     if not rows:
-        raise InputError("there is nothing below the column names", file=path)
+        raise InputError("there are no rows below the header", file=path)
     at = next(header.index(name) for name in PREDICTION if name in header)
     forms = [row[at] for row in rows]
     where = next((header.index(name) for name in SENTENCE if name in header), None)
@@ -134,7 +136,7 @@ def _named(header: list[str], rows: list[list[str]], path: Path) -> _Column:
 
 
 def _three_columns(rows: list[list[str]], path: Path, gold: Gold) -> _Column:
-    """A file like the gold file, or a paste of source, target and prediction: told apart by what is in it."""
+    """A file like the gold file, or a paste of source, target and prediction: the content decides."""
     sentences, second, third = ([row[place] for row in rows] for place in range(3))
     types = set(gold.types)
     if all(cell in types for cell in third):
@@ -151,21 +153,11 @@ def _three_columns(rows: list[list[str]], path: Path, gold: Gold) -> _Column:
     if labels or swapped or differing > len(known) / 2:
         raise InputError(
             "three columns that could be sentence, prediction and type, or source, target and prediction: the third "
-            "is not the gold file's type, and it is not plain that the second is its form. Name the columns in a "
-            "first line",
+            "is not the gold file's type, and the second is not clearly its form. Name the columns in a header line",
             file=path,
         )
-    notice = f"{differing} targets differ from the gold form, which is what counts" if differing else ""
-    return _Column(sentences, third, notices=(notice,) if notice else ())
-
-
-def _refuse_other_length(found: _Column, path: Path, gold: Gold) -> None:
-    if len(found.forms) != len(gold):
-        message = (
-            f"{_count(len(found.forms), 'prediction')} for the {_count(len(gold), 'line')} of {gold.file}. "
-            "Without sentences beside them, there must be one for each line"
-        )
-        raise InputError(message, file=path)
+    notice = f"{differing} targets differ from the gold form, which is used instead" if differing else ""
+    return _Column(sentences, third, warnings=(notice,) if notice else ())
 
 
 def _aligned(found: _Column, sentences: Sequence[str], path: Path, gold: Gold) -> tuple[str, ...]:
@@ -182,30 +174,26 @@ def _aligned(found: _Column, sentences: Sequence[str], path: Path, gold: Gold) -
         if sentence not in places:
             raise InputError(_unknown(sentence, gold), file=path, place=place)
         if sentence in lines:
-            message = f"a repeated sentence: {_short(sentence)} stands on line {lines[sentence]} already"
+            message = f"a repeated sentence: {_short(sentence)} is already on line {lines[sentence]}"
             raise InputError(message, file=path, place=place)
         lines[sentence] = number
         forms[places[sentence]] = form
     missing = [line for line, form in enumerate(forms) if form is None]
     if missing:
-        message = (
-            f"{_count(len(found.forms), 'prediction')} for the {_count(len(gold), 'line')} of {gold.file}: none for "
-            f"{_short(gold.sentences[missing[0]])} (its line {missing[0] + 1})"
-        )
+        message = f"{_counts(found, gold)}: none for {_short(gold.sentences[missing[0]])} (its line {missing[0] + 1})"
         raise InputError(message + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""), file=path)
     return tuple(form for form in forms if form is not None)
 
 
 def _refuse_other_order(found: _Column, sentences: Sequence[str], path: Path, gold: Gold) -> None:
-    """The error for a file that is not in the order of a gold file in which sentences are repeated."""
+    """Raise for a file that is not in the order of a gold file with repeated sentences."""
     pairs = zip(sentences, gold.sentences, strict=False)
-    line = next((line for line, (given, wanted) in enumerate(pairs) if given != wanted), None)
+    line = next((line for line, (given, expected) in enumerate(pairs) if given != expected), None)
     if line is None:
-        message = f"{_count(len(sentences), 'prediction')} for the {_count(len(gold), 'line')} of {gold.file}"
-        raise InputError(message, file=path)
+        raise InputError(_counts(found, gold), file=path)
     raise InputError(
-        f"{_short(sentences[line])}, where {gold.file} has {_short(gold.sentences[line])}. It repeats sentences, so "
-        "predictions must stand in its order",
+        f"{_short(sentences[line])}, but {gold.file} has {_short(gold.sentences[line])}. It repeats sentences, so "
+        "predictions must be in its order",
         file=path,
         place=f"line {line + found.first}",
     )
@@ -224,5 +212,6 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:57]}…")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+def _counts(found: _Column, gold: Gold) -> str:
+    forms, lines = len(found.forms), len(gold)
+    return f"{forms} prediction{'s' * (forms != 1)} for the {lines} line{'s' * (lines != 1)} of {gold.file}"

@@ -4,67 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, SuiteError
-from wug.families.pairs import formats, oddities
+from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert
 from wug.families.pairs.formats import files_in
-from wug.families.pairs.formats.blimp import without_phenomenon
-from wug.families.pairs.formats.linzen import companion
-from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.pair import Pair, Parsed, Target, place, without_eos
-from wug.families.pairs.published import judge_columns, score_published
-from wug.families.pairs.settings import GIVEN, OPTIONS, Settings, settings
+from wug.families.pairs.formats.lines import companion
+from wug.families.pairs.formats.standard import without_phenomenon
+from wug.families.pairs.lint import lint
+from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
+from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
+from wug.families.pairs.published import score_columns
+from wug.families.pairs.settings import GIVEN, OPTIONS, PairsSettings
 from wug.families.pairs.suite import PairsSuite
-from wug.families.pairs.unigrams import fit
+from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum_of, read_lines, shortened
 from wug.types import Problem, Row, Suite
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """Pairs, each with its line in a text."""
-
-    pairs: tuple[Pair, ...]
-    lines: tuple[str, ...]
-
-
-def running(path: Path, pairs: Sequence[Pair]) -> Running | Problem | None:
-    """The pairs with their lines in the text beside their file, or why they have none; None where there is no text.
-
-    Its lines are the sentences of the pairs, in the order of the pairs; further ones may stand between them.
-    """
-    beside = companion(path, "text") if path.is_file() and all(pair.sentence is not None for pair in pairs) else None
-    if beside is None:
-        return None
-    try:
-        lines = tuple(read_lines(beside))
-    except InputError as error:
-        return Problem("warning", "", str(error))
-    plain = [" ".join(without_eos(line).split()) for line in lines]
-    placed: list[Pair] = []
-    number = -1
-    for pair in pairs:
-        try:
-            number = plain.index(str(pair.sentence), number + 1)
-        except ValueError:
-            after = f"after line {number + 1}" if placed else "in it"
-            message = f"{beside.name} does not go with these pairs: there is no {pair.sentence!r} {after}"
-            return Problem("warning", f"pair {pair.item}", message)
-        placed.append(replace(pair, line=number))
-    return Running(tuple(placed), lines)
-
 
 __all__ = [
     "BREAKDOWN",
     "OPTIONS",
     "Pair",
     "PairsSuite",
-    "Published",
+    "PublishedScores",
     "check",
     "convert",
     "files_in",
@@ -73,79 +38,80 @@ __all__ = [
     "read_published",
     "recognises",
     "schema",
-    "score_published",
 ]
 
 BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
-"""What a first look at a result is broken down by: the first that there is."""
+"""The summary of a result is broken down by the first of these groups that it has."""
 
 BUILTIN_MODEL = "wug-causal"
 IDENTIFYING_OPTIONS = ("good", "form", "lines")
-"""Options that only a file of pairs can need: they say which side is grammatical."""
+"""Options that only files of pairs have: they tell which sentence is grammatical."""
 COLUMN_HINT = "-S good=COLUMN -S bad=COLUMN for minimal pairs"
 TEXT_HINT = "For files with one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good"
 ONE_SUITE_PER_SET = True
 ACROSS_SUITES = "language"
+CHANCE_LEVELS = {ACCURACY: CHANCE, MACRO_ACCURACY: CHANCE}
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A file with log-probabilities beside its pairs."""
+class PublishedScores:
+    """The pairs of a file, and the judgements on its columns of log-probabilities."""
 
     suite: PairsSuite
     columns: Mapping[str, Sequence[Row]]
-    """The judgements on each column."""
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file or a folder has minimal pairs in it, in any of the known formats."""
+    """Whether a file or folder is in a format of minimal pairs."""
     return formats.format_of(path, head) is not None
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
-    """The one suite of a file or a folder."""
-    chosen = settings(options)
+    """The suite of a file or folder, in a list; SuiteError with all errors of the file."""
+    settings = PairsSettings.of(options)
     parsed = formats.parse(path, options)
-    faults = [problem for problem in parsed.problems if problem.level == "error"]
-    if faults:
-        raise SuiteError(oddities.capped(faults), file=path)
+    refuse_errors(parsed.problems, path)
     if not parsed.pairs:
-        raise InputError("there are no pairs in it", file=path)
-    notices = _notices(parsed, chosen)
-    if chosen.unigrams is not None and "slor_words" not in options:
-        fitted = fit(chosen.unigrams, (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad)))
-        chosen = replace(chosen, unigrams=fitted.unigrams)
-        notices = notices if fitted.notice is None else (*notices, fitted.notice)
+        raise InputError("the file has no pairs", file=path)
+    notices = _notices(parsed, settings)
+    if settings.unigrams is not None and settings.unigrams.unit == "word" and "slor_words" not in options:
+        sentences = (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad))
+        unigrams, notice = settings.unigrams.fitted(sentences)
+        settings = replace(settings, unigrams=unigrams)
+        notices += [] if notice is None else [notice]
     name = path.resolve().name if path.is_dir() else stem(path)
     checksum = _checksum(parsed.pairs)
-    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, checksum, sources=parsed.counts)
-    if chosen.target != "word":
+    pairs = tuple(parsed.pairs if settings.target != "word" else _with_targets(path, parsed.pairs))
+    suite = PairsSuite(name, pairs, settings, parsed.format, tuple(notices), checksum, sources=parsed.counts)
+    aligned = _running_text(path, pairs) if settings.target == "word" else None
+    if aligned is None or isinstance(aligned, Problem):
         return [suite]
-    pairs = _with_targets(path, parsed.pairs)
-    match running(path, pairs):
-        case Running(placed, lines):
-            return [replace(suite, pairs=placed, lines=lines)]
-    return [replace(suite, pairs=tuple(pairs))]
+    return [replace(suite, pairs=aligned[0], lines=aligned[1])]
 
 
-def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
-    """The pairs of a file in the original format with the judgements on each column of log-probabilities.
+def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
+    """The pairs of a file in the original format, with the judgements on its columns of log-probabilities.
 
-    Without `columns`, all those that the format itself does not have.
+    Args:
+        path: The file.
+        columns: The columns to score. By default all that the format itself does not have.
     """
-    judged = judge_columns(path, columns)
-    suite = PairsSuite(stem(path), judged.pairs, Settings(target=GIVEN), "original", (), _checksum(judged.pairs))
-    return Published(suite, judged.columns)
+    pairs, scored = score_columns(path, columns)
+    suite = PairsSuite(stem(path), pairs, PairsSettings(target=GIVEN), "original", (), _checksum(pairs))
+    return PublishedScores(suite, scored)
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every fault and oddity of a file or a folder."""
+    """All errors and warnings about a file or folder."""
     given = dict(options or {})
-    settings(given)  # an option that is none is an error as it is when the file is run
+    PairsSettings.of(given)
     try:
         parsed = formats.parse(path, given)
-        misfit = running(path, parsed.pairs)
-        return [*oddities.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
+        problems = [*parsed.problems, *lint(parsed.pairs)]
+        if not parsed.pairs and not problems:
+            problems.append(Problem("error", "", "the file has no pairs"))
+        aligned = _running_text(path, parsed.pairs)
+        return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
@@ -153,7 +119,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 
 
 def read_back(suite: PairsSuite) -> list[str]:
-    """How a file was read: which sentence of a pair is the good one, and what is read before both."""
+    """How a file was read: the first pair, and the column `context` if there is one."""
     good, bad = (repr(shortened(sentence)) for sentence in (suite.pairs[0].good, suite.pairs[0].bad))
     how = f"read as {suite.format}; first pair: {good} (good), {bad} (bad)"
     return [how, *([suite.understood] if suite.understood else [])]
@@ -171,11 +137,11 @@ def schema() -> dict[str, Any]:
             "sentence_good": {**text, "description": "the grammatical sentence"},
             "sentence_bad": {**text, "description": "the ungrammatical sentence"},
             "UID": {**text, "description": "the paradigm"},
-            "linguistics_term": {**text, "description": "the term that the paradigm belongs to"},
-            "field": {**text, "description": "the field that the term belongs to"},
-            "pairID": {"type": ["string", "integer"], "description": "the pair's number in its paradigm"},
-            "one_prefix_method": {"type": "boolean", "description": "whether one prefix and two words make the pair"},
-            "one_prefix_prefix": {"type": "string", "description": "what stands before the target word"},
+            "linguistics_term": {**text, "description": "the term of the paradigm"},
+            "field": {**text, "description": "the field of the term"},
+            "pairID": {"type": ["string", "integer"], "description": "the number of the pair in its paradigm"},
+            "one_prefix_method": {"type": "boolean", "description": "whether the pair has one prefix and two words"},
+            "one_prefix_prefix": {"type": "string", "description": "the words before the target word"},
             "one_prefix_word_good": {**text, "description": "the grammatical target word"},
             "one_prefix_word_bad": {**text, "description": "the ungrammatical target word"},
         },
@@ -183,54 +149,76 @@ def schema() -> dict[str, Any]:
 
 
 def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs with their target words; an error where none has one."""
-    placed = [pair if pair.target is not None else replace(pair, target=place(pair)) for pair in pairs]
-    if all(pair.target is None for pair in placed):
+    """The pairs with their target words; InputError if none has one."""
+    found = [pair if pair.target is not None else replace(pair, target=target_of(pair)) for pair in pairs]
+    if all(pair.target is None for pair in found):
         raise InputError(
             "target=word needs pairs that differ in one place, and none of these do "
             f"({pairs[0].good!r}, {pairs[0].bad!r}). Use target=sentence",
             file=path,
         )
-    return placed
+    return found
 
 
-def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
+def _running_text(path: Path, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], tuple[str, ...]] | Problem | None:
+    """The pairs with their lines in the `.text` file that comes with their file, and these lines.
+
+    The lines are the sentences of the pairs, in order; there may be other lines between them. If they do not match, a
+    problem; None if there is no such file.
+    """
+    text = companion(path, "text") if path.is_file() and all(pair.sentence is not None for pair in pairs) else None
+    if text is None:
+        return None
+    try:
+        lines = tuple(read_lines(text))
+    except InputError as error:
+        return Problem("warning", "", str(error))
+    sentences = [" ".join(without_eos(line).split()) for line in lines]
+    aligned: list[Pair] = []
+    number = -1
+    for pair in pairs:
+        try:
+            number = sentences.index(str(pair.sentence), number + 1)
+        except ValueError:
+            after = f"after line {number + 1}" if aligned else "in it"
+            message = f"{text.name} does not match these pairs: there is no {pair.sentence!r} {after}"
+            return Problem("warning", f"pair {pair.item}", message)
+        aligned.append(replace(pair, line=number))
+    return tuple(aligned), lines
+
+
+def _notices(parsed: ParsedPairs, settings: PairsSettings) -> list[str]:
     found = [str(problem) for problem in parsed.problems if problem.level == "warning"]
     if len(found) > 5:
         found = [*found[:5], f"{len(found) - 5} more warnings about the file: see `wug check`"]
-    if chosen.target == "word" and parsed.blind:
+    if settings.target == "word" and parsed.blind:
         found.append(
             f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "
-            "file): a model that reads from left to right cannot tell them apart by the target word"
+            "file): a left-to-right model cannot distinguish them by the target word"
         )
-    return tuple(found)
+    return found
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    """The same for any order of the pairs, except among those of one name, which only their order tells apart."""
+    """The checksum of the pairs, whatever the order of their names."""
     return checksum_of(_lines(sorted(pairs, key=attrgetter("item"))))
 
 
 def _lines(pairs: Iterable[Pair]) -> Iterator[str]:
-    """What tells each pair from others; pairs of one kind share their groups, which are looked at once."""
-    named: dict[int, str] = {}
+    """The content of each pair, for the checksum.
+
+    The language is left out, since only the catalogue knows it for some sets, and so is a derived phenomenon.
+    """
+    known: dict[int, str] = {}
     for pair in pairs:
-        groups = named.get(id(pair.groups))
+        groups = known.get(id(pair.groups))
         if groups is None:
-            groups = named[id(pair.groups)] = "".join(f"\t{name}" for name in _named(tuple(pair.groups.items())))
+            named = without_phenomenon(pair.groups).items()
+            groups = "".join(f"\t{name}={value}" for name, value in named if name != "language")
+            known[id(pair.groups)] = groups
         match pair.target:
             case None:
                 where = ""
             case Target(start, good_end, bad_end):
                 where = f"{start}-{good_end}-{bad_end}"
         yield f"{pair.item}\t{pair.good}\t{pair.bad}\t{where}{groups}"
-
-
-@lru_cache(maxsize=1024)
-def _named(groups: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """The groups of a pair; neighbours have the same.
-
-    What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not. Nor
-    does a phenomenon that the term tells.
-    """
-    return tuple(f"{name}={value}" for name, value in without_phenomenon(dict(groups)).items() if name != "language")

@@ -1,4 +1,4 @@
-"""A minimal pair, and where its two sentences differ."""
+"""Minimal pairs, and the words in which their sentences differ."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from wug.types import Problem
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-"""A stretch without white space; where a script writes none (Chinese, Japanese), one character."""
+"""Characters between white space; a single character in scripts without spaces (Chinese, Japanese)."""
 
 _LAST = frozenset(f"{string.ascii_letters}{string.digits}.!?")
-"""How a sentence ends that has no white space and no `<eos>` behind it."""
+"""Last characters of sentences without trailing white space or `<eos>`."""
 _PUNCTUATED = re.compile(r"(\W*)(\w|\w.*\w)(\W*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The words that tell the two sentences apart; they begin at the same character of both."""
+    """The words in which two sentences differ, as character offsets; they begin at the same offset."""
 
     start: int
     good_end: int
@@ -35,57 +35,56 @@ class Pair:
     bad: str
     groups: Mapping[str, str]
     target: Target | None = None
-    """As the file says it; None where it says nothing."""
+    """The target given by the file, if any."""
     sentence: str | None = field(default=None, compare=False)
-    """The one sentence that the file has for both, perhaps with a third word in the place of the target."""
+    """The one sentence that the file has for both, perhaps with a third word as the target."""
     line: int | None = field(default=None, compare=False)
-    """The number of that sentence, from 0, in the text beside the file; None where there is no such text."""
+    """The index of that sentence in the running text that comes with the file, if any."""
     human: float | None = None
-    """How much better people judge the grammatical sentence, in the unit of the file; None where nobody was asked."""
+    """By how much people prefer the grammatical sentence, in the unit of the file; None if unknown."""
     context: str = ""
-    """What is read before either sentence: a condition, and no part of the score."""
+    """The text before either sentence, which conditions the score and is not part of it."""
 
     @property
     def lead(self) -> str:
-        """The context as it stands before a sentence."""
+        """The context with the space after it."""
         return f"{self.context} " if self.context else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a reader made of a file."""
+class ParsedPairs:
+    """The pairs of a file or folder, and the problems found in it."""
 
     format: str
     pairs: list[Pair]
     problems: list[Problem]
-    """Of the file itself; what is odd about the pairs is found by `_check`."""
     blind: int = 0
-    """Pairs that differ before the word that shows the error, so that no prefix tells them apart."""
+    """Pairs that differ before the word that shows the error, so that no common prefix precedes it."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of pairs in each file of a folder."""
 
 
-STRATA = ("language", "field", "phenomenon", "term", "paradigm", "pattern", "type", "condition", "subtype", "domain")
-"""Groups that all have their share of a sample, the coarsest first; others that a user names follow."""
-_NO_STRATA = {"attractors", "number", "contrast", "level", "pattern_type"}
-"""Groups that count something, or that say again what others say."""
+_STRATA = ("language", "field", "phenomenon", "term", "paradigm", "pattern", "type", "condition", "subtype", "domain")
+"""Groups that samples are stratified by, the coarsest first; other groups that a user names follow."""
+_NOT_STRATA = {"attractors", "number", "contrast", "level", "pattern_type"}
+"""Groups that are counts, or that follow from others."""
 
 
 def strata(pairs: Iterable[Pair]) -> tuple[str, ...]:
-    """The names of the groups that pairs are sampled by."""
+    """The names of the groups that samples are stratified by."""
     distinct = {id(pair.groups): pair.groups for pair in pairs}.values()
-    found = dict.fromkeys(name for groups in distinct for name in groups if name not in _NO_STRATA)
-    return *(name for name in STRATA if name in found), *(name for name in found if name not in STRATA)
+    found = dict.fromkeys(name for groups in distinct for name in groups if name not in _NOT_STRATA)
+    return *(name for name in _STRATA if name in found), *(name for name in found if name not in _STRATA)
 
 
 @dataclass(slots=True)
 class GroupPool:
-    """Equal groups as one object: a large file has few distinct ones."""
+    """Interns groups: a large file has few distinct ones."""
 
     _known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, groups: Mapping[str, str]) -> Mapping[str, str]:
-        """The same groups, without empty values and with pattern and type crossed where both are given."""
+        """The groups without empty values, with `pattern_type` added if both are given."""
         kept = {key: value for key, value in groups.items() if value}
         if "pattern" in kept and "type" in kept:
             kept["pattern_type"] = f"{kept['pattern']}/{kept['type']}"
@@ -93,10 +92,10 @@ class GroupPool:
 
 
 def difference(good: str, bad: str) -> Target | None:
-    """The one place where two sentences differ, or None where there is no such place.
+    """The words in which two sentences differ; None unless they differ in one place.
 
-    Words before and after it are the same, and none of it stands on both sides. Punctuation that both
-    sides share ("herself." against "themselves.") is left out. An added or a missing word has no place.
+    The words before and after it are the same, and no word is on both sides. Punctuation that both sides share
+    ("herself." against "themselves.") is left out. Sentences with an added or missing word have no target.
     """
     good_spans, bad_spans = [m.span() for m in _WORD.finditer(good)], [m.span() for m in _WORD.finditer(bad)]
     ours, theirs = [good[a:b] for a, b in good_spans], [bad[a:b] for a, b in bad_spans]
@@ -117,11 +116,11 @@ def difference(good: str, bad: str) -> Target | None:
 
 
 def with_forms(item: str, words: Sequence[str], length: int, forms: tuple[str, str], groups: Mapping[str, str]) -> Pair:
-    """The pair made by putting each of two forms in the place of word number `length`.
+    """The pair with each of two forms as word number `length`, counted from 0.
 
-    Punctuation that is written together with that word stays.
+    Punctuation attached to that word is kept.
     """
-    lead, _, trail = parts(words[length], forms)
+    lead, _, trail = split_punctuation(words[length], forms)
     prefix = "".join(f"{word} " for word in words[:length]) + lead
     rest = trail + "".join(f" {word}" for word in words[length + 1 :])
     good, bad = forms
@@ -129,7 +128,7 @@ def with_forms(item: str, words: Sequence[str], length: int, forms: tuple[str, s
     return Pair(item, f"{prefix}{good}{rest}", f"{prefix}{bad}{rest}", groups, target, " ".join(words))
 
 
-def parts(word: str, forms: tuple[str, str]) -> tuple[str, str, str]:
+def split_punctuation(word: str, forms: tuple[str, str]) -> tuple[str, str, str]:
     """The punctuation before a word, the word itself, and the punctuation after it."""
     if word in forms:
         return "", word, ""
@@ -137,19 +136,19 @@ def parts(word: str, forms: tuple[str, str]) -> tuple[str, str, str]:
     return (found[1], found[2], found[3]) if found else ("", word, "")
 
 
-def place(pair: Pair) -> Target | None:
-    """The target of a pair: what its file says, or else the one place where its sentences differ."""
+def target_of(pair: Pair) -> Target | None:
+    """The target given by the file, or else the words in which the sentences differ."""
     return pair.target or difference(pair.good, pair.bad)
 
 
-def same(pair: Pair) -> bool:
-    """Whether the two sentences are one, white space aside."""
+def is_identical(pair: Pair) -> bool:
+    """Whether both sentences are the same up to white space."""
     return pair.good == pair.bad or pair.good.split() == pair.bad.split()
 
 
 def without_eos(text: str) -> str:
     """A sentence without `<eos>` and the white space around it."""
-    if text[-1:] in _LAST and text[:1].isalnum():  # as nearly all are: nothing to take away
+    if text[-1:] in _LAST and text[:1].isalnum():  # the usual case
         return text
     return text.strip().removesuffix("<eos>").rstrip()
 

@@ -1,114 +1,76 @@
-"""Judging the log-probabilities that others put beside the rows of an original-format file."""
+"""Scores published log-probabilities: those in further columns of a file in the original format."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from wug.errors import InputError, SuiteError, UnknownName
-from wug.families.pairs.formats import original
-from wug.families.pairs.formats.original import COLUMNS, NEEDED, Rows
-from wug.families.pairs.oddities import capped
+from wug.families.pairs.formats import two_rows
+from wug.families.pairs.formats.two_rows import RowsOfPair
+from wug.families.pairs.outcomes import ACCURACY
 from wug.families.pairs.pair import GroupPool, Pair
-from wug.families.tables import Table, need, read_table
-from wug.stats import estimates, over_runs
+from wug.families.tables import RecordTable, counted, need, read_table, refuse_errors
 from wug.types import Notice, Outcome, Problem, Row
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The pairs of a file, and what each column of log-probabilities beside them comes to."""
-
-    pairs: list[Pair]
-    columns: dict[str, list[Row]]
-    """An `accuracy` outcome for each pair, and a notice where pairs tie."""
-
-
-def score_published(path: Path, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """One outcome for each pair and column of numbers, `accuracy` or, of several, `accuracy:COLUMN`.
-
-    Without `columns`, all those that the format itself does not have. Of several columns, the mean accuracy
-    over them and its standard deviation (of a sample: n - 1) come as well, as `accuracy`.
-    """
-    judged = judge_columns(path, columns).columns
-    if len(judged) == 1:
-        yield from next(iter(judged.values()))
-        return
-    accuracies = []
-    for name, rows in judged.items():
-        accuracies.append(estimates(row for row in rows if isinstance(row, Outcome)))
-        for row in rows:
-            yield replace(row, check=f"accuracy:{name}") if isinstance(row, Outcome) else row
-    for mean in over_runs(accuracies):
-        yield replace(mean, method="sd over columns")
-
-
-def judge_columns(path: Path, columns: Sequence[str] | None = None) -> Judged:
-    """The judgements on each column by itself, all of them `accuracy`."""
+def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[Row]]]:
+    """The pairs of a file, and for each column one `accuracy` outcome per pair and a notice if pairs tie."""
     table = read_table(path)
-    faults = [*table.problems, *need(table.header, NEEDED)]
-    if faults:
-        raise SuiteError(capped(faults), file=path)
+    refuse_errors([*table.problems, *need(table.header, two_rows.REQUIRED_COLUMNS)], path)
     names = _columns(path, table, columns)
-    faults += [
+    problems = [
         Problem("error", record.place, f"{name} is missing")
         for record in table.records
-        for name in (*NEEDED, *names)
+        for name in (*two_rows.REQUIRED_COLUMNS, *names)
         if name not in record.fields
     ]
-    if faults:
-        raise SuiteError(capped(faults), file=path)
-    pairs = list(original.paired(table, faults))
-    numbers = {name: _numbers(pairs, name, faults) for name in names}
-    if faults:
-        raise SuiteError(capped(faults), file=path)
-    if not pairs:
-        raise InputError("there are no pairs in it", file=path)
-    return Judged(original.pairs_of(table, []), {name: _judged(name, pairs, numbers[name]) for name in names})
+    refuse_errors(problems, path)
+    rows = list(two_rows.original_rows(table, problems))
+    values = {name: _numbers(rows, name, problems) for name in names}
+    refuse_errors(problems, path)
+    if not rows:
+        raise InputError("the file has no pairs", file=path)
+    return two_rows.original_pairs(table, []), {name: _judged(name, rows, values[name]) for name in names}
 
 
-def _judged(name: str, pairs: Sequence[Rows], values: Sequence[tuple[float, float]]) -> list[Row]:
+def _judged(column: str, pairs: Sequence[RowsOfPair], values: Sequence[tuple[float, float]]) -> list[Row]:
     pool = GroupPool()
     found: list[Row] = []
     for rows, (good, bad) in zip(pairs, values, strict=True):
-        detail = {"good": good, "bad": bad, "forms": _forms(rows)}
-        groups = pool.of(original.groups(rows.correct))
-        found.append(Outcome(original.name(rows.key), "accuracy", good > bad, groups, detail))
+        detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
+        found.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
     if ties := sum(good == bad for good, bad in values):
-        found.append(Notice(f"{ties} pair{'s' * (ties != 1)} tied in column {name}, counted as failures"))
+        found.append(Notice(f"{counted(ties, 'pair')} tied in column {column}, counted as failures"))
     return found
 
 
-def _columns(path: Path, table: Table, columns: Sequence[str] | None) -> list[str]:
+def _columns(path: Path, table: RecordTable, columns: Sequence[str] | None) -> list[str]:
     if columns:
         for name in columns:
             if name not in table.header:
                 raise UnknownName(f"column of {path}", name, table.header)
         return list(dict.fromkeys(columns))
-    extra = [name for name in table.header if name not in COLUMNS]
-    if not extra:
+    further = [name for name in table.header if name not in two_rows.ORIGINAL_COLUMNS]
+    if not further:
         message = "no column with log-probabilities: this file has only those of the original format"
         raise SuiteError([Problem("error", "header", message)], file=path)
-    return extra
+    return further
 
 
-def _numbers(pairs: Sequence[Rows], column: str, faults: list[Problem]) -> list[tuple[float, float]]:
+def _numbers(pairs: Sequence[RowsOfPair], column: str, problems: list[Problem]) -> list[tuple[float, float]]:
     values: list[tuple[float, float]] = []
     for rows in pairs:
         both: list[float] = []
-        for record in (rows.correct, rows.wrong):
+        for record in (rows.good, rows.bad):
             try:
                 number = float(record.fields[column])
             except (TypeError, ValueError):
                 number = math.nan
             if math.isnan(number):
-                faults.append(Problem("error", record.place, f"{column} is {record.fields[column]!r}, not a number"))
+                message = f"{column} is {record.fields[column]!r}, not a number"
+                problems.append(Problem("error", record.place, message))
             both.append(number)
         values.append((both[0], both[1]))
     return values
-
-
-def _forms(rows: Rows) -> str:
-    return f"{rows.correct.fields['form']}/{rows.wrong.fields['form']}"

@@ -1,99 +1,243 @@
-"""How pairs are scored, as the user asks for it."""
+"""The options for reading and scoring pairs, and the unigram model for SLOR."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from wug.errors import InputError
+from wug.families.links import (
+    LINKS,
+    PARAMETERS,
+    TIES,
+    UNIGRAM_LINKS,
+    LinkParameters,
+    chosen_links,
+    link_option,
+    link_signature,
+    parameters_of,
+)
 from wug.families.pairs.formats import FORMATS
-from wug.families.pairs.formats.alternating import ORDERS
-from wug.families.pairs.unigrams import SPLITTINGS, Unigrams, read_unigrams
+from wug.families.pairs.formats.lines import ORDERS
+from wug.files import checksum, read_lines
 from wug.options import Option, read
 
-TARGETS = ("sentence", "word")
 GIVEN = "given"
-"""The target where scores were made elsewhere: what they are of, their file does not say."""
-NORMALISED = ("none", "token", "word", "character", "byte")
+"""The target of scores from a file that does not say what was scored."""
+WORD_PATTERNS: Mapping[str, re.Pattern[str]] = {
+    "spaces": re.compile(r"\S+"),
+    "punctuation": re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]"),
+}
+"""How SLOR splits sentences: at white space, or also at punctuation marks, which are then words."""
+UNITS = ("word", "token")
+"""What a file of unigrams counts."""
+MAX_COUNT_DIGITS = 18
 OPTIONS = (
-    Option("target", TARGETS, "sentence", "what is scored: the whole sentence or the target word"),
-    Option("normalise", NORMALISED, "none", "divide a score by its number of tokens, words, characters or bytes"),
-    Option("slor", Path, None, "score by SLOR: a file of words and their counts, for the unigram model"),
-    Option("slor_words", tuple(SPLITTINGS), None, "what parts the words of slor; by default what leaves fewer unknown"),
-    Option("print_word_probs", bool, False, "keep the log-probability of every word"),
+    Option("target", ("sentence", "word"), "sentence", "score the whole sentence or the target word"),
     Option(
-        "mask_target", bool, True, "with target=word, ask about the target alone; no: score the sentence and look it up"
+        "normalise",
+        ("none", "token", "word", "character", "byte"),
+        "none",
+        "divide a score by its number of tokens, words, characters or bytes; the same as link",
     ),
+    link_option(*LINKS),
+    *PARAMETERS,
+    Option("unigrams", Path, None, "file of words or tokens and their counts, for normlp, slor and morcela"),
+    Option("unigram_unit", UNITS, "word", "whether that file counts words, or tokens of the model"),
+    Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
+    Option("slor_words", tuple(WORD_PATTERNS), None, "how words are split; by default what leaves fewer words unknown"),
+    TIES,
+    Option(
+        "join",
+        ("context", "always"),
+        "context",
+        "put a space before a sentence: after a context, or always",
+    ),
+    Option("print_word_probs", bool, False, "keep the log-probability of every word"),
+    Option("mask_target", bool, True, "with target=word, score only the target; no: score the whole sentence"),
     Option("single_piece_only", bool, False, "with target=word, leave out pairs whose target is several tokens"),
-    Option("format", tuple(FORMATS), None, "of the file; by default what its content is in"),
-    Option("good", str, None, "column with the grammatical sentence, in a table of no known format"),
+    Option("format", tuple(FORMATS), None, "format of the file; by default inferred from it"),
+    Option("good", str, None, "column with the grammatical sentence, in a table of unknown format"),
     Option("bad", str, None, "column with the ungrammatical sentence"),
-    Option("sentence", str, None, "column with the sentence, where forms are given apart"),
+    Option("sentence", str, None, "column with the sentence, if the forms are in separate columns"),
     Option("form", str, None, "column with the grammatical form"),
     Option("form_alt", str, None, "column with the ungrammatical form"),
     Option("len_prefix", str, None, "column with the number of words before the form"),
-    Option("pattern", str, None, "column that names the pattern"),
-    Option("item", str, None, "column that names the pair"),
+    Option("pattern", str, None, "column with the pattern's name"),
+    Option("item", str, None, "column with the pair's name"),
     Option("groups", str, (), "columns to break results down by", many=True),
-    Option("human", str, None, "column with people's judgements: a number, higher where the good sentence is better"),
-    Option("language", str, None, "of the pairs, such as nl, where the file does not say it"),
-    Option("lines", ORDERS, None, "in files with a sentence a line, good and bad in turn: which comes first"),
-    Option("files", str, (), "of a folder, only files that fit these patterns, such as *island*", many=True),
+    Option("human", str, None, "column with people's judgements: higher numbers if the good sentence is better"),
+    Option("language", str, None, "language of the pairs, such as nl, if the file does not say it"),
+    Option("lines", ORDERS, None, "in files with one sentence per line, good and bad in turn: which comes first"),
+    Option("files", str, (), "glob patterns of the files to read in a folder, such as *island*", many=True),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class UnigramScore:
+    """The log-probability of a text under the unigram model."""
+
+    logprob: float
+    words: int
+    unknown: int
+    """Words that are not in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unigrams:
+    """Word counts."""
+
+    counts: Mapping[str, int]
+    total: int
+    lower: bool
+    """Whether all words of the list are in lower case, so that sentences are lowercased."""
+    checksum: str
+    words: str = "spaces"
+    """The entry of WORD_PATTERNS that splits all sentences."""
+    unit: str = "word"
+
+    def logprob(self, text: str, tokens: Sequence[str] = ()) -> UnigramScore:
+        """The log-probability of a text as a bag of words, or of its tokens if these are what is counted.
+
+        With add-one smoothing and one type for unknown words.
+        """
+        units = tokens if self.unit == "token" else WORD_PATTERNS[self.words].findall(text)
+        counts = [self.count(unit) for unit in units]
+        total = self.total + len(self.counts) + 1
+        logprob = math.fsum(math.log((count + 1) / total) for count in counts)
+        return UnigramScore(logprob, len(counts), sum(count == 0 for count in counts))
+
+    def count(self, word: str) -> int:
+        """The count of a word; 0 if it is not listed."""
+        return self.counts.get(word.lower() if self.lower else word, 0)
+
+    def fitted(self, sentences: Iterable[str]) -> tuple[Unigrams, str | None]:
+        """The model with the splitting that leaves fewest words unlisted, and a notice if it makes a difference.
+
+        All sentences are split in the same way: otherwise, their scores could not be compared.
+        """
+        unlisted = dict.fromkeys(WORD_PATTERNS, 0)
+        differ = False
+        for sentence in sentences:
+            split = {name: pattern.findall(sentence) for name, pattern in WORD_PATTERNS.items()}
+            differ = differ or split["spaces"] != split["punctuation"]
+            for name, words in split.items():
+                unlisted[name] += sum(self.count(word) == 0 for word in words)
+        best = min(WORD_PATTERNS, key=unlisted.__getitem__)
+        counts = " and ".join(f"{count} with {name}" for name, count in unlisted.items())
+        notice = f"slor splits all sentences with slor_words={best}: words missing from its list are {counts}"
+        return replace(self, words=best), notice if differ else None
+
+
+def read_unigrams(path: Path) -> Unigrams:
+    """Read a file with a word and its count on each line, separated by a tab or space."""
+    lines = read_lines(path)
+    counts: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        word, _, count = line.replace("\t", " ").strip().rpartition(" ")
+        if not word.strip() or not count.isdecimal() or len(count) > MAX_COUNT_DIGITS:
+            raise InputError(f"{line[:60]!r} is not a word and its count", file=path, place=f"line {number}")
+        counts[word.strip()] = counts.get(word.strip(), 0) + int(count)
+    if not counts:
+        raise InputError("the list of words is empty", file=path)
+    lower = all(word == word.lower() for word in counts)
+    return Unigrams(counts, sum(counts.values()), lower, checksum("\n".join(lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairsSettings:
     """How pairs are scored."""
 
     target: str = "sentence"
-    normalise: str = "none"
+    links: tuple[str, ...] = ("sum",)
+    """Linking functions; the first gives `accuracy`."""
+    parameters: LinkParameters = field(default_factory=LinkParameters)
     unigrams: Unigrams | None = None
     word_probs: bool = False
     mask_target: bool = True
     single_piece_only: bool = False
+    ties: str = "error"
+    """Whether a tie is an error, or won by the first: the grammatical sentence."""
+    join: str = "context"
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> PairsSettings:
+        """The settings that a user gives as options."""
+        values = read(OPTIONS, options, "pairs")
+        unigrams = _unigrams(values)
+        available = tuple(
+            name
+            for name in LINKS
+            if not (name in UNIGRAM_LINKS and unigrams is None)
+            and not (name == "morcela" and values["morcela_beta"] is None)
+        )
+        links = chosen_links(("slor",) if values["slor"] else values["link"], values["normalise"], available)
+        settings = cls(
+            values["target"],
+            links,
+            parameters_of(values, links),
+            unigrams,
+            values["print_word_probs"],
+            values["mask_target"],
+            values["single_piece_only"],
+            values["ties"],
+            values["join"],
+        )
+        settings._refuse_contradictions()
+        return settings
 
     @property
     def signature(self) -> dict[str, str]:
-        """Everything that can change a result."""
-        fields = {"target": self.target, "normalise": self.normalise}
-        if self.unigrams is not None:
-            fields |= {"slor": self.unigrams.checksum, "slor_words": self.unigrams.words}
+        """Every option that can change a score."""
+        fields = {"target": self.target}
+        if self.unigrams is not None and self.links == ("slor",) and self.unigrams.unit == "word":
+            fields |= {"normalise": "none", "slor": self.unigrams.checksum, "slor_words": self.unigrams.words}
+        else:
+            fields |= link_signature(self.links, self.parameters)
+            if self.unigrams is not None:
+                fields |= {"unigrams": self.unigrams.checksum, "unigram_unit": self.unigrams.unit}
+                fields |= {"slor_words": self.unigrams.words} if self.unigrams.unit == "word" else {}
         if not self.mask_target:
             fields["mask_target"] = "no"
         if self.single_piece_only:
             fields["single_piece_only"] = "yes"
+        if self.ties != "error":
+            fields["ties"] = self.ties
+        if self.join != "context":
+            fields["join"] = self.join
         return fields
 
-
-def settings(options: Mapping[str, str]) -> Settings:
-    """The options, checked."""
-    values = read(OPTIONS, options, "pairs")
-    unigrams = read_unigrams(values["slor"]) if values["slor"] else None
-    if values["slor_words"]:
-        if unigrams is None:
-            raise InputError("slor_words is about slor: add slor=FILE")
-        unigrams = replace(unigrams, words=values["slor_words"])
-    chosen = Settings(
-        values["target"],
-        values["normalise"],
-        unigrams,
-        values["print_word_probs"],
-        values["mask_target"],
-        values["single_piece_only"],
-    )
-    _refuse_contradictions(chosen)
-    return chosen
+    def _refuse_contradictions(self) -> None:
+        needing = [name for name in self.links if name in UNIGRAM_LINKS]
+        if needing and self.unigrams is None:
+            raise InputError(f"{needing[0]} needs a unigram model: add unigrams=FILE")
+        if self.unigrams is not None and not needing:
+            raise InputError("unigrams are for the links normlp, slor and morcela: add link=slor, or leave them out")
+        if self.target == "word" and needing:
+            raise InputError(f"{needing[0]} is a score of whole sentences: leave it out, or target=word")
+        if self.target == "word" and self.word_probs:
+            raise InputError("print_word_probs needs whole sentences: leave it out, or target=word")
+        if self.target == "sentence" and (self.single_piece_only or not self.mask_target):
+            name = "single_piece_only" if self.single_piece_only else "mask_target"
+            raise InputError(f"{name} is about the target word: add target=word")
 
 
-def _refuse_contradictions(chosen: Settings) -> None:
-    if chosen.unigrams is not None and chosen.normalise != "none":
+def _unigrams(values: Mapping[str, Any]) -> Unigrams | None:
+    """The unigram model that options describe; None without one."""
+    if values["slor"] and values["normalise"] != "none":
         raise InputError("slor is normalised already: leave normalise out")
-    if chosen.target == "word" and chosen.unigrams is not None:
-        raise InputError("slor is a score of whole sentences: leave it out, or target=word")
-    if chosen.target == "word" and chosen.word_probs:
-        raise InputError("print_word_probs needs whole sentences: leave it out, or target=word")
-    if chosen.target == "sentence" and (chosen.single_piece_only or not chosen.mask_target):
-        name = "single_piece_only" if chosen.single_piece_only else "mask_target"
-        raise InputError(f"{name} is about the target word: add target=word")
+    if values["slor"] and (values["link"] or values["unigrams"]):
+        raise InputError("slor=FILE is the same as link=slor with unigrams=FILE: write these instead")
+    path, unit = values["unigrams"] or values["slor"], values["unigram_unit"]
+    if values["slor_words"] and (path is None or unit == "token"):
+        raise InputError("slor_words is about a unigram model of words: add slor=FILE or unigrams=FILE")
+    if path is None:
+        return None
+    found = replace(read_unigrams(path), unit=unit)
+    return found if values["slor_words"] is None else replace(found, words=values["slor_words"])

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import answer, exceptional, exceptions
-from wug.families.pcfgset.layout import (
+from wug.families.pcfgset.files import (
     SPLITS,
+    FilesOfTest,
+    SourceLine,
     base_name,
     find_tests,
     looks_like_sources,
     looks_like_targets,
     looks_unrolled,
+    raise_errors,
+    read_pair,
+    repeated,
+    sibling,
+    stem,
+    wrong_targets,
 )
-from wug.families.pcfgset.lines import refuse
-from wug.families.pcfgset.read import problems_of, suite_of
+from wug.families.pcfgset.language import UNARY, answer, exceptional, exceptions
+from wug.families.pcfgset.localism import localism_suite, read_unrolled
+from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
+from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
+from wug.families.pcfgset.suite import plain_suite
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, Suite
 
-OPTIONS = (Option("split", SPLITS, "test", "which files of a folder to take"),)
+OPTIONS = (Option("split", SPLITS, "test", "files of a folder to read"),)
 
 BREAKDOWN = ("function",)
-"""What a first look at a result is broken down by: the first that there is."""
-
+"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-pcfg"
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file or a folder is one of this family's, by its names and its first lines."""
+    """Whether a file or a folder belongs to this family, by names and first lines."""
     if not path.is_dir():
         if re.search(r"\.src(\.gz)?$", path.name):
             return looks_like_sources(head)
@@ -50,7 +61,7 @@ def recognises(path: Path, head: str) -> bool:
 
 
 def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
-    """The files of a folder and those below it with sources and targets; why one of them is not read."""
+    """The files of a folder with sources and targets, each with the reason why it is not read (empty if it is)."""
     if not recognises(folder, ""):
         return {}
     split = read_options(OPTIONS, options, "pcfgset")["split"]
@@ -69,34 +80,34 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
 
 def _left_out(file: Path) -> str:
     name = base_name(file).removeprefix("unrolled_")
-    return f"run with -S split={name}" if name in SPLITS else "not a file of a test, by its name"
+    return f"run with -S split={name}" if name in SPLITS else "not the name of a test file"
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
-    """The tests of a folder or a file, or an error with the place of every fault."""
+    """The tests of a folder or a file, or one error with every problem."""
     split = read_options(OPTIONS, options, "pcfgset")["split"]
     name = base_name(path).removeprefix("unrolled_")
     if "split" in options and not path.is_dir() and name in SPLITS and name != split:
-        raise InputError(f"it is the split {name}, and split={split} is asked for", file=path)
+        raise InputError(f"this is the split {name}, but split={split} was given", file=path)
     tests = find_tests(path, split)
     if not tests:
         raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)
     suites: list[Suite] = []
     for test in tests:
-        suite, problems = suite_of(test)
-        refuse(problems, test.files[0])
+        suite, problems = _suite_of(test)
+        raise_errors(problems, test.files[0])
         suites.append(suite)
     return suites
 
 
 def oracle(source: str, *, exception: bool = False) -> str:
-    """The meaning of a source, empty if it has none; with `exception`, overgeneralisation pairs are remapped."""
+    """The target of a source, empty if it has none; with `exception`, exceptional pairs are remapped."""
     pair = exceptions(source)[:1] if exception else []
     return answer(exceptional(source, pair[0]) if pair else source)
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """The answer to each source in a file of predictions, for `replay`; InputError where a source has two."""
+    """The output for each source in a file of predictions, for `replay`; InputError if a source has two."""
     from wug.families.pcfgset.predictions import answers
 
     found = answers(path)
@@ -107,18 +118,114 @@ def read_answers(path: Path) -> dict[str, str]:
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Everything wrong or odd in the test, dev and train sets of a folder, or in one of them, or in one file."""
-    wanted = read_options(OPTIONS, options or {}, "pcfgset")["split"]
+    """Every problem in the test, dev and train sets of a folder, in one of them, or in one file."""
+    chosen = read_options(OPTIONS, options or {}, "pcfgset")["split"]
     try:
-        every = {test.files: test for split in ([wanted] if options else SPLITS) for test in find_tests(path, split)}
+        every = {test.files: test for split in ([chosen] if options else SPLITS) for test in find_tests(path, split)}
         if not every:
             raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
-    except InputError as fault:
-        return [Problem("error", fault.place or "", fault.message)]
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
     problems = []
     for files, test in every.items():
         folder = files[0].parent
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
-        problems += [Problem(p.level, lead + p.place, p.message) for p in problems_of(test)]
+        problems += [Problem(p.level, lead + p.place, p.message) for p in _problems_of(test)]
     return problems
+
+
+_KEPT = {"remove_first": 1, "remove_second": 0}
+
+
+def _suite_of(found: FilesOfTest) -> tuple[Suite, list[Problem]]:
+    source = found.files[0]
+    if found.test == "localism":
+        samples, problems = read_unrolled(source)
+        return localism_suite(found.name, samples, _warnings(problems)), problems
+    if found.test == "substitutivity":
+        pairs, problems = read_synonyms(source)
+        problems += _wrong_as_warning([pair.line for pair in pairs], source)
+        return substitutivity_suite(found.name, pairs, _warnings(problems)), problems
+    if found.test == "overgeneralisation":
+        items, problems = read_exceptions(source)
+        return overgeneralisation_suite(found.name, items, _warnings(problems)), problems
+    lines, problems = _plain_lines(found)
+    problems += _wrong_as_warning(lines, source)
+    return plain_suite(found.name, lines, _warnings(problems), test=found.test), problems
+
+
+def _problems_of(found: FilesOfTest) -> list[Problem]:
+    """Every problem of a test's files, wrong targets included."""
+    source = found.files[0]
+    try:
+        if found.test == "localism":
+            samples, problems = read_unrolled(source)
+            for sample in samples:
+                if (right := " ".join(sample.expression.meaning())) != sample.target:
+                    message = f"the target is {sample.target}, but the source means {right}"
+                    problems.append(Problem("error", f"{source.name}, sample {sample.item}", message))
+            return problems
+        if found.test == "substitutivity":
+            pairs, problems = read_synonyms(source)
+            return problems + wrong_targets([pair.line for pair in pairs], sibling(source))
+        if found.test == "overgeneralisation":
+            items, problems = read_exceptions(source)
+            original = source.with_name(source.name.replace("_exception.src", "_original.src"))
+            return problems + wrong_targets([item.line for item in items], sibling(original))
+        problems = []
+        for path in found.files:
+            lines, some = read_pair(path)
+            problems += some + wrong_targets(lines, sibling(path)) + repeated(lines, path)
+        return problems
+    except InputError as error:
+        place = ", ".join(part for part in (Path(error.file or source).name, error.place) if part)
+        return [Problem("error", place, error.message)]
+
+
+def _plain_lines(found: FilesOfTest) -> tuple[list[SourceLine], list[Problem]]:
+    lines: list[SourceLine] = []
+    problems: list[Problem] = []
+    for path in found.files:
+        some, more = read_pair(path)
+        problems += more
+        if found.test == "per_function":
+            function = stem(path).partition("_")[2]
+            some = [replace(line, item=f"{function}/{line.number}") for line in some]
+        lines += some
+    return (_grown(lines) if found.test == "increasing_length" else lines), problems
+
+
+def _grown(lines: Sequence[SourceLine]) -> list[SourceLine]:
+    """The lines grouped by the length of the growing string.
+
+    With `append` and `prepend` either argument may grow, and the other may be longer while it is short. The lengths
+    run through the same cycle for every function, so the position of the line decides.
+    """
+    sizes = [len(string) for line in lines if line.expression.outermost in UNARY for string in line.expression.strings]
+    first, span = (min(sizes), max(sizes) - min(sizes) + 1) if sizes else (0, 1)
+    seen: defaultdict[str, int] = defaultdict(int)
+    grown = []
+    for line in lines:
+        function, strings = line.groups["function"], [len(string) for string in line.expression.strings]
+        due = first + seen[function] % span
+        seen[function] += 1
+        if function in _KEPT and len(strings) == 2:
+            size = strings[_KEPT[function]]
+        else:
+            size = due if due in strings else max(strings)
+        grown.append(replace(line, groups={"function": function, "length": str(size)}))
+    return grown
+
+
+def _wrong_as_warning(lines: Sequence[SourceLine], source: Path) -> list[Problem]:
+    """One warning if targets are not the meanings of their sources: outputs are compared with the targets."""
+    wrong = wrong_targets(lines, sibling(source))
+    if not wrong:
+        return []
+    message = f"{len(wrong):,} of {len(lines):,} targets are not the meanings of their sources, the first of them here"
+    return [Problem("warning", wrong[0].place, message)]
+
+
+def _warnings(problems: Sequence[Problem]) -> tuple[str, ...]:
+    return tuple(str(problem) for problem in problems if problem.level == "warning")

@@ -1,10 +1,12 @@
-"""Localism: whether a source gets the same answer as a whole and step by step.
+"""Localism: is the output for a source the same as a whole and step by step?
 
-Step by step means that a function is asked about with the model's own answers as its arguments.
+Step by step means that each function is applied to the model's own outputs for its arguments. Localism files have
+lines `label<TAB>source<TAB>target`, in which `*1` refers to the output of the first step.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -12,24 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import Expression, SourceFault, Symbols, apply, parse
-from wug.families.pcfgset.layout import name_of_answers
-from wug.families.pcfgset.lines import squeeze
-from wug.families.pcfgset.predictions import Traced, read_trace
-from wug.families.pcfgset.suite import STOPPED, Answered, Ask, PcfgSuite, PcfgTest, bounded, empty_answers
-from wug.files import checksum
-from wug.types import Check, Notice, Outcome, Row, Source
-
-CHECKS = (
-    Check("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
-    Check("unrolled_accuracy", meaning="the last step's answer is the target"),
-    Check("original_accuracy", meaning="the answer to the whole source is the target"),
+from wug.families.pcfgset.files import at, name_of_answers, parsed, squeeze, target_error, text_lines
+from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
+from wug.families.pcfgset.predictions import TracedSample, read_trace
+from wug.families.pcfgset.suite import (
+    MAX_WORDS_OPTION,
+    Generate,
+    PcfgSuite,
+    ScoredAnswers,
+    bounded,
+    warn_if_empty,
 )
+from wug.files import checksum
+from wug.types import Metric, Notice, Outcome, Problem, Row, Source
+
+_PLACEHOLDER = re.compile(r"\*(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """A source, as the steps in which it is asked."""
+class UnrolledSource:
+    """A source, as the steps in which it is computed."""
 
     item: str
     expression: Expression
@@ -43,80 +47,247 @@ class Sample:
 
     @property
     def groups(self) -> Mapping[str, str]:
-        """What results are broken down by."""
-        found = self.expression
-        longest = max((len(result) for result in found.results()[:-1]), default=0)
+        """The groups of its outcomes."""
+        longest = max((len(result) for result in self.expression.results()[:-1]), default=0)
         return {
-            "function": found.outermost or "none",
-            "depth": str(found.depth),
-            "length": str(found.length),
-            "functions": str(found.functions),
-            "steps": str(found.functions),
+            **self.expression.groups,
+            "steps": str(self.expression.functions),
             "longest": str(longest),
-            "intermediate": _length(longest),
+            "intermediate": _length_class(longest),
         }
 
+    def step_source(self, step: int, answers: Sequence[str]) -> str:
+        """The source of a step, with earlier outputs as its arguments."""
+        found = self.expression.steps[step]
+        parts = [answers[part] if isinstance(part, int) else " ".join(part) for part in found.arguments]
+        return squeeze(f"{found.function} {' , '.join(parts)}")
 
-def localism_suite(name: str, samples: Sequence[Sample], notices: tuple[str, ...] = ()) -> PcfgSuite[Sample]:
-    """Sources in unrolled form.
+    def step_request(self, step: int, answers: Sequence[str]) -> str | Source:
+        """The request of a step; the output of the last one is not an argument, so it may be cut off."""
+        source = self.step_source(step, answers)
+        return bounded(source, self.target) if step == len(self.expression.steps) - 1 else source
 
-    A sample's number is its place in the order of the sources, not in that of the file: published traces have the
-    same samples in orders of their own, and a sample must be called the same in all of them.
+    def may_be_cut_off(self, answer: str) -> bool:
+        """Whether an output may be only the beginning of what the model would generate."""
+        return len(answer.split()) > bounded(self.source, self.target).max_words
+
+
+class LocalismSuite(PcfgSuite[UnrolledSource]):
+    """Sources in unrolled form."""
+
+    __slots__ = ()
+    metrics = (
+        Metric("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
+        Metric("unrolled_accuracy", meaning="the last step's answer is the target"),
+        Metric("original_accuracy", meaning="the answer to the whole source is the target"),
+    )
+
+    def requests(self) -> list[str | Source]:
+        """The whole sources, and the steps that only have plain strings."""
+        first = _levels(self.items)[0] if self.items else []
+        wholes = [bounded(sample.source, sample.target) for sample in self.items]
+        return [*wholes, *(self.items[n].step_request(step, []) for n, step in first)]
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Generate level by level, whole sources with the first, and compare."""
+        samples = self.items
+        found = generate(self.requests())
+        wholes, found = found[: len(samples)], found[len(samples) :]
+        steps = [[""] * len(sample.expression.steps) for sample in samples]
+        for level, positions in enumerate(_levels(samples)):
+            if level:
+                found = generate([samples[n].step_request(step, steps[n]) for n, step in positions])
+            for (n, step), answer in zip(positions, found, strict=True):
+                steps[n][step] = answer
+        self._complete(steps, wholes, generate)
+        yield from self.score(steps, wholes)
+
+    def score(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
+        """Whether the output of each sample's last step and that of its whole are equal, and right."""
+        yield from warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
+        for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
+            last = answers[-1]
+            # As in the released script ("sequences containing strings > 5"): the model's outputs, right or wrong.
+            longest = max((len(a.split()) for a in answers[:-1]), default=0)
+            groups = {**sample.groups, "strings": _length_class(longest)}
+            yield Outcome(sample.item, "consistency", last == whole, groups, _detail(sample, answers, whole))
+            yield Outcome(sample.item, "unrolled_accuracy", last == sample.target, groups)
+            yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
+
+    def strata(self, item: UnrolledSource) -> tuple[str, ...]:
+        """The outermost function."""
+        return (item.expression.outermost or "none",)
+
+    def _complete(self, steps: Sequence[list[str]], wholes: list[str], generate: Generate) -> None:
+        """Generate again without a bound if both outputs were cut off, to see whether they are equal.
+
+        If only one was, they are not equal, and it is not the target, since it is longer.
+        """
+        both = [
+            n
+            for n, sample in enumerate(self.items)
+            if sample.may_be_cut_off(wholes[n]) and sample.may_be_cut_off(steps[n][-1])
+        ]
+        whole = generate([self.items[n].source for n in both])
+        last = generate([self.items[n].step_source(len(steps[n]) - 1, steps[n]) for n in both])
+        for n, *answers in zip(both, whole, last, strict=True):
+            wholes[n], steps[n][-1] = answers
+
+
+def localism_suite(name: str, samples: Sequence[UnrolledSource], warnings: tuple[str, ...] = ()) -> LocalismSuite:
+    """A suite of unrolled sources.
+
+    A sample's number is its rank among the sorted sources, not its position in the file: published traces have the
+    same samples in different orders, and a sample must have the same number in all of them.
     """
-    order = sorted(range(len(samples)), key=lambda place: _content(samples[place]))
-    numbers = {place: str(number) for number, place in enumerate(order, 1)}
-    named = tuple(replace(sample, item=numbers[place]) for place, sample in enumerate(samples))
-    content = (_content(samples[place]) for place in order)
-    return PcfgSuite(name, LOCALISM, named, checksum("localism", *content), notices, STOPPED)
+    content = [f"{sample.source}\t{sample.target}" for sample in samples]
+    order = sorted(range(len(samples)), key=content.__getitem__)
+    numbers = {n: str(number) for number, n in enumerate(order, 1)}
+    named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
+    covered = checksum("localism", *(content[n] for n in order))
+    return LocalismSuite(name, named, covered, warnings, MAX_WORDS_OPTION, "localism")
 
 
-def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
-    """Whether the last of each sample's `steps` and the answer to its whole are equal, and right."""
-    yield from empty_answers([*wholes, *(answer for answers in steps for answer in answers)])
-    for sample, answers, whole in zip(samples, steps, wholes, strict=True):
-        last = answers[-1]
-        # As the released script has it ("sequences containing strings > 5"): what the model answered, right or wrong.
-        groups = {**sample.groups, "strings": _length(max((len(a.split()) for a in answers[:-1]), default=0))}
-        yield Outcome(sample.item, "consistency", last == whole, groups, detail(sample, answers, whole))
-        yield Outcome(sample.item, "unrolled_accuracy", last == sample.target, groups)
-        yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
-
-
-def answered_steps(predictions: Path) -> Answered:
-    """The judgements on a trace of questions and answers, and their test."""
+def score_trace(predictions: Path) -> ScoredAnswers:
+    """Score a trace of sources and outputs."""
     samples, steps, wholes = [], [], []
     strayed = verdicts = 0
     for number, traced in enumerate(read_trace(predictions), 1):
-        sample = _sample(traced, str(number), predictions)
-        answers = [answer for _, answer in traced.asked]
-        wanted = [asked(sample.expression, step, answers) for step in range(len(answers))]
-        strayed += wanted != [source for source, _ in traced.asked]
+        sample = _traced_source(traced, str(number), predictions)
+        answers = [answer for _, answer in traced.steps]
+        expected = [sample.step_source(step, answers) for step in range(len(answers))]
+        strayed += expected != [source for source, _ in traced.steps]
         verdicts += traced.verdict not in (None, answers[-1] == traced.answer)
         samples.append(sample)
         steps.append(answers)
         wholes.append(traced.answer)
-    notices: list[Row] = []
+    warnings: list[Row] = []
     if strayed:
-        notices.append(Notice(f"in {strayed:,} samples a step was not asked with the answers of the steps before it"))
+        warnings.append(Notice(f"in {strayed:,} samples a step does not have the answers of the steps before it"))
     if verdicts:
-        notices.append(Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse"))
+        warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
     suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
-    return Answered(suite, chain(notices, judge(suite.items, steps, wholes)))
+    return ScoredAnswers(suite, chain(warnings, suite.score(steps, wholes)))
 
 
-def asked(expression: Expression, step: int, answers: Sequence[str]) -> str:
-    """The source of a step, with earlier answers in the place of its arguments."""
-    found = expression.steps[step]
-    parts = [answers[part] if isinstance(part, int) else " ".join(part) for part in found.arguments]
-    return squeeze(f"{found.function} {' , '.join(parts)}")
+def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:
+    """The samples of a localism file, with its problems; samples with errors are left out."""
+    lines, problems = text_lines(path)
+    reader = _UnrolledReader(path)
+    for number, line in enumerate(lines, 1):
+        try:
+            reader.line(number, line)
+        except InputError as error:
+            reader.sound = False
+            problems.append(Problem("error", at(path, number), error.message))
+            if reader.answer is not None:  # an `original` line that could not be read
+                reader.clear()
+        if line.startswith("original"):
+            reader.clear()
+    if reader.steps and reader.sound:
+        message = "no `original` line follows this one, the last of a sample"
+        problems.append(Problem("error", at(path, len(lines)), message))
+    return reader.samples, problems
 
 
-def detail(sample: Sample, answers: Sequence[str], whole: str) -> Mapping[str, Any]:
-    """The tree of a sample's answers as JSON-able data.
+class _UnrolledReader:
+    """Reads a localism file line by line; an InputError is about the line."""
 
-    For each step: the source asked, its `inputs` (a string, or the number of an earlier step), the
-    answer, the `right` answer to just these inputs, and whether it `diverges`: is wrong, while every
-    step below it is right.
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.samples: list[UnrolledSource] = []
+        self.count = 0
+        self.clear()
+
+    def clear(self) -> None:
+        self.steps: list[FunctionStep] = []
+        self.unused: set[int] = set()
+        self.answer: str | None = None
+        self.sound = True
+
+    def line(self, number: int, line: str) -> None:
+        fields = line.split("\t")
+        if len(fields) != 3:
+            tabs = f"{len(fields) - 1} tab{'s' if len(fields) != 2 else ''}"
+            raise InputError(f"expected label<TAB>source<TAB>target, found {tabs} in {line[:60]!r}")
+        label, source, target = fields[0].strip(), squeeze(fields[1]), squeeze(fields[2])
+        if label not in ("unrolled", "original"):
+            raise InputError(f"the label is {label!r}, but must be 'unrolled' or 'original'")
+        self.count += label == "original"
+        if label == "original" and self.sound:
+            self.original(number, source, target)
+        elif self.sound:
+            self.unrolled(source, target)
+        # After the first error, the rest of a sample would only give errors that follow from it.
+
+    def unrolled(self, source: str, target: str) -> None:
+        if self.answer is not None:
+            self.answer = None
+            raise InputError("an `original` line is missing before this one: the step before has its target")
+        self.steps.append(self.step(source))
+        number = len(self.steps)
+        match = _PLACEHOLDER.fullmatch(target)
+        if not match:
+            if "*" in target:
+                raise InputError(f"the target {target!r} mixes a placeholder with symbols")
+            self.answer = target
+            return
+        self.unused.add(number - 1)
+        if int(match[1]) != number:
+            raise InputError(f"the target of step {number} is {target}, but must be *{number}")
+
+    def step(self, source: str) -> FunctionStep:
+        function, *rest = source.split() or [""]
+        if arity(function) is None:
+            raise InputError(f"a step begins with a function, but {function!r} is not one: {source}")
+        arguments: list[Argument] = []
+        for part in " ".join(rest).split(","):
+            words = part.split()
+            used = [int(match[1]) - 1 for word in words if (match := _PLACEHOLDER.fullmatch(word))]
+            for place in used:
+                if not 0 <= place < len(self.steps):
+                    raise InputError(f"'*{place + 1}' is used before it is defined: {source}")
+                if place not in self.unused:
+                    raise InputError(f"'*{place + 1}' is used a second time: {source}")
+                self.unused.discard(place)
+            if used and len(words) > 1:
+                raise InputError(f"'*{used[0] + 1}' must be an argument by itself, without other words: {source}")
+            if any(arity(word) for word in words):
+                raise InputError(f"a step has one function: {source}")
+            arguments.append(used[0] if used else tuple(words))
+        if len(arguments) != arity(function) or () in arguments:
+            raise InputError(f"{function!r} takes {arity(function)} argument(s): {source}")
+        return FunctionStep(function, tuple(arguments))
+
+    def original(self, number: int, source: str, target: str) -> None:
+        if not self.steps:
+            raise InputError("an `original` line without `unrolled` lines before it")
+        if self.answer is None:
+            raise InputError("the `unrolled` line before this one must have the target, not a placeholder")
+        if self.unused:
+            raise InputError(f"'*{min(self.unused) + 1}' is never used in this sample")
+        whole, error = parsed(source, self.path, number), target_error(target, self.path, number)
+        if isinstance(whole, Problem):
+            raise InputError(whole.message)
+        if error:
+            raise InputError(error.message)
+        if self.answer != target:
+            raise InputError(f"the target is {target}, but that of the last step is {self.answer}")
+        texts: list[str] = []
+        for step in self.steps:
+            parts = [texts[part] if isinstance(part, int) else " ".join(part) for part in step.arguments]
+            texts.append(f"{step.function} {' , '.join(parts)}")
+        if texts[-1] != source:
+            raise InputError(f"the steps make up another source\n    steps {texts[-1]}\n    whole {source}")
+        expression = Expression(whole.words, tuple(self.steps), len(self.steps) - 1)
+        self.samples.append(UnrolledSource(str(self.count), expression, target))
+
+
+def _detail(sample: UnrolledSource, answers: Sequence[str], whole: str) -> Mapping[str, Any]:
+    """The tree of a sample's outputs as JSON data.
+
+    For each step: its source, its `inputs` (a string, or the number of an earlier step), the output, the `right`
+    output for these inputs, and whether it `diverges`: is wrong, while every step below it is right.
     """
     strings: list[Symbols] = [tuple(answer.split()) for answer in answers]
     sound: list[bool] = []
@@ -127,7 +298,7 @@ def detail(sample: Sample, answers: Sequence[str], whole: str) -> Mapping[str, A
         below = all(sound[part] for part in step.arguments if isinstance(part, int))
         sound.append(below and right == answers[number])
         row = {
-            "source": asked(sample.expression, number, answers),
+            "source": sample.step_source(number, answers),
             "inputs": [part if isinstance(part, int) else " ".join(part) for part in step.arguments],
             "answer": answers[number],
             "right": right,
@@ -137,83 +308,28 @@ def detail(sample: Sample, answers: Sequence[str], whole: str) -> Mapping[str, A
     return {"source": sample.source, "target": sample.target, "answer": whole, "steps": rows}
 
 
-def _content(sample: Sample) -> str:
-    return f"{sample.source}\t{sample.target}"
-
-
-def _length(symbols: int) -> str:
-    """Whether a string is longer than any that the language starts from."""
+def _length_class(symbols: int) -> str:
+    """Whether a string is longer than the plain strings of the language."""
     return "up to 5" if symbols <= 5 else "over 5"
 
 
-def _sample(traced: Traced, item: str, path: Path) -> Sample:
-    place = f"line {traced.number + len(traced.asked)}"
+def _traced_source(traced: TracedSample, item: str, path: Path) -> UnrolledSource:
+    place = f"line {traced.number + len(traced.steps)}"
     try:
         expression = parse(traced.source)
-    except SourceFault as fault:
-        raise InputError(fault.args[0], file=path, place=place) from None
-    if len(expression.steps) != len(traced.asked):
-        message = f"{len(traced.asked)} steps for a source of {len(expression.steps)} functions: {traced.source}"
+    except SourceError as error:
+        raise InputError(error.args[0], file=path, place=place) from None
+    if len(expression.steps) != len(traced.steps):
+        message = f"{len(traced.steps)} steps for a source with {len(expression.steps)} functions: {traced.source}"
         raise InputError(message, file=path, place=place)
-    return Sample(item, expression, " ".join(expression.meaning()))
+    return UnrolledSource(item, expression, " ".join(expression.meaning()))
 
 
-def _sources(samples: Sequence[Sample]) -> list[str | Source]:
-    """The whole sources, and the steps that have plain strings only."""
-    first = _levels(samples)[0] if samples else []
-    wholes = [bounded(sample.source, sample.target) for sample in samples]
-    return [*wholes, *(_question(samples[n], step, []) for n, step in first)]
-
-
-def _question(sample: Sample, step: int, answers: Sequence[str]) -> str | Source:
-    """A step's source; what is written for the last one goes into no other, and may be stopped as the whole's may."""
-    source = asked(sample.expression, step, answers)
-    return bounded(source, sample.target) if step == len(sample.expression.steps) - 1 else source
-
-
-def _by_level(samples: Sequence[Sample], ask: Ask) -> Iterator[Row]:
-    """Ask level by level, whole sources in the first, and compare."""
-    found = ask(_sources(samples))
-    wholes, found = found[: len(samples)], found[len(samples) :]
-    steps = [[""] * len(sample.expression.steps) for sample in samples]
-    for level, places in enumerate(_levels(samples)):
-        if level:
-            found = ask([_question(samples[n], step, steps[n]) for n, step in places])
-        for (n, step), answer in zip(places, found, strict=True):
-            steps[n][step] = answer
-    _complete(samples, steps, wholes, ask)
-    yield from judge(samples, steps, wholes)
-
-
-def _complete(samples: Sequence[Sample], steps: Sequence[list[str]], wholes: list[str], ask: Ask) -> None:
-    """Ask anew, to their ends, where both answers were stopped: what follows says whether they are equal.
-
-    Where one of them was, they are not, and neither is it the target: it is longer.
-    """
-    both = [n for n, sample in enumerate(samples) if _stopped(sample, wholes[n]) and _stopped(sample, steps[n][-1])]
-    whole = ask([samples[n].source for n in both])
-    last = ask([asked(samples[n].expression, len(steps[n]) - 1, steps[n]) for n in both])
-    for n, *answers in zip(both, whole, last, strict=True):
-        wholes[n], steps[n][-1] = answers
-
-
-def _stopped(sample: Sample, answer: str) -> bool:
-    """Whether an answer may be only the beginning of what the model would write."""
-    return len(answer.split()) > bounded(sample.source, sample.target).most
-
-
-def _levels(samples: Sequence[Sample]) -> list[list[tuple[int, int]]]:
-    """Sample and step of what can be asked at once, when all earlier levels are answered."""
+def _levels(samples: Sequence[UnrolledSource]) -> list[list[tuple[int, int]]]:
+    """Sample and step of what can be generated together, when all earlier levels are done."""
     levels: list[list[tuple[int, int]]] = []
     for n, sample in enumerate(samples):
         for step, depth in enumerate(sample.expression.depths):
             levels += [[] for _ in range(depth - len(levels))]
             levels[depth - 1].append((n, step))
     return levels
-
-
-def _outermost(sample: Sample) -> tuple[str, ...]:
-    return (sample.expression.outermost or "none",)
-
-
-LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level, _outermost)

@@ -1,7 +1,4 @@
-"""Answers that were computed elsewhere, in the shapes in which they were published.
-
-Readers only: they say what a file has, and judge nothing.
-"""
+"""Readers of outputs that were computed elsewhere, in the formats in which they were published."""
 
 from __future__ import annotations
 
@@ -13,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import Argument, Expression, Step, draw
-from wug.families.pcfgset.lines import squeeze
+from wug.families.pcfgset.files import squeeze
+from wug.families.pcfgset.language import Expression, FunctionStep, draw
 from wug.files import read_lines
 
 NOTHING = "(nothing)"
 
 
 def answer_tree(detail: Mapping[str, Any]) -> str:
-    """The `detail` of a localism `consistency` outcome as lines of text."""
+    """The tree in the `detail` of a localism `consistency` outcome, as text."""
     rows: Sequence[Mapping[str, Any]] = detail["steps"]
-    steps = tuple(Step(str(row["source"]).split()[0], _arguments(row["inputs"])) for row in rows)
+    inputs = [tuple(part if isinstance(part, int) else tuple(part.split()) for part in row["inputs"]) for row in rows]
+    steps = tuple(FunctionStep(str(row["source"]).split()[0], given) for row, given in zip(rows, inputs, strict=True))
     expression = Expression(tuple(str(detail["source"]).split()), steps, len(steps) - 1)
     same = rows[-1]["answer"] == detail["answer"]
     return "\n".join(
@@ -38,7 +36,7 @@ def answer_tree(detail: Mapping[str, Any]) -> str:
     )
 
 
-def _label(step: Step, row: Mapping[str, Any]) -> str:
+def _label(step: FunctionStep, row: Mapping[str, Any]) -> str:
     label = f"{step.function} → {row['answer'] or NOTHING}"
     if row["answer"] == row["right"]:
         return label
@@ -50,10 +48,6 @@ def _marked(answer: str, target: str) -> str:
     return f"{answer or NOTHING}   {'✓' if answer == target else '✗'}"
 
 
-def _arguments(inputs: Sequence[int | str]) -> tuple[Argument, ...]:
-    return tuple(part if isinstance(part, int) else tuple(part.split()) for part in inputs)
-
-
 COLUMNS = ("source", "target", "prediction")
 _DASHES = re.compile(r"-{5,}")
 _ARROW = re.compile(r" ->(?: |$)")
@@ -63,28 +57,28 @@ _ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
-    """A row of a prediction file, with single spaces between words."""
+class PredictedRow:
+    """A row of a prediction file, words separated by single spaces."""
 
     number: int
-    """Its line in the file."""
+    """Line number in the file."""
     source: str
     target: str | None
     prediction: str
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """A sample of a localism trace: what was asked and answered, the whole source last."""
+class TracedSample:
+    """A sample of a localism trace: the steps, then the whole source."""
 
     number: int
-    """The line of its first question."""
-    asked: tuple[tuple[str, str], ...]
-    """Source and answer of each step."""
+    """Line number of its first step."""
+    steps: tuple[tuple[str, str], ...]
+    """Source and output of each step."""
     source: str
     answer: str
     verdict: bool | None
-    """What the trace itself says about consistency."""
+    """Consistency according to the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +93,15 @@ class Epoch:
 
 
 def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Every answer of a prediction file by its source, those to the same source in order.
+    """Every output in a prediction file by source, those for the same source in order.
 
-    Takes tables with a header, localism traces and, where `sources` says what was asked, plain lines.
+    Reads tables with a header, localism traces and, if `sources` are given, plain lines.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
     lines = read_lines(path)
     if is_trace(lines):
         for sample in read_trace(path):
-            for source, answer in (*sample.asked, (sample.source, sample.answer)):
+            for source, answer in (*sample.steps, (sample.source, sample.answer)):
                 found[source].append(answer)
     elif is_table(lines):
         for row in read_table(path):
@@ -127,13 +121,13 @@ def is_table(lines: Sequence[str]) -> bool:
 
 
 def is_trace(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not empty is one of dashes, as in a localism trace."""
+    """Whether the first nonempty line consists of dashes, as in a localism trace."""
     first = next((line for line in lines if line.strip()), "")
     return _DASHES.fullmatch(first.strip()) is not None
 
 
-def read_table(path: Path) -> list[Predicted]:
-    """The rows of a table with the columns source, prediction and, perhaps, target."""
+def read_table(path: Path) -> list[PredictedRow]:
+    """The rows of a table with the columns source, prediction and, optionally, target."""
     lines = _lines(path)
     if not is_table(lines):
         message = f"expected the header {'<TAB>'.join(COLUMNS)}, found {lines[0][:60]!r}"
@@ -144,18 +138,18 @@ def read_table(path: Path) -> list[Predicted]:
     for number, line in enumerate(lines[1:], 2):
         fields = line.split("\t")
         if len(fields) != len(header):
-            message = f"{len(fields)} columns where the header has {len(header)}: {line[:60]!r}"
+            message = f"{len(fields)} columns, but the header has {len(header)}: {line[:60]!r}"
             raise InputError(message, file=path, place=f"line {number}")
         target = squeeze(fields[place["target"]]) if "target" in place else None
         source, prediction = (squeeze(fields[place[name]]) for name in ("source", "prediction"))
-        rows.append(Predicted(number, source, target, prediction))
+        rows.append(PredictedRow(number, source, target, prediction))
     if not rows:
-        raise InputError("the table has a header and no rows", file=path)
+        raise InputError("the table has a header but no rows", file=path)
     return rows
 
 
 def read_plain(path: Path, count: int) -> list[str]:
-    """`count` answers, one a line, or the `H-` lines of fairseq put into the order of their numbers."""
+    """`count` outputs, one per line, or the `H-` lines of fairseq in the order of their numbers."""
     lines = read_lines(path)
     found = [(number, match) for number, line in enumerate(lines, 1) if (match := _HYPOTHESIS.fullmatch(line))]
     if not found:
@@ -167,9 +161,9 @@ def read_plain(path: Path, count: int) -> list[str]:
     for number, match in found:
         index = int(match[1])
         if index >= count:
-            message = f"an answer to source number {index} (from 0), and there are {count:,} sources"
+            message = f"an answer to source number {index} (counted from 0), but there are only {count:,} sources"
             raise InputError(message, file=path, place=f"line {number}")
-        answers.setdefault(index, squeeze(match[3]))  # of several guesses the best stands first
+        answers.setdefault(index, squeeze(match[3]))  # the best hypothesis comes first
     missing = [index for index in range(count) if index not in answers]
     if missing:
         message = f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}"
@@ -177,9 +171,9 @@ def read_plain(path: Path, count: int) -> list[str]:
     return [answers[index] for index in range(count)]
 
 
-def read_trace(path: Path) -> list[Traced]:
+def read_trace(path: Path) -> list[TracedSample]:
     """The samples of a localism trace."""
-    samples: list[Traced] = []
+    samples: list[TracedSample] = []
     block: list[tuple[int, str]] = []
     lines = [*enumerate(_lines(path), 1)]
     if not is_trace([line for _, line in lines]):
@@ -203,7 +197,7 @@ def read_log(path: Path) -> list[Epoch]:
     for number, line in enumerate(read_lines(path), 1):
         if match := _EPOCH.fullmatch(line):
             if int(match[1]) in epochs:
-                message = f"epoch {match[1]} is there already. A file has the log of one run"
+                message = f"epoch {match[1]} is repeated. A file has the log of one run"
                 raise InputError(message, file=path, place=f"line {number}")
             current = epochs.setdefault(int(match[1]), {})
         elif match := _ACCURACY.fullmatch(line):
@@ -220,9 +214,9 @@ def read_log(path: Path) -> list[Epoch]:
     return [Epoch(n, values["adapted"], values["original"]) for n, values in sorted(epochs.items())]
 
 
-def aligned(rows: Sequence[Predicted], sources: Sequence[str], path: Path) -> list[Predicted]:
-    """The row of each source: rows may stand in any order, those of the same source keep theirs."""
-    waiting: defaultdict[str, list[Predicted]] = defaultdict(list)
+def aligned(rows: Sequence[PredictedRow], sources: Sequence[str], path: Path) -> list[PredictedRow]:
+    """The row of each source: rows may be in any order, those of the same source keep theirs."""
+    waiting: defaultdict[str, list[PredictedRow]] = defaultdict(list)
     for row in reversed(rows):
         waiting[row.source].append(row)
     found = []
@@ -232,38 +226,40 @@ def aligned(rows: Sequence[Predicted], sources: Sequence[str], path: Path) -> li
         found.append(waiting[source].pop())
     left = min((row for rest in waiting.values() for row in rest), key=lambda row: row.number, default=None)
     if left:
-        raise InputError(f"a prediction for what was not asked: {left.source}", file=path, place=f"line {left.number}")
+        raise InputError(
+            f"a prediction for a source that is not in the gold file: {left.source}",
+            file=path,
+            place=f"line {left.number}",
+        )
     return found
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file that has some."""
     lines = read_lines(path)
     if not lines:
         raise InputError("the file is empty", file=path)
     return lines
 
 
-def _traced(block: list[tuple[int, str]], path: Path) -> Traced:
-    """One sample from the lines between two lines of dashes."""
+def _traced(block: list[tuple[int, str]], path: Path) -> TracedSample:
     start = block[0][0]
     verdict: bool | None = None
     verdicts: Mapping[str, bool] = {"True": True, "False": False}
     if block[-1][1].strip() in verdicts:
         verdict = verdicts[block[-1][1].strip()]
         block = block[:-1]
-    asked: list[tuple[str, str]] = []
+    steps: list[tuple[str, str]] = []
     for number, line in block:
         parts = _ARROW.split(line, maxsplit=1)
         if len(parts) != 2:
             message = f"expected `source -> answer`, found {line[:60]!r}"
             raise InputError(message, file=path, place=f"line {number}")
-        asked.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
-    if len(asked) < 2:
+        steps.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
+    if len(steps) < 2:
         message = "a sample needs at least one step and the whole source"
         raise InputError(message, file=path, place=f"line {start}")
-    source, answer = asked.pop()
-    return Traced(start, tuple(asked), source, answer, verdict)
+    source, answer = steps.pop()
+    return TracedSample(start, tuple(steps), source, answer, verdict)
 
 
 def _accuracy(text: str, path: Path, number: int) -> float:
@@ -272,5 +268,5 @@ def _accuracy(text: str, path: Path, number: int) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise InputError(f"{text!r} is no accuracy between 0 and 1", file=path, place=f"line {number}")
+        raise InputError(f"{text!r} is not an accuracy between 0 and 1", file=path, place=f"line {number}")
     return value

@@ -1,4 +1,7 @@
-"""Substitutivity: whether a function and its synonym are answered alike."""
+"""Substitutivity: is the output invariant if a function is replaced by its synonym?
+
+The published files call the synonym of a function its twin: `repeat_twin` means `repeat`.
+"""
 
 from __future__ import annotations
 
@@ -7,107 +10,135 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import TWIN, SourceFault, parse
-from wug.families.pcfgset.layout import name_beside, name_of_answers
-from wug.families.pcfgset.lines import Line, at, line_of, read_pair, refuse
-from wug.families.pcfgset.plain import answers_to
-from wug.families.pcfgset.predictions import read_table
-from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
-from wug.files import checksum
-from wug.types import Check, Outcome, Problem, Row
-
-CHECKS = (
-    Check("consistency", meaning="the two answers are equal, two empty ones included"),
-    Check("consistency_nonempty", meaning="the two answers are equal and not empty"),
-    Check("consistent_correct", meaning="the two answers are equal and right"),
-    Check("consistent_incorrect", meaning="the two answers are equal and wrong", better="neither"),
-    Check("consistent_incorrect_nonempty", meaning="the two answers are equal, wrong and not empty", better="neither"),
-    Check("consistency_among_incorrect", meaning="where either answer is wrong: the two are equal", better="neither"),
-    Check(
-        "consistency_among_incorrect_nonempty",
-        meaning="where either answer is wrong: the two are equal and not empty",
-        better="neither",
-    ),
-    Check("accuracy_original", meaning="the answer with the function is right"),
-    Check("accuracy_twin", meaning="the answer with its twin is right"),
+from wug.families.pcfgset.files import (
+    SourceLine,
+    at,
+    line_of,
+    name_beside,
+    name_of_answers,
+    raise_errors,
+    read_pair,
+    sibling,
 )
+from wug.families.pcfgset.language import TWIN, SourceError, parse
+from wug.families.pcfgset.predictions import read_table
+from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, answers_to, warn_if_empty
+from wug.files import checksum
+from wug.types import Metric, Outcome, Problem, Row, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
-    """A line, and the same with the twin of one function."""
+class SynonymPair:
+    """A line, and its source with a synonym for one function."""
 
-    line: Line
-    twin: str
+    line: SourceLine
+    synonym_source: str
     function: str
 
 
-def substitutivity_suite(name: str, pairs: Sequence[Twins], notices: tuple[str, ...] = ()) -> PcfgSuite[Twins]:
-    """Sources beside their twins."""
-    content = (f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs)
-    return PcfgSuite(name, SUBSTITUTIVITY, tuple(pairs), checksum("substitutivity", *content), notices)
+class SubstitutivitySuite(PcfgSuite[SynonymPair]):
+    """Sources, each with and without a synonym."""
+
+    __slots__ = ()
+    metrics = (
+        Metric("consistency", meaning="the two answers are equal, two empty ones included"),
+        Metric("consistency_nonempty", meaning="the two answers are equal and not empty"),
+        Metric("consistent_correct", meaning="the two answers are equal and right"),
+        Metric("consistent_incorrect", meaning="the two answers are equal and wrong", better="neither"),
+        Metric(
+            "consistent_incorrect_nonempty", meaning="the two answers are equal, wrong and not empty", better="neither"
+        ),
+        Metric("consistency_among_incorrect", meaning="if either answer is wrong: the two are equal", better="neither"),
+        Metric(
+            "consistency_among_incorrect_nonempty",
+            meaning="if either answer is wrong: the two are equal and not empty",
+            better="neither",
+        ),
+        Metric("accuracy_original", meaning="the answer with the function is right"),
+        Metric("accuracy_twin", meaning="the answer with its synonym is right"),
+    )
+
+    def requests(self) -> list[str | Source]:
+        """All sources, then all sources with synonyms."""
+        return [*(pair.line.source for pair in self.items), *(pair.synonym_source for pair in self.items)]
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Score two outputs per pair."""
+        answers = generate(self.requests())
+        return self.score(answers[: len(self)], answers[len(self) :])
+
+    def score(self, answers: Sequence[str], synonym_answers: Sequence[str]) -> Iterator[Row]:
+        """Whether the two outputs of each pair are equal, and right.
+
+        The paper counts two empty outputs as consistent (`consistency`), the released script does not
+        (`consistency_nonempty`).
+        """
+        yield from warn_if_empty([*answers, *synonym_answers])
+        for pair, first, second in zip(self.items, answers, synonym_answers, strict=True):
+            target, equal = pair.line.target, first == second
+            wrong = first != target or second != target
+            nonempty = bool(first)
+            values: dict[str, bool | None] = {
+                "consistency": equal,
+                "consistency_nonempty": equal and nonempty,
+                "consistent_correct": not wrong,
+                "consistent_incorrect": equal and wrong,
+                "consistent_incorrect_nonempty": equal and wrong and nonempty,
+                "consistency_among_incorrect": equal if wrong else None,
+                "consistency_among_incorrect_nonempty": equal and nonempty if wrong else None,
+                "accuracy_original": first == target,
+                "accuracy_twin": second == target,
+            }
+            groups = {**pair.line.groups, "function": pair.function}
+            sources = {"source": pair.line.source, "twin": pair.synonym_source, "target": target}
+            for metric, value in values.items():
+                detail = {**sources, "answer": first, "twin_answer": second} if metric == "consistency" else {}
+                yield Outcome(pair.line.item, metric, value, groups, detail)
+
+    def strata(self, item: SynonymPair) -> tuple[str, ...]:
+        """The function that has a synonym."""
+        return (item.function,)
 
 
-def judge(pairs: Sequence[Twins], answers: Sequence[str], twins: Sequence[str]) -> Iterator[Row]:
-    """Whether the two answers of each pair are equal, and right.
-
-    The paper counts two empty answers as consistent (`consistency`), the released script does not
-    (`consistency_nonempty`).
-    """
-    yield from empty_answers([*answers, *twins])
-    for pair, first, second in zip(pairs, answers, twins, strict=True):
-        target, equal = pair.line.target, first == second
-        wrong = first != target or second != target
-        nonempty = bool(first)
-        values: dict[str, bool | None] = {
-            "consistency": equal,
-            "consistency_nonempty": equal and nonempty,
-            "consistent_correct": not wrong,
-            "consistent_incorrect": equal and wrong,
-            "consistent_incorrect_nonempty": equal and wrong and nonempty,
-            "consistency_among_incorrect": equal if wrong else None,
-            "consistency_among_incorrect_nonempty": equal and nonempty if wrong else None,
-            "accuracy_original": first == target,
-            "accuracy_twin": second == target,
-        }
-        groups = {**pair.line.groups, "function": pair.function}
-        detail = {"source": pair.line.source, "twin": pair.twin, "target": target, "answer": first}
-        for check, value in values.items():
-            shown = {**detail, "twin_answer": second} if check == "consistency" else {}
-            yield Outcome(pair.line.item, check, value, groups, shown)
+def substitutivity_suite(
+    name: str, pairs: Sequence[SynonymPair], warnings: tuple[str, ...] = ()
+) -> SubstitutivitySuite:
+    """A suite of pairs."""
+    content = (f"{pair.line.source}\t{pair.synonym_source}\t{pair.line.target}" for pair in pairs)
+    suite_checksum = checksum("substitutivity", *content)
+    return SubstitutivitySuite(name, tuple(pairs), suite_checksum, warnings, test="substitutivity")
 
 
-def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
-    """The judgements on two files of predictions that belong together row by row, and their test.
+def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | None = None) -> ScoredAnswers:
+    """Score two files of predictions that correspond row by row.
 
-    Plain answers need `gold`, the `test.src` file beside which `test.tgt` and `test_twin.src` stand.
+    Plain outputs need `gold`, the `test.src` file, with `test.tgt` and `test_twin.src` in the same folder.
     """
     if gold is not None:
-        pairs, problems = read_twins(gold)
-        refuse(problems, gold)
+        pairs, problems = read_synonyms(gold)
+        raise_errors(problems, gold)
+        suite = substitutivity_suite(name_beside(gold, synonyms=True), pairs)
         first = answers_to([pair.line.source for pair in pairs], predictions)
-        second = answers_to([pair.twin for pair in pairs], twin)
-        suite = substitutivity_suite(name_beside(gold, twinned=True), pairs)
-        return Answered(suite, judge(pairs, first, second))
-    rows, twins = read_table(predictions), read_table(twin)
-    if len(rows) != len(twins):
-        message = f"{len(twins):,} rows beside {len(rows):,} in {predictions.name}"
-        raise InputError(message, file=twin, place=f"line {min(len(rows), len(twins)) + 2}")
+        return ScoredAnswers(
+            suite, suite.score(first, answers_to([p.synonym_source for p in pairs], synonym_predictions))
+        )
+    rows, others = read_table(predictions), read_table(synonym_predictions)
+    if len(rows) != len(others):
+        message = f"{len(others):,} rows, but {predictions.name} has {len(rows):,}"
+        raise InputError(message, file=synonym_predictions, place=f"line {min(len(rows), len(others)) + 2}")
     pairs = []
-    for row, other in zip(rows, twins, strict=True):
+    for row, other in zip(rows, others, strict=True):
         pair = _pair(row.source, row.target, other.source, row.number - 1)
         if isinstance(pair, str):
-            raise InputError(pair, file=twin, place=f"line {other.number}")
+            raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")
         pairs.append(pair)
     suite = substitutivity_suite(name_of_answers(predictions, "substitutivity"), pairs)
-    return Answered(suite, judge(pairs, [row.prediction for row in rows], [row.prediction for row in twins]))
+    return ScoredAnswers(suite, suite.score([row.prediction for row in rows], [row.prediction for row in others]))
 
 
-def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:
-    """The pairs of `test.src` and `test_twin.src`, with the faults of both and of their targets."""
-    name = source.name.removesuffix(".gz").removesuffix(".src")
-    beside = [source.with_name(f"{name}_twin.src"), source.with_name(f"{name}_twin.src.gz")]
-    twin = next((path for path in beside if path.exists()), beside[0])
+def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
+    """The pairs of `test.src` and `test_twin.src`, with the problems of both and of their targets."""
+    twin = sibling(source, "_twin.src")
     lines, problems = read_pair(source)
     others, more = read_pair(twin)
     problems += more
@@ -124,10 +155,10 @@ def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:
             problems.append(Problem("error", at(twin, other.number), found))
             continue
         if other.target != line.target:
-            message = f"the target is {other.target}, that of the source {line.target}"
+            message = f"the target is {other.target}, but that of the source is {line.target}"
             problems.append(Problem("error", at(twin, other.number), message))
-        if found.function in found.twin.split():
-            message = f"{found.function!r} is its twin in some places only"
+        if found.function in found.synonym_source.split():
+            message = f"{found.function!r} is replaced by its synonym in some places only"
             problems.append(Problem("warning", at(twin, other.number), message))
         pairs.append(found)
     for number in by_number if not problems else ():
@@ -135,32 +166,16 @@ def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:
     return pairs, problems
 
 
-def _pair(source: str, target: str | None, twin: str, number: int) -> Twins | str:
-    """A source with its twin, or why they are not twins."""
+def _pair(source: str, target: str | None, twin: str, number: int) -> SynonymPair | str:
+    """A source and the same source with a synonym, or why they do not correspond."""
     replaced = {word for word in twin.split() if word.endswith(TWIN)}
     if " ".join(word.removesuffix(TWIN) for word in twin.split()) != source:
-        return f"this is not the twin of its source\n    source {source}\n    twin   {twin}"
+        return f"this is not its source with a synonym\n    source {source}\n    twin   {twin}"
     if len(replaced) != 1:
-        return f"{len(replaced)} functions have twins here, and it must be one: {twin}"
+        return f"{len(replaced)} functions are replaced by synonyms, but it must be one: {twin}"
     try:
         found = parse(source)
         line = line_of(found, " ".join(found.meaning()) if target is None else target, number)
-    except SourceFault as fault:
-        return str(fault.args[0])
-    return Twins(line, twin, replaced.pop().removesuffix(TWIN))
-
-
-def _sources(pairs: Sequence[Twins]) -> list[str]:
-    return [pair.line.source for pair in pairs] + [pair.twin for pair in pairs]
-
-
-def _asked(pairs: Sequence[Twins], ask: Ask) -> Iterator[Row]:
-    answers = ask(_sources(pairs))
-    return judge(pairs, answers[: len(pairs)], answers[len(pairs) :])
-
-
-def _levels(pair: Twins) -> tuple[str, ...]:
-    return (pair.function,)
-
-
-SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked, _levels)
+    except SourceError as error:
+        return str(error.args[0])
+    return SynonymPair(line, twin, replaced.pop().removesuffix(TWIN))

@@ -1,117 +1,234 @@
-"""A test of the family: items, what is asked about them, and how the answers are judged."""
+"""Suites of PCFG SET, and the tests that compare one output with one target: the task itself and its splits."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
-from wug.errors import ModelError
-from wug.families.pcfgset.lines import squeeze
+from wug.errors import InputError, ModelError
+from wug.families.pcfgset.files import (
+    SourceLine,
+    line_of,
+    name_beside,
+    name_of_answers,
+    raise_errors,
+    read_pair,
+    squeeze,
+)
+from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
+from wug.families.pcfgset.predictions import PredictedRow, aligned, is_table, read_plain, read_table
 from wug.families.sampling import limited, of_whole_file, sampled
+from wug.files import checksum, read_lines
 from wug.labels import of_suite
-from wug.types import Check, Generator, Notice, Row, Source, Suite, text_of
+from wug.stats import estimate
+from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
 
-Item = TypeVar("Item")
-Ask: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
-"""One answer for each source, with single spaces between words."""
+T = TypeVar("T")
+Generate: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
+"""Returns one output per source, with single spaces between words."""
 
-
-STOPPED = {"cut": "2n+16"}
-"""The option of a test whose answers may be stopped after so many words, where the right one has n."""
-
-
-def _ungrouped(item: object) -> tuple[str, ...]:
-    return ()
+MAX_WORDS_OPTION = {"cut": "2n+16"}
+"""The option of a test whose outputs may be cut off at this length if the target has n words."""
 
 
 @dataclass(frozen=True, slots=True)
-class PcfgTest(Generic[Item]):
-    """What is particular to a test."""
+class PcfgSuite(ABC, Generic[T]):
+    """A test with its items."""
 
     name: str
-    """As results call it: `plain`, `localism`, …"""
-    checks: tuple[Check, ...]
-    sources: Callable[[Sequence[Item]], Sequence[str | Source]]
-    """What can be asked up front."""
-    judge: Callable[[Sequence[Item], Ask], Iterator[Row]]
-    """Ask about the items, as often as it takes, and judge the answers."""
-    levels: Callable[[Item], tuple[str, ...]] = _ungrouped
-    """The groups of an item that all have their share of a sample, the coarsest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class PcfgSuite(Generic[Item]):
-    """The items of a test."""
-
-    name: str
-    test: PcfgTest[Item]
-    items: tuple[Item, ...]
+    items: tuple[T, ...]
     checksum: str
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
+    test: str = "plain"
+    """As results call it: `plain`, `localism`, …"""
 
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return self.test.checks
+    metrics: ClassVar[tuple[Metric, ...]]
+    kind: ClassVar[str] = "pcfgset"
+    needs: ClassVar[Literal["generator"]] = "generator"
+
+    @abstractmethod
+    def requests(self) -> list[str | Source]:
+        """The sources that do not depend on an output."""
+
+    @abstractmethod
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Generate outputs for the items, as often as it takes, and score them."""
+
+    def strata(self, item: T) -> tuple[str, ...]:
+        """The groups of an item that a sample keeps in proportion, the coarsest first."""
+        return ()
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": self.test.name}
+        """The name of the test."""
+        return {"test": self.test}
 
     __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def sample(self, items: int) -> PcfgSuite[Item]:
-        """The same suite with only so many of its items, every group with its share."""
+    def sample(self, items: int) -> Self:
+        """A suite with `items` of the items, every group in proportion."""
         if items >= len(self):
             return self
-        levels = [self.test.levels(item) for item in self.items]
-        kept = tuple(self.items[n] for n in sampled(len(levels), items, levels.__getitem__))
-        options = {**self.options, **limited(items, len(set(levels)))}
-        return replace(self, items=kept, notices=of_whole_file(self.notices), options=options)
-
-    def requests(self) -> Sequence[str | Source]:
-        """What depends on no answer."""
-        return self.test.sources(self.items)
+        strata = [self.strata(item) for item in self.items]
+        kept = tuple(self.items[n] for n in sampled(len(strata), items, strata.__getitem__))
+        options = {**self.options, **limited(items, len(set(strata)))}
+        return replace(self, items=kept, warnings=of_whole_file(self.warnings), options=options)
 
     def run(self, model: Generator) -> Iterator[Row]:
-        """Ask the model and judge its answers."""
-        yield from map(Notice, self.notices)
-        yield from self.test.judge(self.items, lambda sources: _ask(model, sources))
+        """Generate outputs and score them."""
+        yield from map(Notice, self.warnings)
+        yield from self.outcomes(lambda sources: _generate(model, sources))
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A test, and the judgements on answers to it that were made elsewhere."""
+class ScoredAnswers:
+    """A test, and the scores of outputs that were computed elsewhere."""
 
     suite: Suite
     rows: Iterator[Row]
 
 
-def empty_answers(answers: Sequence[str]) -> Iterator[Notice]:
-    """A notice where answers are empty."""
-    empty = sum(not answer for answer in answers)
-    if empty:
+ENDED_EARLY = (
+    Metric(
+        "eos_contained_in_target",
+        meaning="of the wrong answers: the answer is contained in the target, as text",
+        better="neither",
+    ),
+    Metric(
+        "eos_strict_prefix",
+        meaning="of the wrong answers: the target begins with the answer, which stops too early",
+        better="neither",
+    ),
+    Metric(
+        "eos_contiguous_token_sub",
+        meaning="of the wrong answers: the symbols of the answer are a contiguous part of the target",
+        better="neither",
+    ),
+)
+"""Three ways in which the published study calls a wrong output one that ended too early."""
+
+
+class PlainSuite(PcfgSuite[SourceLine]):
+    """Sources with one target each."""
+
+    __slots__ = ()
+    metrics = (Metric("accuracy", meaning="the answer is the target, symbol for symbol"), *ENDED_EARLY)
+
+    def requests(self) -> list[str | Source]:
+        """The sources, each with a bound for its output."""
+        return [bounded(line.source, line.target) for line in self.items]
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Score one output per line."""
+        return self.score(generate(self.requests()))
+
+    def score(self, answers: Sequence[str]) -> Iterator[Row]:
+        """Whether each output is right and, if not, whether it only ended too early."""
+        yield from warn_if_empty(answers)
+        right: defaultdict[str, list[bool]] = defaultdict(list)
+        for line, answer in zip(self.items, answers, strict=True):
+            correct = answer == line.target
+            detail = {"source": line.source, "target": line.target, "answer": answer}
+            yield Outcome(line.item, "accuracy", correct, line.groups, detail)
+            if not correct:
+                for metric, value in ended_early(answer, line.target).items():
+                    yield Outcome(line.item, metric, value, line.groups)
+            # A line may have several functions and several held-out pairs.
+            for group in {f"contains={step.function}" for step in line.expression.steps} | {
+                f"pair={pair}" for pair in _held_out(line)
+            }:
+                right[group].append(correct)
+        for group in sorted(right):
+            yield estimate("accuracy", group, right[group])
+
+    def strata(self, item: SourceLine) -> tuple[str, ...]:
+        """The first held-out pair of functions in a line, and its outermost function."""
+        return next(iter(_held_out(item)), ""), item.groups["function"]
+
+
+def plain_suite(
+    name: str, lines: Sequence[SourceLine], warnings: tuple[str, ...] = (), *, test: str = "plain"
+) -> PlainSuite:
+    """A suite of the test `plain`, `per_function` or `increasing_length`."""
+    content = (f"{line.source}\t{line.target}" for line in lines)
+    return PlainSuite(name, tuple(lines), checksum(test, *content), warnings, MAX_WORDS_OPTION, test)
+
+
+def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> ScoredAnswers:
+    """Score a table of predictions, or plain outputs for the sources of `gold`.
+
+    `gold` is a `.src` and a `.tgt` file. With it, a table's rows may be in any order. Without it, a table's own
+    targets count or, if it has none, the meanings of its sources.
+    """
+    if gold is None:
+        rows = read_table(predictions)
+        lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]
+        name = name_of_answers(predictions, "pcfgset")
+    else:
+        lines, problems = read_pair(*gold)
+        raise_errors(problems, gold[0])
+        answers = answers_to([line.source for line in lines], predictions)
+        name = name_beside(gold[0])
+    suite = replace(plain_suite(name, lines), options={})
+    return ScoredAnswers(suite, suite.score(answers))
+
+
+def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:
+    """The output for each source in a prediction file: by source in a table, else by position."""
+    if is_table(read_lines(predictions)):
+        return [row.prediction for row in aligned(read_table(predictions), sources, predictions)]
+    return read_plain(predictions, len(sources))
+
+
+def warn_if_empty(answers: Sequence[str]) -> Iterator[Notice]:
+    """A warning if outputs are empty."""
+    if empty := sum(not answer for answer in answers):
         yield Notice(f"{empty:,} of {len(answers):,} answers are empty")
 
 
 def bounded(source: str, target: str) -> Source:
-    """A source whose answer may be stopped where it is longer than any right one, as `STOPPED` says."""
+    """A source whose output may be cut off as `MAX_WORDS_OPTION` says."""
     return Source(source, 2 * len(target.split()) + 16)
 
 
-def _ask(model: Generator, sources: Sequence[str | Source]) -> list[str]:
+def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
     if not sources:
         return []
-    asked: Any = sources if getattr(model, "bounded", False) else list(map(text_of, sources))
-    answers = model.generate(asked)
+    sent: Any = sources if getattr(model, "bounded", False) else list(map(text_of, sources))
+    answers = model.generate(sent)
     if len(answers) != len(sources):
         raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
     return [squeeze(text_of(answer)) for answer in answers]
+
+
+def _line(row: PredictedRow, path: Path) -> SourceLine:
+    try:
+        found = parse(row.source)
+        target = " ".join(found.meaning()) if row.target is None else row.target
+        return line_of(found, target, row.number, str(row.number - 1))
+    except SourceError as error:
+        raise InputError(error.args[0], file=path, place=f"line {row.number}, source") from None
+
+
+def ended_early(answer: str, target: str) -> Mapping[str, bool]:
+    """The metrics of ENDED_EARLY for a wrong output."""
+    symbols, expected = answer.split(), target.split()
+    starts = range(len(expected) - len(symbols) + 1)
+    return {
+        "eos_contained_in_target": answer in target,  # as text: "A1" is contained in "A12" too
+        "eos_strict_prefix": expected[: len(symbols)] == symbols,
+        "eos_contiguous_token_sub": any(expected[at : at + len(symbols)] == symbols for at in starts),
+    }
+
+
+def _held_out(line: SourceLine) -> list[str]:
+    """The pairs of functions in a line that systematicity holds out of training."""
+    return [pair for pair in pairs(line.expression.words) if pair in HELD_OUT]

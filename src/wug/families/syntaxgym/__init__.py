@@ -1,4 +1,4 @@
-"""SyntaxGym suites: is this region more surprising here than there?"""
+"""SyntaxGym suites: is a region more surprising in one condition than in another?"""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
-from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.files import FIELDS, is_table, plain_name
-from wug.families.syntaxgym.options import OPTIONS as OPTIONS
-from wug.families.syntaxgym.options import choices
+from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
+from wug.families.syntaxgym.files import OPTIONS as OPTIONS
+from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.read import inspect, read_suite
+from wug.families.syntaxgym.suite import SUMMARY as SUMMARY
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.table_files import columns_of
-from wug.families.syntaxgym.tables import surprisals as surprisals
-from wug.families.syntaxgym.tables import tsv as tsv
+from wug.families.syntaxgym.tables import columns_of
 from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
+from wug.families.syntaxgym.write import surprisals as surprisals
+from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
 from wug.types import Problem
 
@@ -30,7 +29,7 @@ ACROSS_SUITES = "circuit"
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether the file is a JSON file with a field of a suite, or a table with the columns of one."""
+    """Whether a file is JSON with a field of a suite, or a table with the columns of one."""
     if path.is_dir():
         return False
     if is_table(path):
@@ -44,17 +43,17 @@ def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every fault and oddity of a suite file, faults first."""
-    faults = Faults()
+    """Every error and warning about a suite file, errors first."""
+    problems = ProblemList()
     try:
-        inspect(path, choices(options or {}), faults)
+        inspect(path, choices(options or {}), problems)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
-    return faults.problems()
+    return problems.all()
 
 
 def read_back(suite: SyntaxGymSuite) -> list[str]:
-    """How a table was read, and what each prediction of a suite says, in English."""
+    """How a table was read, and the predictions of a suite in English."""
     how = [suite.understood] if suite.understood else []
     return how + [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions)]
 
@@ -66,7 +65,7 @@ def schema() -> dict[str, Any]:
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:
-    """Write a suite in the form that the target's name asks for (.json, .csv, .tsv); what got lost, in words."""
+    """Write a suite as .json, .csv or .tsv, by the target's name; the fields that were lost, in words."""
     suite = read_suite(source, choices(options))
     kind = target.suffix.lower()
     notes = [suite.understood] if suite.understood else []
@@ -76,4 +75,4 @@ def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]
     if kind in (".csv", ".tsv"):
         write_text(target, to_csv(suite, "\t" if kind == ".tsv" else ","))
         return [*notes, *left_out_of_csv(suite)]
-    raise InputError(f"a suite can be written as .json, .csv or .tsv, not as {kind or 'a file without an ending'!r}")
+    raise InputError(f"a suite can be written as .json, .csv or .tsv, not as {kind or 'a file without a suffix'!r}")

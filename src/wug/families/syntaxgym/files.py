@@ -1,28 +1,84 @@
-"""Suite files as plain data: JSON as it stands, tables turned into the same shape."""
+"""Suite files: scoring options, and reading JSON or a table as plain data."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from wug.errors import InputError, caret
-from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.table_files import ALL_COLUMNS, ONLY_WIDE, Selection, load_table
+from wug.errors import InputError, UnknownName, caret
+from wug.families.syntaxgym.lint import ProblemList
+from wug.families.syntaxgym.measures import REGION_METRICS
+from wug.families.syntaxgym.parts import Empty, Eos, Join
+from wug.families.syntaxgym.tables import ALL_COLUMNS, ONLY_WIDE, ColumnSelection, load_table
 from wug.files import read_text, repeated
+from wug.options import Option, read
+
+OPTIONS = (
+    Option(
+        "join",
+        ("space", "detokenized"),
+        "space",
+        "how regions become a sentence: a space before every region, or none before . , ! ? ; : ' ) ]",
+    ),
+    Option(
+        "empty",
+        ("exclude", "zero", "refuse"),
+        "exclude",
+        "if a region that a prediction compares has no token: exclude the item and count it, count the region as "
+        "0 bits (as in SyntaxGym), or refuse the suite",
+    ),
+    Option("eos", ("none", "last_region"), "none", "where an EOS token counts: in no region, or the last"),
+    Option("regions", str, (), "columns of a wide table that are regions, in this order", many=True),
+    Option("ignore", str, (), "columns of a wide table that are not regions", many=True),
+    Option(
+        "metric",
+        (*REGION_METRICS, "all"),
+        None,
+        "how the surprisals of a region's tokens become one number (default: as the suite says)",
+        many=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteOptions:
+    """The scoring options, parsed."""
+
+    join: Join = "space"
+    eos: Eos = "none"
+    empty: Empty = "exclude"
+    region_metrics: tuple[str, ...] | None = None
+    """None for those of the suite."""
+    columns: ColumnSelection = ALL_COLUMNS
+
+
+def choices(options: Mapping[str, str]) -> SuiteOptions:
+    """Parse the options, or raise an error that names the wrong one."""
+    values = read(OPTIONS, options, "syntaxgym")
+    chosen = region_metrics(values["metric"]) if values["metric"] else None
+    columns = ColumnSelection(values["regions"], values["ignore"])
+    if twice := repeated(columns.regions):
+        raise InputError(f"regions={options['regions']} names {twice[0]!r} twice")
+    if columns.regions and columns.ignore:
+        raise InputError("give either regions or ignore: all columns except the regions are ignored")
+    return SuiteOptions(values["join"], values["eos"], values["empty"], chosen, columns)
+
+
+def region_metrics(names: Sequence[str]) -> tuple[str, ...]:
+    """The region metrics, the primary one first: `sum` if it is among them, else the first."""
+    for name in names:
+        if name != "all" and name not in REGION_METRICS:
+            raise UnknownName("metric", name, [*REGION_METRICS, "all"])
+    chosen = list(REGION_METRICS) if "all" in names else list(dict.fromkeys(names))
+    return tuple(sorted(chosen, key=lambda name: name != "sum"))
+
 
 FIELDS = ("meta", "region_meta", "predictions", "items")
-"""What a suite's JSON object has; one of them tells that it is meant to be one."""
-
-
-class Loaded(NamedTuple):
-    """A file as plain data."""
-
-    document: dict[str, Any]
-    """The object that its JSON form has."""
-    understood: str | None = None
-    """How a table was read, in a line."""
+"""The fields of a suite's JSON object; any of them identifies one."""
 
 
 def plain_name(path: Path) -> str:
@@ -35,17 +91,19 @@ def is_table(path: Path) -> bool:
     return plain_name(path).endswith((".csv", ".tsv"))
 
 
-def load(path: Path, faults: Faults, columns: Selection = ALL_COLUMNS) -> Loaded:
-    """What is in a file; its faults go to `faults`."""
+def load(
+    path: Path, problems: ProblemList, columns: ColumnSelection = ALL_COLUMNS
+) -> tuple[dict[str, Any], str | None]:
+    """The suite in a file in its JSON form, and how a table was read; errors go to `problems`."""
     if not is_table(path):
         if columns != ALL_COLUMNS:
             raise InputError(ONLY_WIDE, file=path)
-        return Loaded(_load_json(path, faults))
-    table = load_table(path, faults, columns)
-    return Loaded(table.document, table.understood)
+        return _load_json(path, problems), None
+    table = load_table(path, problems, columns)
+    return table.document, table.understood
 
 
-def _load_json(path: Path, faults: Faults) -> dict[str, Any]:
+def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
     text = read_text(path)
     if not text.strip():
         raise InputError("the file is empty", file=path)
@@ -55,7 +113,7 @@ def _load_json(path: Path, faults: Faults) -> dict[str, Any]:
         if len(made) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = repeated(keys)[0]
-            faults.error("", f"an object has the key {twice!r} twice; its keys are {', '.join(keys[:8])}")
+            problems.error("", f"an object has a repeated key, {twice!r}; its keys are {', '.join(keys[:8])}")
         return made
 
     constants: list[str] = []
@@ -82,11 +140,11 @@ def _load_json(path: Path, faults: Faults) -> dict[str, Any]:
     if not isinstance(document, dict) or not document.keys() & set(FIELDS):
         raise InputError(
             "not a SyntaxGym suite: a suite is an object with 'meta', 'region_meta', 'predictions' and 'items', "
-            f"and this is {_found(document)}",
+            f"but this is {_found(document)}",
             file=path,
         )
     if constants:
-        _forbid_constants(document, faults)
+        _forbid_constants(document, problems)
     return document
 
 
@@ -96,8 +154,8 @@ def _found(document: object) -> str:
     return "a list" if isinstance(document, list) else "a single value"
 
 
-def _forbid_constants(document: dict[str, Any], faults: Faults) -> None:
-    """NaN and Infinity are no JSON; only results may have them, as other programs write them there."""
+def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:
+    """NaN and Infinity are not JSON; only results may have them, as other programs write them."""
     left: list[tuple[str, Any]] = [("", document)]
     while left:
         place, value = left.pop()
@@ -106,4 +164,4 @@ def _forbid_constants(document: dict[str, Any], faults: Faults) -> None:
         elif isinstance(value, list):
             left.extend((f"{place}, entry {index}", inner) for index, inner in enumerate(value, start=1))
         elif isinstance(value, float) and not math.isfinite(value):
-            faults.error(place.removeprefix(", "), f"{value} is not a JSON value")
+            problems.error(place.removeprefix(", "), f"{value} is not a JSON value")

@@ -1,20 +1,22 @@
-"""From a scored sentence to the surprisal of each region."""
+"""From a scored sentence to the surprisal of its regions, and from there to the outcomes of predictions."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
-from wug.alignment import SPACE_MARKS, is_unknown
-from wug.families.syntaxgym.parts import Eos, Layout, Region
-from wug.types import LN2, Notice, Scored
-from wug.views.scripts import first_texts
+from wug.alignment import SPACE_MARKS, first_texts, is_unknown
+from wug.errors import FormulaError, InputError
+from wug.families.syntaxgym.formula import WHOLE, Formula, PredictionResult, Relation
+from wug.families.syntaxgym.parts import Empty, Eos, Region, SentenceLayout
+from wug.types import LN2, Notice, Outcome, Scored
 
-METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+REGION_METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
     "mean": fmean,
     "median": median,
@@ -22,69 +24,69 @@ METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "min": min,
 }
-"""Each makes one number of the surprisals of a region's tokens."""
+"""Functions from the surprisals of a region's tokens to one number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RegionSurprisal:
     """The surprisal of one region of one sentence."""
 
     number: int
     content: str
     values: Mapping[str, float | None]
-    """Bits by metric; None where the region has no token and the metric no value."""
+    """Bits by metric; None if the region has no token and the metric is undefined."""
     oovs: tuple[str, ...] = ()
-    """The words that the model does not know."""
+    """Words unknown to the model."""
     tokens: tuple[tuple[str | None, float | None], ...] = ()
-    """Each token with its bits; None for a further part of the character before it."""
+    """Tokens with their bits; None for a further part of the preceding character."""
     empty: bool = False
-    """Whether it has no token with a probability, so that there is nothing to compare."""
+    """Whether it has no token with a probability."""
 
     def detail(self, primary: str) -> dict[str, Any]:
-        """The same as JSON-able data; an infinite surprisal is null there."""
+        """As JSON data; an infinite surprisal becomes null."""
         return {
             "number": self.number,
             "content": self.content,
             "value": plain(self.values[primary]),
-            "values": {metric: plain(value) for metric, value in self.values.items()},
+            "values": {region_metric: plain(value) for region_metric, value in self.values.items()},
             "oovs": list(self.oovs),
             "tokens": [[text, plain(bits)] for text, bits in self.tokens],
         }
 
 
 @dataclass(slots=True)
-class Tally:
-    """What was odd about the answers, counted, each with one example."""
+class WarningCounts:
+    """Warnings about the model's outputs, counted, with one example each."""
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
 
-    def add(self, oddity: str, example: str) -> None:
-        """Count one more."""
-        self.counts[oddity] = self.counts.get(oddity, 0) + 1
-        self.examples.setdefault(oddity, example)
+    def add(self, warning: str, example: str) -> None:
+        """Count a warning."""
+        self.counts[warning] = self.counts.get(warning, 0) + 1
+        self.examples.setdefault(warning, example)
 
     def notices(self, items: int) -> list[Notice]:
-        """A sentence about each oddity of a suite of so many items."""
+        """One message per kind of warning."""
         return [
-            Notice(f"{_sentence(oddity, count, items)}; the first is {self.examples[oddity]}")
-            for oddity, count in sorted(self.counts.items())
+            Notice(f"{_sentence(warning, count, items)}; the first is {self.examples[warning]}")
+            for warning, count in sorted(self.counts.items())
         ]
 
 
-def _sentence(oddity: str, count: int, items: int) -> str:
-    if oddity in _ODDITIES:
-        return _ODDITIES[oddity][count != 1].format(count)
-    return f"{oddity} in {count} of {items} items, as a region that it compares {NO_TOKEN}"
+def _sentence(warning: str, count: int, items: int) -> str:
+    if warning in _WARNINGS:
+        return _WARNINGS[warning][count != 1].format(count)
+    return f"{warning} in {count} of {items} items, since a region that it compares {NO_TOKEN}"
 
 
 NO_TOKEN = "has no token with a probability"
 
 
-_ODDITIES = {
+_WARNINGS = {
     "first": (
-        "{} sentence begins with a token that has no probability, as the model has no start mark: it counts as 0 bits",
-        "{} sentences begin with a token that has no probability, as the model has no start mark: it counts as 0 bits",
+        "{} sentence begins with a token that has no probability, since the model has no BOS: it counts as 0 bits",
+        "{} sentences begin with a token that has no probability, since the model has no BOS: it counts as 0 bits",
     ),
     "infinite": ("{} token has probability 0", "{} tokens have probability 0"),
     "spanning": (
@@ -105,18 +107,18 @@ _ODDITIES = {
 
 def measure(
     scored: Scored,
-    layout: Layout,
+    layout: SentenceLayout,
     regions: Sequence[Region],
     *,
     eos: Eos,
-    metrics: Sequence[str],
-    tally: Tally,
+    region_metrics: Sequence[str],
+    tally: WarningCounts,
     place: str,
-) -> list[Measured]:
+) -> list[RegionSurprisal]:
     """The surprisal of each region, by every metric.
 
-    A token belongs to the region that holds its first visible character. A start token belongs to none,
-    an end token to none or, with `eos=last_region`, to the last region that has text.
+    A token belongs to the region of its first visible character. BOS belongs to none, EOS to none or, with
+    `eos=last_region`, to the last region that has text.
     """
     slices = _slices(scored, layout, eos)
     pieces = scored.pieces or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
@@ -127,7 +129,7 @@ def measure(
         where = f"{place}, region {region.number}"
         bits = [None if p is None else 0.0 - p / LN2 for p in scored.logprobs[first:last]]
         counted = [0.0 if value is None else value for value in bits]
-        values = {m: METRICS[m](counted) if counted or m == "sum" else None for m in metrics}
+        values = {m: REGION_METRICS[m](counted) if counted or m == "sum" else None for m in region_metrics}
         oovs = []
         for i in range(first, last):
             _note(tally, scored, i, f"{pieces[i]!r} in {where}", stop=stop, opens=i == opening)
@@ -138,23 +140,24 @@ def measure(
             tally.add("tokenless", where)
         tokens = tuple(zip(shown[first:last], bits, strict=True))
         empty = all(value is None for value in bits)
-        measured.append(Measured(region.number, region.text, values, tuple(oovs), tokens, empty))
+        measured.append(RegionSurprisal(region.number, region.text, values, tuple(oovs), tokens, empty))
     return measured
 
 
 def plain(value: float | None) -> float | None:
-    """The value as JSON can hold it: None for an infinite one."""
+    """The value for JSON: None if it is infinite."""
     return value if value is not None and math.isfinite(value) else None
 
 
-def _slices(scored: Scored, layout: Layout, eos: Eos) -> list[tuple[int, int]]:
-    """The tokens of each region, as the first and the one after the last."""
+def _slices(scored: Scored, layout: SentenceLayout, eos: Eos) -> list[tuple[int, int]]:
+    """The half-open range of tokens of each region."""
+    scored.require_tokens()
     length = len(scored.text)
     end = bisect_left(scored.starts, length)
     first = 0
     if scored.pieces is not None:
         while first < end and scored.ends[first] == 0 and scored.pieces[first].strip(SPACE_MARKS):
-            first += 1  # a start mark; a lone space mark belongs to the word after it
+            first += 1  # BOS; a single space marker belongs to the next word
     slices = []
     for _, stop in layout.spans:
         # Up to the region's end, not from its start: a token that begins with the space before
@@ -168,8 +171,8 @@ def _slices(scored: Scored, layout: Layout, eos: Eos) -> list[tuple[int, int]]:
     return slices
 
 
-def _note(tally: Tally, scored: Scored, i: int, example: str, *, stop: int, opens: bool) -> None:
-    """Count what is odd about token `i` of a region that ends at `stop`."""
+def _note(tally: WarningCounts, scored: Scored, i: int, example: str, *, stop: int, opens: bool) -> None:
+    """Count warnings about token `i` of a region that ends at `stop`."""
     logprob = scored.logprobs[i]
     if logprob is None:
         tally.add("first" if opens else "unscored", example)
@@ -177,3 +180,115 @@ def _note(tally: Tally, scored: Scored, i: int, example: str, *, stop: int, open
         tally.add("infinite", example)
     if scored.starts[i] < stop and scored.text[stop : scored.ends[i]].strip():
         tally.add("spanning", example)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSentence:
+    """A sentence and the surprisal of each of its regions, by number from 1 on."""
+
+    text: str
+    regions: tuple[RegionSurprisal, ...]
+
+
+def judge(
+    item: str,
+    formulas: Sequence[Formula],
+    sentences: Mapping[str, MeasuredSentence],
+    *,
+    region_metrics: Sequence[str],
+    groups: Mapping[str, str],
+    suite: str,
+    empty: Empty,
+    tally: WarningCounts,
+) -> Iterator[Outcome]:
+    """One outcome per prediction and one for all of them, by every region metric.
+
+    The metrics of the first region metric have no suffix, and its `all_predictions` has the measured sentences. The
+    value is None if there are no predictions or, unless `empty` is `zero`, if one compares a region without tokens.
+    """
+    lacked = enumerate(formula.lacks(partial(_is_empty, sentences)) for formula in formulas)
+    missing = {index: _place(*found) for index, found in lacked if found is not None}
+    for index, place in missing.items():
+        how = "judged with 0 bits" if empty == "zero" else "not judged"
+        tally.add(f"prediction {index} {how}", f"item {item}, {place}")
+    reasons = {} if empty == "zero" else {index: f"{place} {NO_TOKEN}" for index, place in missing.items()}
+    for region_metric in region_metrics:
+        primary = region_metric == region_metrics[0]
+        suffix = "" if primary else f"/{region_metric}"
+        verdicts = []
+        for index, formula in enumerate(formulas):
+            place = f"item {item}, prediction {index}"
+            metric = f"prediction_{index}{suffix}"
+            if why := reasons.get(index):
+                if empty == "refuse":
+                    raise InputError(f"{why}. Exclude such items (empty=exclude)", file=suite, place=place)
+                yield Outcome(item, metric, None, groups, {"why": why})
+                continue
+            judgement = _judgement(formula, sentences, region_metric, strict=empty == "zero", file=suite, place=place)
+            verdicts.append(judgement.holds)
+            yield Outcome(item, metric, judgement.holds, groups, _detail(formula, judgement))
+        detail: dict[str, Any] = {"conditions": _conditions(sentences, region_metric)} if primary else {}
+        if reasons:
+            detail["why"] = next(iter(reasons.values()))
+        holds = all(verdicts) if formulas and not reasons else None
+        yield Outcome(item, f"all_predictions{suffix}", holds, groups, detail)
+
+
+def _is_empty(sentences: Mapping[str, MeasuredSentence], region: int | str, condition: str) -> bool:
+    regions = sentences[condition].regions
+    return all(one.empty for one in (regions if region == WHOLE else regions[int(region) - 1 :][:1]))
+
+
+def _place(region: int | str, condition: str) -> str:
+    return f"condition {condition}" + ("" if region == WHOLE else f", region {region}")
+
+
+def _judgement(
+    formula: Formula,
+    sentences: Mapping[str, MeasuredSentence],
+    region_metric: str,
+    *,
+    strict: bool,
+    file: str,
+    place: str,
+) -> PredictionResult:
+    """Whether a prediction holds; an empty region counts as 0, or is an error if `strict`."""
+
+    def value(region: int | str, condition: str) -> float:
+        regions = sentences[condition].regions
+        if region == WHOLE:
+            # An empty region is not part of the sentence, so it adds nothing.
+            return math.fsum(v for measured in regions if (v := measured.values[region_metric]) is not None)
+        found = regions[int(region) - 1].values[region_metric]
+        if found is None and regions[int(region) - 1].empty and not strict:
+            return 0.0
+        if found is None:
+            raise InputError(
+                f"region {region} of condition {condition} has no tokens, so it has no {region_metric}. "
+                "Use the metric sum, which is 0 there",
+                file=file,
+                place=place,
+            )
+        return found
+
+    try:
+        return formula.judge(value)
+    except FormulaError as error:
+        raise FormulaError(error.message, error.formula, error.start, error.end, file=file, place=place) from None
+
+
+def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
+    """The margin of a prediction, and both sides of each comparison in it."""
+    sides = judgement.comparisons
+    compared = [{**asdict(both), "left": plain(both.left), "right": plain(both.right)} for both in sides]
+    detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
+    if isinstance(formula.tree, Relation) and len(compared) == 1:
+        detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
+    return detail
+
+
+def _conditions(sentences: Mapping[str, MeasuredSentence], primary: str) -> dict[str, Any]:
+    return {
+        name: {"sentence": sentence.text, "regions": [region.detail(primary) for region in sentence.regions]}
+        for name, sentence in sentences.items()
+    }

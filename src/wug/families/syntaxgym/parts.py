@@ -1,4 +1,4 @@
-"""What a suite is made of: items, their conditions, and the regions of each sentence."""
+"""The parts of a suite: items, their conditions, and the regions of each sentence."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ Eos: TypeAlias = Literal["none", "last_region"]
 Empty: TypeAlias = Literal["exclude", "zero", "refuse"]
 
 NO_SPACE_BEFORE = tuple(".,!?;:')]")
-"""What `join=detokenized` writes without a space before it."""
+"""Characters without a preceding space with `join=detokenized`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A stretch of a sentence."""
+    """A region of a sentence."""
 
     number: int
     content: str
-    """As in the file, stray spaces included."""
+    """As in the file, surrounding spaces included."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that the format does not name, kept for writing back."""
+    """Unknown fields, kept for writing."""
 
     @property
     def text(self) -> str:
-        """The content without spaces around it."""
+        """The content without surrounding spaces."""
         return self.content.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A sentence and where its regions stand in it."""
+class SentenceLayout:
+    """A sentence with the spans of its regions."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
-    """One for each region; an empty region has its start and end where the region before it ends."""
+    """One per region; an empty region starts and ends at the end of the preceding one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An item in one of its forms: a sentence."""
+    """An item in one condition: a sentence."""
 
     name: str
     regions: tuple[Region, ...]
-    """By number, from 1 on without a gap."""
+    """Numbered from 1 without gaps."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def layout(self, join: Join = "space") -> Layout:
-        """The regions trimmed and joined, empty ones skipped, and their places."""
+    def layout(self, join: Join = "space") -> SentenceLayout:
+        """The sentence of the trimmed regions, with their spans."""
         text = ""
         spans = []
         for region in self.regions:
@@ -60,11 +60,11 @@ class Condition:
                 text += " "
             spans.append((len(text), len(text) + len(content)) if content else (len(text), len(text)))
             text += content
-        return Layout(text, tuple(spans))
+        return SentenceLayout(text, tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SuiteItem:
     """One lexical content in several conditions."""
 
     number: int | str
@@ -72,13 +72,13 @@ class Item:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def condition(self, name: str) -> Condition | None:
-        """The condition of that name; items may order theirs differently."""
+        """The condition with a name; items may order theirs differently."""
         return next((condition for condition in self.conditions if condition.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the suite expects, as it stands in the file and as it was understood."""
+    """A prediction, as in the file and parsed."""
 
     raw: str | Mapping[str, Any]
     formula: Formula

@@ -1,4 +1,4 @@
-"""Reading a suite: every field checked, every fault collected."""
+"""Reading a suite: every field is checked, every problem collected."""
 
 from __future__ import annotations
 
@@ -11,61 +11,62 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, UnknownName, nearest, suggestion
-from wug.families.syntaxgym import formula, oddities
-from wug.families.syntaxgym.faults import Faults, kind
-from wug.families.syntaxgym.files import load
-from wug.families.syntaxgym.options import Choices, metrics
-from wug.families.syntaxgym.parts import Condition, Item, Prediction, Region
+from wug.families.syntaxgym import formula
+from wug.families.syntaxgym.files import SuiteOptions, load, region_metrics
+from wug.families.syntaxgym.lint import ProblemList, describe, empty_regions_compared, lint
+from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.files import repeated
 
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
 
 
-def read_suite(path: Path, choices: Choices, *, evaluated: bool = False) -> SyntaxGymSuite:
-    """The suite in a file, or an error that lists its faults."""
-    faults = Faults()
-    suite = inspect(path, choices, faults, evaluated=evaluated)
-    faults.raise_any(path)
-    assert suite is not None  # else there were faults
+def read_suite(path: Path, choices: SuiteOptions, *, evaluated: bool = False) -> SyntaxGymSuite:
+    """Read the suite in a file, or raise an error that lists its problems."""
+    problems = ProblemList()
+    suite = inspect(path, choices, problems, evaluated=evaluated)
+    problems.raise_errors(path)
+    assert suite is not None  # otherwise there were errors
     return suite
 
 
-def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = False) -> SyntaxGymSuite | None:
-    """The suite in a file, whose faults and oddities go to `faults`; None where it has faults.
+def inspect(
+    path: Path, choices: SuiteOptions, problems: ProblemList, *, evaluated: bool = False
+) -> SyntaxGymSuite | None:
+    """The suite in a file; errors and warnings go to `problems`, and None if there are errors.
 
-    InputError where it is no suite at all. A file with results (`evaluated`) may come without predictions.
+    InputError if it is not a suite at all. A file with results (`evaluated`) may lack predictions.
     """
-    document, understood = load(path, faults, choices.columns)
-    return inspect_document(document, choices, faults, understood=understood, evaluated=evaluated)
+    document, understood = load(path, problems, choices.columns)
+    return inspect_document(document, choices, problems, understood=understood, evaluated=evaluated)
 
 
 def inspect_document(
     document: Mapping[str, Any],
-    choices: Choices,
-    faults: Faults,
+    choices: SuiteOptions,
+    problems: ProblemList,
     *,
     understood: str | None = None,
     evaluated: bool = False,
 ) -> SyntaxGymSuite | None:
-    """The suite in the JSON form of a file; its errors and warnings go to `faults`, and None if there are errors."""
-    for key, remedy in _REQUIRED.items():
+    """The suite in the JSON form of a file; its errors and warnings go to `problems`, and None if there are errors."""
+    for key, fix in _REQUIRED.items():
         if key not in document and not (evaluated and key == "predictions"):
-            faults.error("", f"{key!r} is missing. {remedy}")
-    head = _head(document["meta"], faults) if "meta" in document else {}
-    regions = _region_names(document["region_meta"], faults) if "region_meta" in document else None
-    before = len(faults.errors)
-    items = _items(document.get("items", []), regions, faults)
-    sound = regions is not None and bool(items) and len(faults.errors) == before
-    if "items" in document and not items and len(faults.errors) == before:
-        faults.error("items", "there are none")
+            problems.error("", f"{key!r} is missing. {fix}")
+    head = _head(document["meta"], problems) if "meta" in document else {}
+    regions = _region_names(document["region_meta"], problems) if "region_meta" in document else None
+    before = len(problems.errors)
+    items = _items(document.get("items", []), regions, problems)
+    sound = regions is not None and bool(items) and len(problems.errors) == before
+    if "items" in document and not items and len(problems.errors) == before:
+        problems.error("items", "the list is empty")
     named = _condition_names(document.get("items"))
-    # Where no region or condition can be made out, a prediction is only read: its names are not at fault.
-    predictions = _predictions(document.get("predictions", []), regions or {}, named if regions else {}, faults)
+    # Without regions and conditions, names in predictions cannot be checked.
+    predictions = _predictions(document.get("predictions", []), regions or {}, named if regions else {}, problems)
     if sound:
-        conditions_needed(_conditions_compared(document.get("predictions"), named), items, faults)
-    chosen = choices.metrics or _metrics(head, faults)
-    if faults.errors or regions is None:
+        conditions_needed(_conditions_compared(document.get("predictions"), named), items, problems)
+    chosen = choices.region_metrics or _metrics(head, problems)
+    if problems.errors or regions is None:
         return None
     suite = SyntaxGymSuite(
         head=head,
@@ -76,194 +77,189 @@ def inspect_document(
         join=choices.join,
         eos=choices.eos,
         empty=choices.empty,
-        metrics=chosen,
+        region_metrics=chosen,
         understood=understood,
     )
-    suite = replace(suite, notes=tuple(faults.warnings))
+    suite = replace(suite, notes=tuple(problems.warnings))
     if not evaluated:
-        faults.warnings += oddities.find(suite)
-        oddities.empty_regions_compared(suite, faults)
-    return None if faults.errors else suite
+        problems.warnings += lint(suite)
+        empty_regions_compared(suite, problems)
+    return None if problems.errors else suite
 
 
 _REQUIRED = {
     "meta": 'It holds at least the name: {"name": "my_suite"}',
     "region_meta": 'It names the regions: {"1": "subject", "2": "verb"}',
-    "predictions": "Give an empty list where there are none",
+    "predictions": "Give an empty list if there are none",
     "items": "It lists the sentences",
 }
 
 
-def _head(meta: Any, faults: Faults) -> dict[str, Any]:
+def _head(meta: Any, problems: ProblemList) -> dict[str, Any]:
     if not isinstance(meta, dict):
-        faults.error("meta", f"must be an object, not {kind(meta)}")
+        problems.error("meta", f"must be an object, not {describe(meta)}")
         return {}
     if "name" not in meta:
-        faults.error("meta", "'name' is missing")
+        problems.error("meta", "'name' is missing")
     elif not isinstance(meta["name"], str) or not meta["name"].strip() or not _encodable(meta["name"]):
-        faults.error("meta, name", f"must be text, not {kind(meta['name'])}")
+        problems.error("meta, name", f"must be text, not {describe(meta['name'])}")
     for key in ("author", "description", "reference"):
         if not isinstance(meta.get(key), str | None):
-            faults.error(f"meta, {key}", f"must be text, not {kind(meta[key])}")
+            problems.error(f"meta, {key}", f"must be text, not {describe(meta[key])}")
     tags = meta.get("tags")
     if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
-        faults.error("meta, tags", 'must be a list of texts, such as ["agreement"]')
+        problems.error("meta, tags", 'must be a list of texts, such as ["agreement"]')
     return meta
 
 
-def _metrics(head: Mapping[str, Any], faults: Faults) -> tuple[str, ...]:
+def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
     given = head.get("metric", "sum")
     names = given if isinstance(given, list) else [given]
     if not names or not all(isinstance(name, str) for name in names):
-        faults.error("meta, metric", f"must be a metric's name or a list of them, not {kind(given)}")
+        problems.error("meta, metric", f"must be a metric's name or a list of them, not {describe(given)}")
         return ("sum",)
     try:
-        return metrics(names)
+        return region_metrics(names)
     except UnknownName as error:
-        faults.error("meta, metric", str(error))
+        problems.error("meta, metric", str(error))
         return ("sum",)
 
 
-def _region_names(given: Any, faults: Faults) -> dict[int, str] | None:
-    """Number → name, or None where that cannot be made out."""
+def _region_names(given: Any, problems: ProblemList) -> dict[int, str] | None:
+    """Names by number, or None if they are invalid."""
     if not isinstance(given, dict) or not given:
-        faults.error("region_meta", f"must be an object of numbers and names, not {kind(given) if given else 'empty'}")
+        problems.error(
+            "region_meta", f"must be an object of numbers and names, not {describe(given) if given else 'empty'}"
+        )
         return None
     names: dict[int, str] = {}
     for key, name in given.items():
         if not (key.isascii() and key.isdigit() and len(key) < 7 and str(int(key)) == key):
-            faults.error("region_meta", f"a region's number must be a whole number from 1 on, not {key!r}")
+            problems.error("region_meta", f"a region's number must be a whole number from 1, not {key!r}")
         elif not isinstance(name, str) or not _encodable(name):
-            faults.error(f"region_meta, {key}", f"a region's name must be text, not {kind(name)}")
+            problems.error(f"region_meta, {key}", f"a region's name must be text, not {describe(name)}")
         else:
             names[int(key)] = name
     if len(names) < len(given):
         return None
     if sorted(names) != list(range(1, len(names) + 1)):
-        faults.error("region_meta", f"regions must be numbered from 1 on without a gap, not {_numbers(names)}")
+        listed = ", ".join(map(str, sorted(names)[:12])) + (", …" if len(names) > 12 else "")
+        problems.error("region_meta", f"regions must be numbered from 1 without gaps, not {listed}")
         return None
     return dict(sorted(names.items()))
 
 
-def _numbers(names: Mapping[int, str]) -> str:
-    listed = sorted(names)
-    return ", ".join(map(str, listed[:12])) + (", …" if len(listed) > 12 else "")
-
-
-def _items(given: Any, regions: Mapping[int, str] | None, faults: Faults) -> list[Item]:
+def _items(given: Any, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
     if not isinstance(given, list):
-        faults.error("items", f"must be a list, not {kind(given)}")
+        problems.error("items", f"must be a list, not {describe(given)}")
         return []
-    items: list[Item] = []
+    items: list[SuiteItem] = []
     seen: set[str] = set()
     for index, raw in enumerate(given, start=1):
-        item = _item(raw, index, regions, faults)
+        item = _item(raw, index, regions, problems)
         if item is None:
             continue
         if str(item.number) in seen:
-            faults.error(f"item {item.number}", "another item has this number too")
+            problems.error(f"item {item.number}", "another item has the same number")
         seen.add(str(item.number))
         items.append(item)
     return items
 
 
-def _item(given: Any, index: int, regions: Mapping[int, str] | None, faults: Faults) -> Item | None:
+def _item(given: Any, index: int, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem | None:
     place = f"items, entry {index}"
     if not isinstance(given, dict):
-        faults.error(place, f"must be an object with item_number and conditions, not {kind(given)}")
+        problems.error(place, f"must be an object with item_number and conditions, not {describe(given)}")
         return None
     number: Any = given.get("item_number")
     whole = isinstance(number, int) and not isinstance(number, bool)
     if not whole and not (isinstance(number, str) and number.strip() and _encodable(number)):
-        faults.error(place, _missing(given, "item_number", "a whole number"))
+        problems.error(place, _missing(given, "item_number", "a whole number"))
         return None
     place = f"item {number}"
     conditions = given.get("conditions")
     if not isinstance(conditions, list) or not conditions:
-        faults.error(place, _missing(given, "conditions", "a list with something in it"))
+        problems.error(place, _missing(given, "conditions", "a nonempty list"))
         return None
     found: dict[str, Condition] = {}
     for position, raw in enumerate(conditions, start=1):
-        condition = _condition(raw, place, position, regions, faults)
+        condition = _condition(raw, place, position, regions, problems)
         if condition is None:
             continue
         if condition.name in found:
-            faults.error(place, f"condition {condition.name!r} stands twice")
+            problems.error(place, f"condition {condition.name!r} is repeated")
         found[condition.name] = condition
     extra = {key: value for key, value in given.items() if key not in ("item_number", "conditions")}
-    return Item(number, tuple(found.values()), extra)
+    return SuiteItem(number, tuple(found.values()), extra)
 
 
 def _condition(
-    given: Any, item: str, position: int, names: Mapping[int, str] | None, faults: Faults
+    given: Any, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
 ) -> Condition | None:
     place = f"{item}, entry {position} of conditions"
     if not isinstance(given, dict):
-        faults.error(place, f"must be an object with condition_name and regions, not {kind(given)}")
+        problems.error(place, f"must be an object with condition_name and regions, not {describe(given)}")
         return None
     name = given.get("condition_name")
     if not isinstance(name, str) or not name.strip() or not _encodable(name):
-        faults.error(place, _missing(given, "condition_name", "text"))
+        problems.error(place, _missing(given, "condition_name", "text"))
         return None
     place = f"{item}, condition {name.strip()}"
     if "%" in name or ";" in name:
-        faults.error(place, "a condition's name cannot have % or ; in it: predictions could not speak of it")
+        problems.error(place, "a condition's name cannot contain % or ;, since predictions could not refer to it")
     listed = given.get("regions")
     if not isinstance(listed, list):
-        faults.error(place, _missing(given, "regions", "a list"))
+        problems.error(place, _missing(given, "regions", "a list"))
         return None
-    regions = [_region(raw, place, index, faults) for index, raw in enumerate(listed, start=1)]
+    regions = [_region(raw, place, index, problems) for index, raw in enumerate(listed, start=1)]
     found = [region for region in regions if region is not None]
     if len(found) == len(listed) and names is not None:
-        _numbering(found, names, place, faults)
+        _numbering(found, names, place, problems)
     extra = {key: value for key, value in given.items() if key not in ("condition_name", "regions")}
     ordered = tuple(sorted(found, key=lambda region: region.number))
     if ordered and not any(region.text for region in ordered) and len(found) == len(listed):
-        faults.error(place, "the sentence has no text")
+        problems.error(place, "the sentence has no text")
     return Condition(name.strip(), ordered, extra)
 
 
-def _region(given: Any, place: str, position: int, faults: Faults) -> Region | None:
+def _region(given: Any, place: str, position: int, problems: ProblemList) -> Region | None:
     if not isinstance(given, dict):
-        faults.error(
+        problems.error(
             f"{place}, entry {position} of regions",
-            f"must be an object with region_number and content, not {kind(given)}",
+            f"must be an object with region_number and content, not {describe(given)}",
         )
         return None
     number, content = given.get("region_number"), given.get("content")
     if not isinstance(number, int) or isinstance(number, bool):
-        faults.error(f"{place}, entry {position} of regions", _missing(given, "region_number", "a whole number"))
+        problems.error(f"{place}, entry {position} of regions", _missing(given, "region_number", "a whole number"))
         return None
     if not isinstance(content, str):
-        faults.error(f"{place}, region {number}", _missing(given, "content", 'text ("" for none)'))
+        problems.error(f"{place}, region {number}", _missing(given, "content", 'text ("" for none)'))
         return None
     if not _encodable(content):
-        faults.error(
-            f"{place}, region {number}", "content has a NUL or half of a surrogate pair, which text does not have"
-        )
+        problems.error(f"{place}, region {number}", "content has a NUL or a lone surrogate, which is not text")
         return None
     if len(given) == 2:
         return Region(number, content)
     return Region(number, content, {k: v for k, v in given.items() if k not in ("region_number", "content")})
 
 
-def _numbering(found: list[Region], names: Mapping[int, str], place: str, faults: Faults) -> None:
-    """Each region of region_meta once, in order."""
+def _numbering(found: list[Region], names: Mapping[int, str], place: str, problems: ProblemList) -> None:
     numbers = [region.number for region in found]
     if numbers == list(names):
         return
     for number in sorted({number for number in numbers if number not in names}):
-        faults.error(f"{place}, region {number}", "is not in region_meta")
+        problems.error(f"{place}, region {number}", "is not in region_meta")
     for number in sorted(repeated(numbers)):
-        faults.error(f"{place}, region {number}", "stands twice")
+        problems.error(f"{place}, region {number}", "is repeated")
     if missing := [number for number in names if number not in numbers]:
-        faults.error(place, f'region {missing[0]} is missing. An empty region has the content ""')
+        problems.error(place, f'region {missing[0]} is missing. An empty region has the content ""')
     if sorted(numbers) == list(names):
-        faults.warn(place, "the regions do not stand in order; they are read by their numbers")
+        problems.warn(place, "the regions are not in order; they are read by their numbers")
 
 
 def _condition_names(items: Any) -> dict[str, None]:
-    """The conditions that any item names, in order, whatever else is wrong with the items."""
+    """The conditions that any item names, in order, even if the items have errors."""
     entries = [item.get("conditions") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     conditions = [entry for some in entries if isinstance(some, list) for entry in some if isinstance(entry, dict)]
     names = [condition.get("condition_name") for condition in conditions]
@@ -271,21 +267,21 @@ def _condition_names(items: Any) -> dict[str, None]:
 
 
 def _predictions(
-    given: Any, regions: Mapping[int, str], conditions: Collection[str], faults: Faults
+    given: Any, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
 ) -> list[Prediction]:
     if not isinstance(given, list):
-        faults.error("predictions", f"must be a list, not {kind(given)}")
+        problems.error("predictions", f"must be a list, not {describe(given)}")
         return []
     predictions = []
     for index, raw in enumerate(given):
         try:
             text = source(raw)
         except InputError as error:
-            faults.error(f"prediction {index}", error.message)
+            problems.error(f"prediction {index}", error.message)
             continue
-        found = formula.faults(text, regions, conditions)
-        for fault in found:
-            faults.formula(f"prediction {index}", fault)
+        found = formula.errors(text, regions, conditions)
+        for one in found:
+            problems.formula(f"prediction {index}", one)
         if not found:
             parsed = formula.parse(text)
             predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
@@ -293,15 +289,15 @@ def _predictions(
 
 
 def source(raw: Any) -> str:
-    """The text of a prediction in any of its three shapes."""
+    """The text of a prediction in any of its three formats."""
     if isinstance(raw, str):
         return raw
     if not isinstance(raw, dict):
-        raise InputError(f"must be a formula, not {kind(raw)}")
+        raise InputError(f"must be a formula, not {describe(raw)}")
     if "relation" in raw:
         return _legacy(raw)
     if raw.get("type", "formula") != "formula":
-        raise InputError(f"type must be 'formula', not {kind(raw['type'])}")
+        raise InputError(f"type must be 'formula', not {describe(raw['type'])}")
     if not isinstance(raw.get("formula"), str):
         raise InputError(_missing(raw, "formula", "text"))
     return str(raw["formula"])
@@ -321,7 +317,7 @@ def _legacy(raw: Mapping[str, Any]) -> str:
 
 
 def _conditions_compared(given: Any, known: Collection[str]) -> dict[int, list[str]]:
-    """The conditions that each prediction compares, by its number; of one that cannot be read, those it names."""
+    """The conditions that each prediction names, by its number, even if it cannot be read."""
     found: dict[int, list[str]] = {}
     for index, raw in enumerate(given if isinstance(given, list) else ()):
         with suppress(InputError):
@@ -329,8 +325,8 @@ def _conditions_compared(given: Any, known: Collection[str]) -> dict[int, list[s
     return found
 
 
-def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Item], faults: Faults) -> None:
-    """Every item must have the conditions that the predictions compare; one that nearly has one has misspelt it."""
+def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[SuiteItem], problems: ProblemList) -> None:
+    """Add an error for each condition that a prediction needs and an item lacks, or has misspelt."""
     every = Counter(condition.name for item in items for condition in item.conditions)
     misspelt: set[tuple[int | str, str]] = set()
     for index, needed in compared.items():
@@ -339,30 +335,30 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Ite
             for name in needed:
                 if name in have or (item.number, name) in misspelt:
                     continue
-                # What most items have is no misspelling of what most have.
+                # A name that most items have is not a misspelling.
                 if near := nearest(name, [other for other in have if every[other] <= len(items) / 2]):
                     misspelt.add((item.number, name))
-                    faults.error(
+                    problems.error(
                         f"item {item.number}, condition {near}",
                         f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index} needs?",
                     )
                 else:
-                    faults.error(
+                    problems.error(
                         f"item {item.number}", f"condition {name!r} is missing, which prediction {index} needs"
                     )
 
 
-def _missing(given: Mapping[str, Any], key: str, wanted: str) -> str:
+def _missing(given: Mapping[str, Any], key: str, expected: str) -> str:
     if key not in given:
         return f"{key!r} is missing"
     value = given[key]
     if isinstance(value, float) and math.isnan(value):
-        return f"{key} must be {wanted}, not NaN"
-    return f"{key} must be {wanted}, not {kind(value)}"
+        return f"{key} must be {expected}, not NaN"
+    return f"{key} must be {expected}, not {describe(value)}"
 
 
 def _encodable(text: str) -> bool:
-    """Whether the text is made of characters; JSON can also write NUL and halves of surrogate pairs."""
+    """Whether the text can be encoded; JSON can also have NUL and lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A suite that asks a scorer for its sentences and judges its predictions item by item."""
+"""The suite: scores the sentences of its items with a model, and judges its predictions item by item."""
 
 from __future__ import annotations
 
@@ -11,14 +11,39 @@ from typing import Any, Literal
 
 from wug.families.context import sees_right
 from wug.families.sampling import limited, sampled
-from wug.families.syntaxgym import oddities
 from wug.families.syntaxgym.formula import WHOLE
-from wug.families.syntaxgym.measures import Tally, measure
-from wug.families.syntaxgym.parts import Condition, Empty, Eos, Item, Join, Prediction
-from wug.families.syntaxgym.verdicts import Sentence, judge
+from wug.families.syntaxgym.lint import lint
+from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
+from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem
 from wug.files import checksum
 from wug.labels import of_suite
-from wug.types import Check, Notice, Problem, Request, Row, Scorer
+from wug.types import Metric, Notice, Problem, Request, Row, Scorer
+
+SUMMARY = "all_predictions"
+"""Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
+
+_PREDICTION = re.compile(r"prediction_(\d+)(?:/(.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionMetric:
+    """A metric of one prediction."""
+
+    index: int
+    region_metric: str
+    """Empty for the primary one."""
+
+    @property
+    def title(self) -> str:
+        """`Prediction 0`, or `Prediction 0, mean`."""
+        return f"Prediction {self.index}" + (f", {self.region_metric}" if self.region_metric else "")
+
+
+def prediction_of(metric: str) -> PredictionMetric | None:
+    """The prediction of a metric; None for a metric of all predictions."""
+    match = _PREDICTION.fullmatch(metric)
+    return None if match is None else PredictionMetric(int(match[1]), match[2] or "")
+
 
 _CIRCUITS = {
     "npi": "Licensing",
@@ -41,7 +66,7 @@ _BY_TAG = {
 
 
 def circuit(name: str, tags: Iterable[str] = ()) -> str | None:
-    """The circuit of a suite, from its name's beginning or else from a tag; None where neither says."""
+    """The circuit of a suite, from the beginning of its name or from a tag; None if unknown."""
     named = _CIRCUITS.get(_beginning(name))
     if named:
         return named
@@ -61,9 +86,9 @@ def _letters(tag: str) -> str:
     return "".join(filter(str.isalpha, tag.lower()))
 
 
-RIGHT = (
-    "the model sees the words to the right of a region too, so its surprisal is not that of a reader who has not come "
-    "to them yet (docs/syntaxgym.md, Masked models)"
+RIGHT_CONTEXT_WARNING = (
+    "the model sees the words to the right of a region too, so its surprisal is not that of a reader who has not read "
+    "them yet (docs/syntaxgym.md, Masked models)"
 )
 
 
@@ -71,32 +96,31 @@ RIGHT = (
 class SyntaxGymSuite:
     """Items in several conditions, and predictions about the surprisal of their regions.
 
-    Checks: `prediction_0`, `prediction_1`, … and `all_predictions`, each by the suite's primary metric (`sum`
-    where it is among the suite's metrics, else the first). Every further metric has its own:
-    `prediction_0/mean`, …, `all_predictions/mean`.
+    Metrics: `prediction_0`, `prediction_1`, … and `all_predictions`, by the primary region metric (`sum` if the suite
+    has it, else the first). Every further region metric has its own: `prediction_0/mean`, …, `all_predictions/mean`.
     """
 
     head: Mapping[str, Any]
     """The `meta` of the file, unknown fields included."""
     regions: Mapping[int, str]
-    """Number → name, from 1 on."""
+    """Names by number, from 1."""
     predictions: tuple[Prediction, ...]
-    items: tuple[Item, ...]
+    items: tuple[SuiteItem, ...]
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Top-level fields that the format does not name."""
+    """Unknown top-level fields."""
     join: Join = "space"
     eos: Eos = "none"
     empty: Empty = "exclude"
-    metrics: tuple[str, ...] = ("sum",)
+    region_metrics: tuple[str, ...] = ("sum",)
     """The primary one first."""
     limit: int | None = None
-    """So many of the file's items were taken; None: all."""
+    """Number of items in this sample; None for all."""
     whole: str | None = None
-    """The checksum of all of the file's items, where these are not all."""
+    """The checksum of the whole file, if this is a sample."""
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     """Warnings from reading the file."""
     understood: str | None = field(default=None, compare=False)
-    """How a table was read, in a line; None for JSON, which can be read in one way only."""
+    """How a table was read, in one line; None for JSON."""
     kind: str = "syntaxgym"
     needs: Literal["scorer"] = "scorer"
 
@@ -107,17 +131,17 @@ class SyntaxGymSuite:
 
     @property
     def circuit(self) -> str | None:
-        """The test circuit of Hu et al. (2020), where the name or a tag tells it."""
+        """The test circuit of Hu et al. (2020), if the name or a tag identifies it."""
         return circuit(self.name, self.tags)
 
     @property
     def tags(self) -> list[str]:
-        """What the author filed the suite under."""
+        """The author's tags."""
         return list(self.head.get("tags") or [])
 
     @property
     def checksum(self) -> str:
-        """Of all the file's sentences, their regions, and what the predictions mean; not of how the file is written."""
+        """Checksum of all sentences, their regions, and the meaning of the predictions, not of the file's layout."""
         if self.whole is not None:
             return self.whole
         facts = {
@@ -133,29 +157,29 @@ class SyntaxGymSuite:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What the numbers depend on besides the sentences."""
-        chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.metrics), "unit": "bits"}
+        """Every scoring option, for the signature."""
+        chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.region_metrics), "unit": "bits"}
         empty = {} if self.empty == "exclude" else {"empty": self.empty}
         return {**chosen, **empty, **limited(self.limit, 1)}
 
     @property
-    def checks(self) -> Sequence[Check]:
-        """All predictions at once, no headline where there is only one; then each prediction."""
+    def metrics(self) -> Sequence[Metric]:
+        """All predictions together (no headline if there is only one), then each prediction."""
         made = []
-        for metric in self.metrics:
-            suffix = "" if metric == self.metrics[0] else f"/{metric}"
-            by = f" (by the {metric} of the tokens)" if metric != "sum" else ""
+        for region_metric in self.region_metrics:
+            suffix = "" if region_metric == self.region_metrics[0] else f"/{region_metric}"
+            by = f" (by the {region_metric} of the tokens)" if region_metric != "sum" else ""
             several = len(self.predictions) != 1
-            made.append(Check(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
+            made.append(Metric(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
             made += [
-                Check(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
+                Metric(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
                 for index, prediction in enumerate(self.predictions)
             ]
         return made
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What pages show beside the rows; `comment` stays in the file."""
+        """What pages show with the outcomes; `comment` stays in the file."""
         shown = {key: self.head[key] for key in ("author", "description", "reference") if self.head.get(key)}
         return {
             "regions": {str(number): name for number, name in self.regions.items()},
@@ -168,7 +192,7 @@ class SyntaxGymSuite:
                 }
                 for prediction in self.predictions
             ],
-            "metric": list(self.metrics),
+            "metric": list(self.region_metrics),
             "tags": self.tags,
             "phenomenon": self.circuit,
             **shown,
@@ -176,12 +200,12 @@ class SyntaxGymSuite:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What is odd about the file and its items."""
-        return (*self.notes, *oddities.find(self))
+        """Warnings about the file and its items."""
+        return (*self.notes, *lint(self))
 
     @property
     def groups(self) -> Mapping[str, str]:
-        """What every outcome is filed under."""
+        """The groups of every outcome."""
         return {"circuit": self.circuit} if self.circuit else {}
 
     __repr__ = of_suite
@@ -190,7 +214,7 @@ class SyntaxGymSuite:
         return len(self.items)
 
     def sample(self, items: int) -> SyntaxGymSuite:
-        """The same suite with only so many of its items, spread evenly over it; its options say so."""
+        """A suite with `items` of the items, evenly spread."""
         if items >= len(self.items):
             return self
         kept = tuple(self.items[place] for place in sampled(len(self.items), items))
@@ -208,12 +232,12 @@ class SyntaxGymSuite:
         for problem in self.warnings:
             yield Notice(str(problem))
         if self._compares_regions and sees_right(model):
-            yield Notice(RIGHT)
+            yield Notice(RIGHT_CONTEXT_WARNING)
         if not self.predictions:
             yield Notice("the suite has no predictions")
         requests = self.requests()
         answers = {request.text: scored for request, scored in zip(requests, model.score(requests), strict=True)}
-        tally = Tally()
+        tally = WarningCounts()
         for item in self.items:
             sentences = {}
             for condition in item.conditions:
@@ -223,27 +247,27 @@ class SyntaxGymSuite:
                     layout,
                     condition.regions,
                     eos=self.eos,
-                    metrics=self.metrics,
+                    region_metrics=self.region_metrics,
                     tally=tally,
-                    place=_place(item, condition),
+                    place=f"item {item.number}, condition {condition.name}",
                 )
-                sentences[condition.name] = Sentence(layout.text, tuple(measured))
+                sentences[condition.name] = MeasuredSentence(layout.text, tuple(measured))
             yield from self.judge(item, sentences, tally)
         yield from tally.notices(len(self.items))
 
     @property
     def _compares_regions(self) -> bool:
-        """Whether a prediction speaks of a part of a sentence, or there is none and all parts are of interest."""
-        spoken_of = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
-        return not spoken_of or any(region != WHOLE for region in spoken_of)
+        """Whether a prediction compares parts of sentences, or there are no predictions."""
+        regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
+        return not regions or any(region != WHOLE for region in regions)
 
-    def judge(self, item: Item, sentences: Mapping[str, Sentence], tally: Tally) -> Iterator[Row]:
-        """The rows of one item: each prediction, then all of them, by every metric."""
+    def judge(self, item: SuiteItem, sentences: Mapping[str, MeasuredSentence], tally: WarningCounts) -> Iterator[Row]:
+        """The outcomes of one item: each prediction, then all of them, by every region metric."""
         yield from judge(
             str(item.number),
             [prediction.formula for prediction in self.predictions],
             sentences,
-            metrics=self.metrics,
+            region_metrics=self.region_metrics,
             groups=self.groups,
             suite=self.name,
             empty=self.empty,
@@ -251,10 +275,5 @@ class SyntaxGymSuite:
         )
 
 
-def _by_number(item: Item) -> tuple[int, str]:
-    """Numbers in their order, then names in theirs."""
+def _by_number(item: SuiteItem) -> tuple[int, str]:
     return (item.number, "") if isinstance(item.number, int) else (sys.maxsize, item.number)
-
-
-def _place(item: Item, condition: Condition) -> str:
-    return f"item {item.number}, condition {condition.name}"

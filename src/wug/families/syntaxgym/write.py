@@ -1,31 +1,33 @@
-"""Writing suites, and suites with results."""
+"""Writing suites, suites with results, and tables of results."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from wug.errors import InputError
 from wug.families.syntaxgym.read import source
-from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.table_files import COLUMNS, number
-from wug.families.syntaxgym.table_head import head_lines, left_out, write_head
+from wug.families.syntaxgym.suite import SyntaxGymSuite, prediction_of
+from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, number
 from wug.types import Result
 
+Document: TypeAlias = dict[str, Any]
+
 _FORMULA = {"type", "formula", "relation", "region_number", "l_operand", "r_operand"}
-"""What a prediction consists of in any of its shapes."""
+"""The fields of a prediction in any of its formats."""
 
 
 def formulas(suite: SyntaxGymSuite) -> list[str]:
-    """The predictions as their file writes them."""
+    """The predictions as in the file."""
     return [source(prediction.raw) for prediction in suite.predictions]
 
 
 def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
-    """The suite as the object of its JSON form, with everything that was in the file."""
+    """The suite in its JSON form, unknown fields included."""
     return {
         "meta": dict(suite.head),
         "region_meta": {str(number): name for number, name in suite.regions.items()},
@@ -52,23 +54,43 @@ def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
     }
 
 
+def one_item_document(
+    name: str,
+    region_metric: str,
+    regions: Mapping[int, str],
+    rows: Mapping[str, Sequence[str]],
+    predictions: Sequence[object],
+) -> Document:
+    """A suite with one item; `rows` are the contents of its regions by condition."""
+    written = [
+        {
+            "condition_name": condition,
+            "regions": [{"region_number": number, "content": text} for number, text in enumerate(texts, start=1)],
+        }
+        for condition, texts in rows.items()
+    ]
+    return {
+        "meta": {"name": name, "metric": region_metric},
+        "region_meta": {str(number): region for number, region in regions.items()},
+        "predictions": list(predictions),
+        "items": [{"item_number": 1, "conditions": written}],
+    }
+
+
 def json_text(document: Mapping[str, Any]) -> str:
-    """The object as a JSON file's text."""
+    """The document as the text of a JSON file."""
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False)
         text.encode()
     except RecursionError:
         raise InputError("a field is nested too deeply to be written") from None
-    except UnicodeEncodeError:  # half of a surrogate pair in a field that is only carried along
+    except UnicodeEncodeError:  # a lone surrogate in an unknown field
         text = json.dumps(document, indent=2)
     return text + "\n"
 
 
 def to_csv(suite: SyntaxGymSuite, delimiter: str = ",", head: Iterable[str] | None = None) -> str:
-    """The suite's regions as a table, one row each; its name, predictions and meta in lines above it.
-
-    `head` are other lines to stand there.
-    """
+    """The suite as a table with one row per region; name, predictions and meta (or `head`) in lines above it."""
     end = "\r\n" if delimiter == "," else "\n"
     regions = (region for item in suite.items for condition in item.conditions for region in condition.regions)
     others = [key for key in _shared_texts(regions) if key != "region_name"]
@@ -87,13 +109,13 @@ def to_csv(suite: SyntaxGymSuite, delimiter: str = ",", head: Iterable[str] | No
 
 
 def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
-    """What `to_csv` cannot write, in words."""
+    """The fields that `to_csv` cannot write, in words."""
     lost = []
     if fields := left_out(suite.head):
-        lost.append(f"a table has no place for these fields of meta: {', '.join(fields)} left out")
-    beside = {key for one in suite.predictions if isinstance(one.raw, Mapping) for key in one.raw} - _FORMULA
-    if beside:
-        lost.append(f"a table has no place for these fields of predictions: {', '.join(sorted(beside))} left out")
+        lost.append(f"a table cannot store these fields of meta: {', '.join(fields)}")
+    others = {key for one in suite.predictions if isinstance(one.raw, Mapping) for key in one.raw} - _FORMULA
+    if others:
+        lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(others))}")
     kept = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
     extras = set(suite.extra)
     for item in suite.items:
@@ -102,7 +124,7 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
             extras |= condition.extra.keys()
             extras |= {key for region in condition.regions for key in region.extra if key not in kept}
     if extras:
-        lost.append(f"a table has no place for these fields: {', '.join(sorted(extras))} left out")
+        lost.append(f"a table cannot store these fields: {', '.join(sorted(extras))}")
     return lost
 
 
@@ -129,13 +151,13 @@ def evaluated_json(result: Result) -> dict[str, Any]:
                 ],
             }
             for outcome in result.outcomes
-            if outcome.check == "all_predictions"
+            if outcome.metric == "all_predictions"
         ],
     }
 
 
 def _shared_texts(regions: Iterable[Any]) -> list[str]:
-    """The unknown fields that every region has, as text: these fit into a table."""
+    """The unknown text fields that every region has: a table can store these."""
     shared: dict[str, None] | None = None
     for region in regions:
         texts = {key: None for key, value in region.extra.items() if isinstance(value, str)}
@@ -152,3 +174,63 @@ def _evaluated_region(region: Mapping[str, Any]) -> dict[str, Any]:
         "metric_value": region["values"],
         "oovs": region["oovs"],
     }
+
+
+JUDGEMENTS = ("suite", "prediction_id", "item_number", "result")
+SURPRISALS = ("suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
+
+
+def tsv(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Columns and rows: each prediction on each item, by the suite's primary metric."""
+    rows = [
+        (result.suite, str(prediction.index), outcome.item, outcome.value)
+        for result in results
+        for outcome in result.outcomes
+        if (prediction := prediction_of(outcome.metric)) is not None and not prediction.region_metric
+    ]
+    return JUDGEMENTS, rows
+
+
+def surprisals(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Columns and rows: each region of each sentence with its value in bits, by the suite's primary metric."""
+    rows = [
+        (r.suite, o.item, condition, region["number"], region["content"], region["value"], ",".join(region["oovs"]))
+        for r in results
+        for o in r.outcomes
+        for condition, sentence in o.detail.get("conditions", {}).items()
+        for region in sentence["regions"]
+    ]
+    return SURPRISALS, rows
+
+
+def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[str]:
+    """The header lines of a table, as far as it can store a suite."""
+    for key in (*TEXTS, *LISTS):
+        value = meta.get(key)
+        if key in LISTS and isinstance(value, list) and all(isinstance(one, str) for one in value):
+            plain = all(
+                one and one == one.strip() and one.isprintable() and not set(',;"[') & set(one) for one in value
+            )
+            yield f"# {key}: {', '.join(value)}" if plain and value else f"# {key}: {json.dumps(value)}"
+        elif isinstance(value, str):
+            yield f"# {key}: {_one_line(value)}"
+    for formula in predictions:
+        yield f"# prediction: {_one_line(formula)}"
+
+
+def left_out(meta: Mapping[str, Any]) -> list[str]:
+    """The fields of `meta` that `head_lines` cannot write."""
+    written = {line[2:].partition(":")[0] for line in head_lines(meta, ())}
+    return [key for key in meta if key not in written]
+
+
+def write_head(out: io.StringIO, lines: Iterable[str], delimiter: str, end: str) -> None:
+    """Write lines above a table, quoted if a spreadsheet would split them."""
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
+    writer.writerows([line] for line in lines)
+
+
+def _one_line(text: str) -> str:
+    """A text in one line, as JSON if it would not be read back as it is."""
+    plain = text and text == text.strip() and text.isprintable() and not re.search(r'^"|[,;]\Z', text)
+    return text if plain else json.dumps(text)

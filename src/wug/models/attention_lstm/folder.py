@@ -1,41 +1,66 @@
-"""Attention LSTMs in a folder (config.json, model.safetensors, vocab.txt), and sources as numbers of their words."""
+"""Attention LSTMs in a folder: config.json, model.safetensors, vocab.txt."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError, ModelError
-from wug.models._words import Vocabulary, read_words, words_of, write_words
-from wug.models.attention_lstm.network import ATTENTIONS, AttentionShape, attention_lstm
-from wug.models.lstm.folder import (
-    CONFIG,
-    VOCABULARY,
-    WEIGHTS,
-    fields_in,
-    read_config,
-    require_type,
-    write_config,
-    write_tensors,
-)  # fmt: skip
-from wug.models.lstm.weights import read_safetensors, size
+from wug.models.lstm import folder as lstm_folder
+from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS
+from wug.models.lstm.weights import format_size, read_safetensors
+from wug.models.tokenization.words import Vocabulary, read_words, words_of, write_words
+
+if TYPE_CHECKING:
+    from wug.models.attention_lstm.network import AttentionLSTM
 
 MODEL_TYPE = "wug-attention-lstm"
 PAD, START, END, UNKNOWN = SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
-"""What every vocabulary has beside words: for filling up, the beginning and the end of an answer, other words."""
+"""Special tokens of every vocabulary: padding, the start and the end of an answer, unknown words."""
+ATTENTIONS = ("general", "dot")
+STARTS = ("even", "normal")
+"""Initial weights. Even: uniform in a small range, with forget gates open. Normal: PyTorch's defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionShape:
+    """The architecture of an attention LSTM."""
+
+    vocabulary: int
+    """Words, of sources and answers together."""
+    layers: int = 2
+    """Of the encoder, and of the decoder."""
+    width: int = 256
+    """Embedding size."""
+    hidden: int = 512
+    """Layer size; in the encoder half of it reads forwards, half backwards."""
+    attention: str = "general"
+    """general, with a matrix between answer and source, or dot."""
+    input_feeding: bool = True
+    """Whether the decoder gets its last attention vector; without it, training takes all words of an answer at once."""
+    tied: bool = True
+    """Whether the output layer shares the embeddings of answers."""
+    dropout: float = 0.1
+
+    @property
+    def attended(self) -> int:
+        """Input size of the output layer."""
+        return self.width if self.tied else self.hidden
 
 
 def source_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
-    """The words of a source by their numbers, and the end token."""
+    """The word numbers of a source, and the end token."""
     unknown = vocabulary.index[UNKNOWN]
     return [*(vocabulary.index.get(word, unknown) for word in words_of(text, "spaces")), vocabulary.index[END]]
 
 
-def save_attention_lstm(folder: Path, model: Any, vocabulary: Sequence[str], *, dtype: str | None = None) -> None:
-    """Write a folder that `attention_lstm:FOLDER` reads, in the number format `dtype` (by default the model's own)."""
+def save_attention_lstm(
+    folder: Path, model: AttentionLSTM, vocabulary: Sequence[str], *, dtype: str | None = None
+) -> None:
+    """Write a folder that `attention_lstm:FOLDER` reads, in `dtype` (default: the model's own)."""
     import torch
 
     shape: AttentionShape = model.shape
@@ -48,17 +73,19 @@ def save_attention_lstm(folder: Path, model: Any, vocabulary: Sequence[str], *, 
         raise ModelError(f"{folder}: a model of {shape.vocabulary:,} words, and a vocabulary of {len(vocabulary):,}")
     _require_special(folder / VOCABULARY, vocabulary)
     write_words(folder / VOCABULARY, vocabulary)
-    write_tensors(folder / WEIGHTS, tensors)
+    lstm_folder.write_tensors(folder / WEIGHTS, tensors)
     named = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    write_config(folder / CONFIG, {**named, **asdict(shape)})
+    lstm_folder.write_config(folder / CONFIG, {**named, **asdict(shape)})
 
 
-def load_attention_lstm(folder: Path) -> tuple[Any, Vocabulary]:
-    """The model in a folder, in float32 and ready to answer, and the words that it knows."""
+def load_attention_lstm(folder: Path) -> tuple[AttentionLSTM, Vocabulary]:
+    """The model in a folder, in float32 and evaluation mode, and its vocabulary."""
     import torch
 
-    shape = _shape(folder / CONFIG, read_config(folder / CONFIG))
+    from wug.models.attention_lstm.network import AttentionLSTM
+
+    shape = _read_shape(folder / CONFIG)
     vocabulary = make_vocabulary(read_words(folder / VOCABULARY)[0], file=folder / VOCABULARY)
     if len(vocabulary.names) != shape.vocabulary:
         raise ModelError(
@@ -70,15 +97,15 @@ def load_attention_lstm(folder: Path) -> tuple[Any, Vocabulary]:
     for name in ("layers", "width", "hidden"):
         if (value := getattr(shape, name)) > largest:
             raise ModelError(f"{folder}: {CONFIG} says {name} {value:,}, which its weights rule out")
-    with torch.random.fork_rng(devices=[]):  # first values that are drawn in vain must not move a seed
-        model = attention_lstm(shape)
+    with torch.random.fork_rng(devices=[]):  # initial weights that are overwritten must not change the user's seed
+        model = AttentionLSTM(shape)
     _require_fit(folder / WEIGHTS, model.state_dict(), tensors, tied=shape.tied)
     model.load_state_dict({name: value.float() for name, value in tensors.items()}, strict=False)
     return model.eval().requires_grad_(False), vocabulary
 
 
 def make_vocabulary(names: Sequence[str], *, file: Path | None = None) -> Vocabulary:
-    """Words with their numbers; the special tokens must be among them. `file` is for errors."""
+    """A vocabulary that has all special tokens; `file` is for errors."""
     _require_special(file, names)
     index = {name: number for number, name in enumerate(names)}
     return Vocabulary(names, index, index[UNKNOWN], index[END], lowercase=False)
@@ -89,26 +116,26 @@ def _require_special(file: Path | None, names: Sequence[str]) -> None:
         raise InputError(f"has no {absent[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
 
 
-def _shape(path: Path, config: Mapping[str, Any]) -> AttentionShape:
-    require_type(path, config, MODEL_TYPE)
+def _read_shape(path: Path) -> AttentionShape:
+    config = lstm_folder.read_config(path)
+    lstm_folder.require_type(path, config, MODEL_TYPE)
     dropout = config.get("dropout", 0.0)
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"is {json.dumps(dropout)}; expected a number from 0 to 1", file=path, place="dropout")
-    found = fields_in(path, config, AttentionShape, attention=ATTENTIONS)
+    found = lstm_folder.fields_in(path, config, AttentionShape, attention=ATTENTIONS)
     if (hidden := found["hidden"]) % 2:
         raise InputError(f"is {hidden}; expected an even number, half for each direction", file=path, place="hidden")
     return AttentionShape(**found, dropout=dropout)
 
 
 def _require_fit(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], *, tied: bool) -> None:
-    """An error where tensors are not those of the shape that config.json says."""
-    wanted = {name: value for name, value in expected.items() if not tied or name != "output.weight"}
-    for name, value in wanted.items():
+    """Refuse tensors that do not have the shapes that config.json says."""
+    needed = {name: value for name, value in expected.items() if not tied or name != "output.weight"}
+    for name, value in needed.items():
         if name not in found:
             raise ModelError(f"{path}: {name} is missing")
         if found[name].shape != value.shape:
-            raise ModelError(
-                f"{path}: {name} is {size(found[name].shape)} where {size(value.shape)} was expected by {CONFIG}"
-            )
-    if extra := found.keys() - wanted.keys():
-        raise ModelError(f"{path}: {min(extra)} is nothing that a model with this {CONFIG} has")
+            sizes = format_size(found[name].shape), format_size(value.shape)
+            raise ModelError(f"{path}: {name} is {sizes[0]} where {sizes[1]} was expected by {CONFIG}")
+    if extra := found.keys() - needed.keys():
+        raise ModelError(f"{path}: a model with this {CONFIG} has no tensor {min(extra)}")

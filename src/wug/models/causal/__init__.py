@@ -4,35 +4,48 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models import _weights
-from wug.models._fingerprint import Folder, folder_of
-from wug.models._hardware import device_of
-from wug.models._hub import prefetch as prefetch
-from wug.models._likeliest import likeliest
-from wug.models._loading import Loading, signed
-from wug.models._options import ADAPTER, DEVICE, DEVICE_MAP, DTYPE, GGUF, NODES, QUANTIZE, TRUST
-from wug.models._passages import passages, room, to_the_left
-from wug.models._ragged import Ints, Ragged
-from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, Tokeniser, word_spans
-from wug.models.causal.boundary import WordStarts, word_starts
-from wug.models.causal.forward import Asked, Engine
-from wug.models.causal.selftest import choose_engine, position_limit
-from wug.models.causal.tree import Batch
-from wug.models.masked.pieces import Frame
+from wug.models.causal.tree import TokenBatch
+from wug.models.causal.word_boundaries import WordStarts, word_starts
+from wug.models.huggingface import loading
+from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.spec import (
+    ADAPTER,
+    DEVICE,
+    DEVICE_MAP,
+    DTYPE,
+    GGUF,
+    NODES,
+    QUANTIZE,
+    TRUST,
+    Identity,
+    Loading,
+    ModelSpec,
+    signature_options,
+)
+from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
+from wug.models.tokenization.tokens import OffsetTokenizer, SpecialTokens, TokenizedTexts, likeliest, word_spans
+from wug.models.weights.fingerprints import Folder, folder_of
 from wug.options import Option
-from wug.scores import Beside, Scores
+from wug.scores import Scores, TokenExtras
 from wug.stages import stage
 from wug.types import Reading, Request, Token, Traits
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from wug.models.causal.forward import CausalEngine, PendingBatch
 
 TRAITS = Traits(
     on_hub=True,
@@ -47,7 +60,11 @@ OPTIONS = (
     DTYPE,
     DEVICE,
     Option(
-        "bos", str, "auto", "put a BOS token before each text: auto (if the tokenizer has one), yes, no, or a token"
+        "bos",
+        str,
+        "auto",
+        "put a BOS token before each text: auto (if the tokenizer has one), yes, no, a token, tokenizer (if the "
+        "tokenizer adds it itself), or lm-eval (so too, but before a text without context BOS, or else EOS)",
     ),
     Option(
         "boundary",
@@ -55,7 +72,7 @@ OPTIONS = (
         "no",
         "count the end of a word with that word (Pimentel & Meister 2024); published: as their released code does",
     ),
-    Option("engine", ("auto", "tree", "plain"), "auto", "how texts are asked: as prefix trees, or each by itself"),
+    Option("engine", ("auto", "tree", "plain"), "auto", "how texts are scored: as prefix trees, or each by itself"),
     NODES,
     QUANTIZE,
     ADAPTER,
@@ -64,281 +81,271 @@ OPTIONS = (
     TRUST,
 )
 
-PIECE = {"cpu": 4096, "cuda": 16384}
-"""Requests tokenised and planned at a time: more where a batch holds more."""
-GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
-"""Classes of tokenizers that take everything from their files."""
+REQUESTS_PER_PIECE = {"cpu": 4096, "cuda": 16384}
+"""Requests tokenized and planned at a time."""
+GENERIC_TOKENIZERS = ("TokenizersBackend", "PreTrainedTokenizerFast")
+"""Tokenizer classes that take everything from their files."""
+
+BY_TOKENIZER = ("tokenizer", "lm-eval")
+"""Values of `bos` with which the tokenizer decides about texts with a context."""
 
 log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """Requests with what the device needs to answer them."""
+class PreparedRequests:
+    """Requests with the batches that score them."""
 
     requests: list[Request]
-    tokens: Tokenised
+    tokens: TokenizedTexts
     sequences: Ragged
-    """The tokens with the BOS token, if there is one; of long texts, of each passage."""
+    """The tokens with the BOS token, if there is one; for long texts, those of each passage."""
     where: Ints
-    """For each token of these, where it stands among the tokens; -1 where it is not asked."""
-    batches: list[Batch]
+    """For each token of the sequences, its place among the tokens; -1 if it is not scored."""
+    batches: list[TokenBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """With what, and how, requests are asked."""
+class ScoringPlan:
+    """How requests with one reading are scored."""
 
-    engine: Engine
+    engine: CausalEngine
     reading: Reading | None
     size: int | None
-    """Tokens of a text that are read at a time, the BOS token apart; None: any number."""
+    """Tokens of a window, without the BOS token; None: any number."""
     stride: int
     cuts: bool
-    """Whether what comes after a span is left out: not where the end of a word is asked for, or where the length of
-    the whole text matters."""
+    """Whether tokens after a span are left out. Not if the end of a word is scored, or the length of a text matters."""
+    bos: int | None
+    """The token before each text; None for none."""
 
 
 class CausalModel:
     """A causal language model that scores texts."""
 
     __slots__ = (
-        "_bos",
-        "_boundary",
-        "_engine",
-        "_limit",
-        "_spec",
-        "_tokenise",
-        "chunk",
-        "id",
-        "options",
-        "ordered",
-        "training_context",
-    )
+        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_spec", "_tokenize", "chunk", "id", "options",
+        "ordered", "training_context",
+    )  # fmt: skip
 
-    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
+    def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
+        from wug.models.causal.selftest import choose_engine, position_limit
+
         options = spec.read(OPTIONS)
         self._spec = spec
-        self._tokenise = Tokeniser(loaded.tokenizer)
+        self._tokenize = OffsetTokenizer(loaded.tokenizer)
         self._bos = _bos_id(loaded.tokenizer, options["bos"], spec)
+        self._bos_alone = _first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
         if options["bos"] == "auto":
             _compare_with_default(loaded.tokenizer, self._bos)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
-        self.chunk = _chunk(loaded.model)
+        self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
         with stage("check"):
-            self._engine: Engine = choose_engine(
+            self._engine: CausalEngine = choose_engine(
                 loaded.model,
-                wanted=options["engine"],
+                method=options["engine"],
                 nodes=options["nodes"],
                 word_starts=None if self._boundary == "no" else self._word_starts(self._boundary),
-                shape=loaded.shape,
-                foreign=options["trust_remote_code"],
+                architecture=loaded.architecture,
+                remote_code=options["trust_remote_code"],
             )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
-        self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
+        self.options = _signature(options, loaded.dtype, has_bos=self._bos is not None)
         self.ordered = False
         self.training_context: str | None = getattr(loaded.model.config, "training_context", None)
 
     def score(self, requests: Sequence[Request]) -> Scores:
-        """One answer for each request, in order, in natural logarithms."""
-        readings = dict.fromkeys(request.reading for request in requests)
-        if len(readings) == 1:
-            return self._score(requests, self._asking(*readings))
+        """One output per request, in order, in nats."""
+        kinds = dict.fromkeys(map(self._kind, requests))
+        if len(kinds) == 1:
+            return self._score(requests, self._plan(*next(iter(kinds))))
         blocks: list[Scores] = []
         order: list[int] = []
-        for reading in readings:
-            places = [place for place, request in enumerate(requests) if request.reading == reading]
-            blocks.append(self._score([requests[place] for place in places], self._asking(reading)))
+        for kind in kinds:
+            places = [place for place, request in enumerate(requests) if self._kind(request) == kind]
+            blocks.append(self._score([requests[place] for place in places], self._plan(*kind)))
             order += places
         return Scores.join(blocks).take(np.argsort(order))
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """Where the words of each text begin and end, by the tokenizer's own rule."""
-        return word_spans(self._tokenise.hf.backend_tokenizer, texts)
+        """The spans of the words of each text, by the tokenizer's own rule."""
+        return word_spans(self._tokenize.hf.backend_tokenizer, texts)
 
-    def likeliest(self, text: str, place: int, most: int = 10) -> list[Token]:
-        """The tokens that are most probable where the token `place` of a text stands, after those before it.
+    def likeliest(self, text: str, place: int, count: int = 10) -> list[Token]:
+        """The most probable tokens in place of the token `place`, given those before it.
 
-        None are known of the first token of a text that no BOS token leads.
+        Empty for the first token of a text without a BOS token.
         """
         import torch
 
-        tokens = self._tokenise([Request(text)])
+        tokens = self._tokenize([Request(text)])
         ids = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
-        self._refuse_long([Request(text)], ids)
+        refuse_long(ids, self._limit, [text], self._spec)
         context = ids.flat[: place + int(self._bos is not None)]
         if not len(context) or not 0 <= place < len(tokens.ids.flat):
             return []
-        with torch.inference_mode():  # one text alone, without a mask: what every model gives right numbers for
-            asked = torch.from_numpy(context.astype(np.int64))[None].to(self._engine.device)
-            logits = self._engine.model(input_ids=asked).logits[0, -1]
-        return likeliest(logits, self._tokenise.hf, int(tokens.starts[place]), most)
+        with torch.inference_mode():  # one text alone, without a mask: right for every model
+            inputs = torch.from_numpy(context.astype(np.int64))[None].to(self._engine.device)
+            logits = self._engine.model(input_ids=inputs).logits[0, -1]
+        return likeliest(logits, self._tokenize.hf, int(tokens.starts[place]), count)
 
-    def _asking(self, reading: Reading | None) -> Asking:
+    def _kind(self, request: Request) -> tuple[Reading | None, int | None]:
+        """How a request is read, and the token before its text; a text without context may have another."""
+        alone = request.span is None or request.span[0] == 0
+        return request.reading, self._bos_alone if alone else self._bos
+
+    def _plan(self, reading: Reading | None, bos: int | None) -> ScoringPlan:
         engine = self._engine
-        cuts = self._boundary == "no" and engine.ways.together is None
+        cuts = self._boundary == "no" and engine.methods.max_shared_tokens is None
         if reading is None:
-            return Asking(engine, None, None, 1, cuts)
+            return ScoringPlan(engine, None, None, 1, cuts, bos)
         if reading.boundary and self._boundary != "no":
             raise ModelError(
-                f"{self._spec}: values beside those of boundary={self._boundary} are asked for. Open the model without "
-                "the option boundary: values with and without it are then given side by side"
+                f"{self._spec}: the request asks for values with and without word ends, and the model was opened with "
+                f"boundary={self._boundary}. Open it without the option boundary"
             )
-        size, stride = room(reading, self._limit, int(self._bos is not None), self._spec, without_bos=True)
+        size, stride = window_size(reading, self._limit, int(bos is not None), self._spec, without_bos=True)
         if reading.distribution or reading.boundary:
-            # Not kept: making one costs nothing, and shares the model, its ways and its output layer.
             boundary = "yes" if reading.boundary else self._boundary
             starts = None if boundary == "no" else self._word_starts(boundary)
-            engine = Engine(
-                engine.model, engine.ways, nodes=engine.nodes, word_starts=starts, distribution=reading.distribution
-            )
-        return Asking(engine, reading, size, stride, cuts and not reading.boundary)
+            engine = engine.variant(word_starts=starts, distribution=reading.distribution)
+        return ScoringPlan(engine, reading, size, stride, cuts and not reading.boundary, bos)
 
     def _word_starts(self, boundary: str) -> WordStarts:
-        published, marked = boundary == "published", self._bos is not None
-        return word_starts(self._tokenise.hf, self._spec, published=published, marked=marked)
+        published, has_bos = boundary == "published", self._bos is not None
+        return word_starts(self._tokenize.hf, self._spec, published=published, has_bos=has_bos)
 
-    def _score(self, requests: Sequence[Request], asking: Asking) -> Scores:
+    def _score(self, requests: Sequence[Request], plan: ScoringPlan) -> Scores:
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
         blocks: list[Scores] = []
-        under_way: list[tuple[Prepared, list[Asked]]] = []
-        for prepared in self._prepare([requests[place] for place in order], asking):
-            under_way.append((prepared, asking.engine.ask(prepared.batches)))
-            if len(under_way) > 1:
-                blocks.append(self._assemble(*under_way.pop(0), asking))
-        blocks += [self._assemble(prepared, asked, asking) for prepared, asked in under_way]
+        pending: list[tuple[PreparedRequests, list[PendingBatch]]] = []
+        pieces = self._prepare([requests[place] for place in order], plan)
+        for prepared in _one_ahead(pieces) if plan.engine.device.type == "cuda" else pieces:
+            pending.append((prepared, plan.engine.start(prepared.batches)))
+            if len(pending) > 1:
+                blocks.append(self._assemble(*pending.pop(0), plan))
+        blocks += [self._assemble(prepared, started, plan) for prepared, started in pending]
         return Scores.join(blocks).take(np.argsort(order))
 
-    def _prepare(self, requests: list[Request], asking: Asking) -> Iterator[Prepared]:
-        """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
+    def _prepare(self, requests: list[Request], plan: ScoringPlan) -> Iterator[PreparedRequests]:
+        """Tokenize and plan requests piece by piece."""
+        from wug.models.causal.forward import queried_only
 
-        No thread is needed for that: asking a GPU returns at once, and a thread would only take turns with
-        the one that feeds it.
-        """
         source = iter(requests)
-        size = PIECE.get(asking.engine.device.type, PIECE["cpu"])
+        size = REQUESTS_PER_PIECE.get(plan.engine.device.type, REQUESTS_PER_PIECE["cpu"])
         while piece := list(islice(source, size)):
-            tokens = self._tokenise(piece, cut=asking.cuts)
-            boundary = asking.reading is not None and asking.reading.boundary
-            # Whether a word is over is seen from the token behind it.
-            found = passages(tokens.ids, asking.size, asking.stride, partial(to_the_left, beyond=int(boundary)))
+            tokens = self._tokenize(piece, cut=plan.cuts)
+            boundary = plan.reading is not None and plan.reading.boundary
+            # Whether a word is over is seen from the token after it.
+            found = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
             plain = tokens.ids if found is None else found.tokens
             where = np.arange(len(plain.flat)) if found is None else found.where
             sequences = plain
-            if self._bos is not None:
+            if plan.bos is not None:
                 led = plain.starts
-                if found is not None and asking.reading is not None and not asking.reading.window_bos:
+                if found is not None and plan.reading is not None and not plan.reading.window_bos:
                     led = led[found.firsts == 0]
-                sequences, where = plain.led_by(self._bos, led), np.insert(where, led, -1)
-            self._refuse_long(piece, sequences)
-            batches = asking.engine.plan(sequences)
+                sequences, where = plain.led_by(plan.bos, led), np.insert(where, led, -1)
+            refuse_long(sequences, self._limit, [request.text for request in piece], self._spec)
+            batches = plan.engine.plan(sequences)
             if found is not None and not boundary:
-                batches = [_only(batch, where) for batch in batches]
-            yield Prepared(piece, tokens, sequences, where, batches)
+                batches = [queried_only(batch, where) for batch in batches]
+            yield PreparedRequests(piece, tokens, sequences, where, batches)
 
-    def _refuse_long(self, piece: list[Request], sequences: Ragged) -> None:
-        if self._limit is None or not len(sequences) or sequences.lengths.max() <= self._limit:
-            return
-        longest = int(sequences.lengths.argmax())
-        raise ModelError(
-            f"{self._spec}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of "
-            f"{self._limit:,}: {piece[longest].text[:60]!r}…"
-        )
-
-    def _assemble(self, prepared: Prepared, asked: list[Asked], asking: Asking) -> Scores:
+    def _assemble(self, prepared: PreparedRequests, pending: list[PendingBatch], plan: ScoringPlan) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
-        engine, reading = asking.engine, asking.reading or Reading()
+        engine, reading = plan.engine, plan.reading or Reading()
         inside = prepared.where >= 0
         offsets = np.append(0, np.cumsum(tokens.ids.lengths))
 
         def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            """The values of the tokens; without a BOS token the first of a text has none, and stays no number."""
+            """The values of the tokens; NaN for the first of a text without a BOS token."""
             found = np.empty(len(tokens.ids.flat), dtype=values.dtype)
             found[prepared.where[inside]] = values[inside]
             return found
 
         def column(values: npt.NDArray[Any]) -> tuple[Any, ...]:
-            """The same, None for the first of a text that has none."""
             listed: list[Any] = placed(values).tolist()
-            if self._bos is None:
+            if plan.bos is None:
                 for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
                     listed[place] = None
             return tuple(listed)
 
         columns: dict[str, tuple[Any, ...]] = {}
         if reading.boundary:
-            columns["closed"] = column(engine.collect(asked, count))
+            columns["logprobs_with_word_end"] = column(engine.collect(pending, count))
         if reading.distribution:
-            entropies, ranks = engine.collect_distributions(asked, count)
+            entropies, ranks = engine.collect_distributions(pending, count)
             columns |= {"entropies": column(entropies), "ranks": column(ranks)}
+        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
+        extras = {
+            place: TokenExtras(**{name: values[first:last] for name, values in columns.items()})
+            for place, (first, last) in enumerate(pairwise(offsets.tolist()) if columns else ())
+        }
         return Scores(
             [request.text for request in prepared.requests],
             offsets,
             tokens.starts.astype(np.int32),
             tokens.ends.astype(np.int32),
-            placed(engine.collect(asked, count, closed=not reading.boundary)),
+            placed(engine.collect(pending, count, word_ends=not reading.boundary)),
             tokens.pieces,
             tokens.notices,
-            beside=_of_each(columns, offsets),
+            extras,
         )
 
 
-def _of_each(columns: Mapping[str, tuple[Any, ...]], offsets: Ints) -> dict[int, Beside]:
-    """What each text has of the columns of all tokens; nothing where there are none."""
-    # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-    return {
-        place: Beside(**{name: values[first:last] for name, values in columns.items()})
-        for place, (first, last) in enumerate(pairwise(offsets.tolist()) if columns else ())
-    }
+def _one_ahead(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
+    """The pieces, each prepared by a thread while the one before is computed.
 
-
-def _only(batch: Batch, where: Ints) -> Batch:
-    """A batch without its questions about tokens that are read but not asked."""
-    asked = where[batch.where] >= 0
-    return replace(batch, parents=batch.parents[asked], targets=batch.targets[asked], where=batch.where[asked])
+    A GPU takes about a thousand kernels in advance: with a large model, the thread that launches them waits.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = pool.submit(next, pieces, None)
+            yield piece
 
 
 def identify(spec: ModelSpec) -> Identity | None:
-    """What the model will be, told from its files; None where only loading tells."""
+    """The model's identity, from its files; None if only loading tells."""
     options = spec.read(OPTIONS)
     folder = folder_of(spec, options)
-    marked = None if folder is None else _is_marked(folder, options["bos"])
-    if folder is None or marked is None:
+    has_bos = None if folder is None else _has_bos(folder, options["bos"])
+    if folder is None or has_bos is None:
         return None
     context = folder.settings("config.json").get("training_context")
-    described = _signed(options, options["dtype"], marked=marked)
+    described = _signature(options, options["dtype"], has_bos=has_bos)
     return Identity(f"causal/{folder.name}", described, "scores", training_context=context)
 
 
 def load(spec: ModelSpec) -> CausalModel:
-    """The model that `spec` names, checked and ready."""
-    options = spec.read(OPTIONS)
-    loaded = _weights.load(spec, "AutoModelForCausalLM", Loading.of(options))
-    return around(loaded, spec)
+    """Load a model by folder or name on the Hub."""
+    return around(loading.load(spec, "AutoModelForCausalLM", Loading.of(spec.read(OPTIONS))), spec)
 
 
-def around(loaded: _weights.Loaded, spec: ModelSpec) -> CausalModel:
-    """The model around weights that are in memory."""
-    _fuse_activations(loaded.model)
+def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
+    """A model around weights that are in memory."""
+    from wug.models.huggingface.cpu import fuse_activations, fuse_norms
+    from wug.models.huggingface.devices import device_of
+
+    fuse_activations(loaded.model)
+    if device_of(loaded.model).type == "cuda":
+        fuse_norms(loaded.model)
     return CausalModel(loaded, spec)
 
 
-def _fuse_activations(model: Any) -> None:
-    """Compute GPT-2's GELU in one kernel: the same function, rounded once instead of after each of eight steps."""
-    import torch
-    from transformers.activations import NewGELUActivation
-
-    for parent in list(model.modules()):
-        for name, module in parent.named_children():
-            if type(module) is NewGELUActivation:
-                setattr(parent, name, torch.nn.GELU(approximate="tanh"))
-
-
-def _bos_id(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
+def _bos_id(tokenizer: PreTrainedTokenizerBase, policy: str, spec: ModelSpec) -> int | None:
     if policy == "no":
         return None
+    if policy in BY_TOKENIZER:
+        before = SpecialTokens.of(tokenizer.backend_tokenizer).before
+        if len(before) > 1:
+            raise ModelError(
+                f"{spec}: bos={policy}: the tokenizer puts {len(before)} tokens before a text. Use bos=TOKEN"
+            )
+        return before[0] if before else None
     if policy in ("auto", "yes"):
         bos: int | None = tokenizer.bos_token_id
         if bos is None and policy == "yes":
@@ -350,9 +357,17 @@ def _bos_id(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     return index
 
 
-def _compare_with_default(tokenizer: Any, bos: int | None) -> None:
-    """Warn where a text begins otherwise than by the tokenizer's default, which most other programs use."""
-    default = Frame.of(tokenizer.backend_tokenizer).before
+def _first_id(tokenizer: PreTrainedTokenizerBase, spec: ModelSpec) -> int:
+    """The BOS token, or else the EOS token."""
+    found: int | None = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if found is None:
+        raise ModelError(f"{spec}: bos=lm-eval, but the tokenizer has neither a BOS nor an EOS token")
+    return found
+
+
+def _compare_with_default(tokenizer: PreTrainedTokenizerBase, bos: int | None) -> None:
+    """Warn if texts do not begin as by the tokenizer's default, which most other programs use."""
+    default = SpecialTokens.of(tokenizer.backend_tokenizer).before
     if default == (() if bos is None else (bos,)):
         return
     names = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(list(default)))) or "no token"
@@ -367,30 +382,23 @@ def _compare_with_default(tokenizer: Any, bos: int | None) -> None:
     )
 
 
-def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str, str]:
-    """The options that change an answer, where texts begin with a BOS token and where they do not."""
+def _signature(options: Mapping[str, Any], dtype: str, *, has_bos: bool) -> dict[str, str]:
+    """The options that change an output."""
     return {
         "dtype": dtype,
-        "bos": options["bos"].replace("auto", "yes") if marked else "no",
+        "bos": options["bos"].replace("auto", "yes") if has_bos or options["bos"] in BY_TOKENIZER else "no",
         **({"boundary": options["boundary"]} if options["boundary"] != "no" else {}),
-        **signed(options),
+        **signature_options(options),
     }
 
 
-def _is_marked(folder: Folder, policy: str) -> bool | None:
-    """Whether texts will begin with a BOS token; None where only the tokenizer tells."""
+def _has_bos(folder: Folder, policy: str) -> bool | None:
+    """Whether texts will begin with a BOS token; None if only the tokenizer tells."""
     if policy != "auto":
         return policy != "no"
     settings = folder.settings("tokenizer_config.json")
     if settings.get("bos_token") is not None:
         return True
-    # Classes of one model may have a BOS token by themselves; these have none but what the files say.
-    generic = settings.get("tokenizer_class") in GENERIC
+    # Other classes may have a BOS token that no file names.
+    generic = settings.get("tokenizer_class") in GENERIC_TOKENIZERS
     return False if generic and "bos_token" not in folder.settings("special_tokens_map.json") else None
-
-
-def _chunk(model: Any) -> int:
-    """Requests for a few seconds' work, guessed from the number of parameters."""
-    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    rate, least, most = (4e6, 512, 65536) if device_of(model).type == "cuda" else (6e4, 32, 8192)
-    return int(min(most, max(least, rate / max(millions, 1.0))))

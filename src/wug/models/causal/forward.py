@@ -1,339 +1,335 @@
-"""Asking a causal transformer: in prefix trees, in padded batches, or one text at a time."""
+"""Forward passes of a causal transformer: in prefix trees, in padded batches, or one text at a time."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from transformers import PreTrainedModel
 
 from wug.errors import ModelError
-from wug.models._hardware import REMEDY, device_of, halving
-from wug.models._ragged import Ints, Ragged
-from wug.models.causal.attention import CudnnAttentionDisabled
-from wug.models.causal.boundary import WordStarts, close_words, text_starts
-from wug.models.causal.head import Head
-from wug.models.causal.output import Group, Questions, Whole, answer
-from wug.models.causal.tree import Batch, Shape, plan_plain, plan_trees
-from wug.models.causal.windows import Layout, Reach
-from wug.models.causal.workers import Workers
+from wug.models.causal.attention_windows import Layout, Reach
+from wug.models.causal.logprobs import LogprobQuery, ModelLogits, TokenGroup, compute_logprobs
+from wug.models.causal.noise import Noise
+from wug.models.causal.output_layer import OutputLayer
+from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
+from wug.models.causal.word_boundaries import WordStarts, add_word_ends, text_starts
+from wug.models.huggingface.cpu import ThreadPool
+from wug.models.huggingface.devices import MEMORY_ADVICE, device_of, halving, nan_error
+from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
+Columns: TypeAlias = dict[str, torch.Tensor]
+"""One value per query of a batch: `logprobs`; `openings`, the log-probability that a word begins at its node;
+`entropies` in nats and `ranks`. And one per sequence: `leaf_openings`, the opening after its last node."""
+Part: TypeAlias = tuple[int, int, int]
+"""The number of a batch, its first row, and the one after the last."""
 
-WIDTH = 128
-"""Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
-MULTIPLE = {"cuda": 8}
-"""Of what number the places of a row are a multiple: that keeps fast attention kernels of a GPU in play."""
-Columns: TypeAlias = tuple[Any, Any, Any, Any, Any]
-"""The answers to a batch as tensors: what `Asked` has, in its order."""
-Share: TypeAlias = tuple[int, int, int]
-"""Which batch, its first row, and the one after the last."""
-LOGITS = 1 << 23
-"""On a CPU, logits that a model computes at a time: more are returned to the system after every batch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A batch under way: a GPU may still be computing it."""
-
-    batch: Batch
-    values: Any
-    """For each question, the log-probability of its target."""
-    openings: Any
-    """For each question, the log-probability that a word opens at its node; None if not wanted."""
-    leaf_openings: Any
-    """The same for the last node of each sequence."""
-    entropies: Any
-    """For each question, the entropy in nats of the distribution at its node; None if not wanted."""
-    ranks: Any
-    """For each question, the rank of its target there; None if not wanted."""
-    done: Any
-    """The moment at which the values are here; None if they are already."""
+ROW_TOKENS = 128
+"""Nodes per row. Longer sequences are scored in plain batches: the self-test is good for this width."""
+ROW_MULTIPLE = {"cuda": 8}
+"""Rows are padded to a multiple of this: fast attention kernels of a GPU need it."""
+MAX_CPU_LOGITS = 1 << 23
+"""Logits that a model computes at a time on a CPU: more memory would be returned to the system after every batch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways of asking a model that were seen to give right numbers; one text alone always does."""
+class PendingBatch:
+    """A batch that a GPU may still be computing."""
+
+    batch: TokenBatch
+    columns: Columns
+    done: torch.cuda.Event | None
+    """None if the columns are here already."""
+
+    def wait(self) -> None:
+        """Wait for the columns."""
+        if self.done is not None:
+            self.done.synchronize()
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringMethods:
+    """How a model may be scored: what passed the self-test. One text alone is always right."""
 
     layout: Layout | None = None
-    """The attention masks of trees; None where trees are wrong."""
+    """The attention masks of trees; None if trees are wrong."""
     padded: bool = False
     """Whether texts of different lengths may share a batch."""
-    together: int | None = None
-    """Longer texts, in tokens, are asked alone."""
-    head: Head | None = None
-    """The output layer in blocks; None where the model has to compute its logits itself."""
-    workers: Workers | None = None
-    """Threads that may ask the model at once."""
+    max_shared_tokens: int | None = None
+    """Longer texts are scored alone."""
+    output_layer: OutputLayer | None = None
+    """The output layer in blocks; None if the model has to compute its logits itself."""
+    pool: ThreadPool | None = None
+    """Threads that may run the model at the same time."""
 
 
-class Engine:
-    """A model and the ways to ask it; `nodes` shrinks when memory runs out.
+class CausalEngine:
+    """A model and how to score with it; `nodes` shrinks when memory runs out.
 
-    With `word_starts` it also counts the end of each word with that word, with `distribution` it tells entropies and
-    ranks; engines that differ in these may share a model and its ways.
+    With `word_starts` the end of each word is counted with that word; with `distribution` there are entropies and
+    ranks. Engines that differ in these may share a model and its methods.
     """
 
     def __init__(
         self,
-        model: Any,
-        ways: Ways,
+        model: PreTrainedModel,
+        methods: ScoringMethods,
         *,
         nodes: int | None = None,
         word_starts: WordStarts | None = None,
         distribution: bool = False,
+        noise: Noise | None = None,
     ) -> None:
         self.model = model
-        self.ways = ways
+        self.methods = methods
+        self.noise = noise
+        """Rounding noise that the self-test measured; None if it was not."""
         self.device = device_of(model)
         vocabulary = model.get_input_embeddings().num_embeddings
-        self.nodes = nodes or _affordable(self.device, vocabulary, whole=ways.head is None)
-        self._output = ways.head or Whole(self.device, vocabulary)
+        self.nodes = nodes or _affordable_nodes(self.device, vocabulary, all_logits=methods.output_layer is None)
+        self._logits = methods.output_layer or ModelLogits(self.device, vocabulary)
         self._distribution = distribution
-        self._takes_cache = _takes(model, "use_cache")
+        self._takes_use_cache = _takes(model, "use_cache")
         nothing = np.empty(0, dtype=np.int64)
         self._later = None if word_starts is None else word_starts.later
         self._first = nothing if word_starts is None or word_starts.first is None else np.sort(word_starts.first)
         self._opens = None if word_starts is None else word_starts.opens(vocabulary)
 
-    def plan(self, sequences: Ragged) -> list[Batch]:
-        """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
-        leaves = self._opens is not None
+    def variant(self, *, word_starts: WordStarts | None, distribution: bool) -> CausalEngine:
+        """An engine for the same model that returns other values."""
+        return CausalEngine(
+            self.model, self.methods, nodes=self.nodes, word_starts=word_starts, distribution=distribution
+        )
+
+    def plan(self, sequences: Ragged) -> list[TokenBatch]:
+        """Batches that score every token but the first of each sequence."""
+        leaves, methods = self._opens is not None, self.methods
         some = sequences.lengths > (0 if leaves else 1)
-        sociable = some if self.ways.together is None else some & (sequences.lengths <= self.ways.together)
-        fits = sociable & (sequences.lengths <= WIDTH) & (self.ways.layout is not None)
-        padded = sociable & ~fits & self.ways.padded
+        shared = some
+        if methods.max_shared_tokens is not None:
+            shared = some & (sequences.lengths <= methods.max_shared_tokens)
+        in_trees = shared & (sequences.lengths <= ROW_TOKENS) & (methods.layout is not None)
+        padded = shared & ~in_trees & methods.padded
+        shape = TreeShape(ROW_TOKENS, self.nodes, ROW_MULTIPLE.get(self.device.type, 1), leaves)
         return [
-            *plan_trees(
-                sequences, np.flatnonzero(fits), Shape(WIDTH, self.nodes, MULTIPLE.get(self.device.type, 1), leaves)
-            ),
+            *plan_trees(sequences, np.flatnonzero(in_trees), shape),
             *plan_plain(sequences, np.flatnonzero(padded), nodes=self.nodes),
-            *plan_plain(sequences, np.flatnonzero(some & ~fits & ~padded), nodes=1),
+            *plan_plain(sequences, np.flatnonzero(some & ~in_trees & ~padded), nodes=1),
         ]
 
-    def ask(self, batches: Sequence[Batch]) -> list[Asked]:
-        """Batches, started; on a GPU this returns before they are computed."""
-        import torch
+    def start(self, batches: Sequence[TokenBatch]) -> list[PendingBatch]:
+        """Start batches; on a GPU this returns before they are computed."""
+        layer, pool = self.methods.output_layer, self.methods.pool
+        with (
+            torch.inference_mode(),
+            _without_cudnn_attention(self.device),
+            nullcontext() if layer is None else layer.capture(),
+        ):
+            if pool is None:
+                return [self._pending(batch, self._rows(batch, 0, len(batch.tokens))) for batch in batches]
+            parts = self._in_threads(batches, pool)
+            return [self._pending(batch, part) for batch, part in zip(batches, parts, strict=True)]
 
-        head, workers = self.ways.head, self.ways.workers
-        with torch.inference_mode(), _attention(self.device), nullcontext() if head is None else head.listening():
-            if workers is None:
-                return [self._under_way(batch, self._rows(batch, 0, len(batch.tokens))) for batch in batches]
-            parts = self._side_by_side(batches, workers)
-            return [self._under_way(batch, part) for batch, part in zip(batches, parts, strict=True)]
+    def _in_threads(self, batches: Sequence[TokenBatch], pool: ThreadPool) -> list[list[Columns]]:
+        """Compute batches whose rows are divided among threads; those that must be alone come last."""
 
-    def _side_by_side(self, batches: Sequence[Batch], workers: Workers) -> list[list[Columns]]:
-        """The answers to batches of which each thread computes as many rows; those that must be alone come last."""
-
-        def answers(share: Share) -> list[Columns]:
-            number, low, high = share
+        def compute(part: Part) -> list[Columns]:
+            number, low, high = part
             return self._rows(batches[number], low, high)
 
-        cuts = [_equal_parts(len(batch.tokens), workers.free) for batch in batches]
-        shares = [(number, low, high) for number, parts in enumerate(cuts) for low, high in parts]
-        sociable = [share for share in shares if self._is_sociable(batches[share[0]])]
-        found = dict(zip(sociable, workers.each(answers, sociable), strict=True))
+        parts = [
+            (number, low, high)
+            for number, batch in enumerate(batches)
+            for low, high in _equal_parts(len(batch.tokens), pool.free)
+        ]
+        limit = self.methods.max_shared_tokens
+        shared = [part for part in parts if limit is None or batches[part[0]].width <= limit]
+        found = dict(zip(shared, pool.each(compute, shared), strict=True))
         gathered: list[list[Columns]] = [[] for _ in batches]
-        for share in shares:
-            gathered[share[0]] += found[share] if share in found else answers(share)
+        for part in parts:
+            gathered[part[0]] += found[part] if part in found else compute(part)
         return gathered
 
-    def _is_sociable(self, batch: Batch) -> bool:
-        """Whether others may be computed at the same time: a text that changes how a model computes may not."""
-        return self.ways.together is None or batch.width <= self.ways.together
-
-    def _under_way(self, batch: Batch, parts: Sequence[Columns]) -> Asked:
-        import torch
-
-        values, openings, leaves, entropies, ranks = (
-            None if column is None else self._fetch(column) for column in _joined(parts)
-        )
+    def _pending(self, batch: TokenBatch, parts: Sequence[Columns]) -> PendingBatch:
+        columns = {name: self._fetch(torch.cat([part[name] for part in parts])) for name in parts[0]}
         if self.device.type != "cuda":
-            return Asked(batch, values, openings, leaves, entropies, ranks, None)
-        # Queued right behind the batch: to wait for it later is to wait for nothing that was queued since.
+            return PendingBatch(batch, columns, None)
+        # Queued right behind the batch: waiting for it waits for nothing that was queued later.
         done = torch.cuda.Event()
         done.record()
-        return Asked(batch, values, openings, leaves, entropies, ranks, done)
+        return PendingBatch(batch, columns, done)
 
-    def collect(self, asked: Iterable[Asked], size: int, *, closed: bool = True) -> Floats:
-        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked.
+    def collect(self, pending: Iterable[PendingBatch], size: int, *, word_ends: bool = True) -> Floats:
+        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not scored.
 
-        With word starts, the end of each word is counted with that word, unless `closed` says otherwise.
+        With word starts, the end of each word is counted with that word, unless `word_ends` is False.
         """
-        answers = np.full(size, np.nan)
-        for under_way in asked:
-            if under_way.done is not None:
-                under_way.done.synchronize()
-            values = under_way.values.double().numpy()
-            if closed and under_way.openings is not None:
-                openings, leaves = under_way.openings.double().numpy(), under_way.leaf_openings.double().numpy()
-                assert self._opens is not None
-                begins, starts = self._opens[under_way.batch.targets], self._text_starts(under_way.batch)
-                values = close_words(under_way.batch, begins, starts, values, openings, leaves)
+        found = np.full(size, np.nan)
+        for one in pending:
+            one.wait()
+            columns = {name: column.double().numpy() for name, column in one.columns.items()}
+            values = columns["logprobs"]
+            if word_ends and self._opens is not None:
+                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
+                values = add_word_ends(one.batch, begins, starts, values, columns["openings"], columns["leaf_openings"])
             if np.isnan(values).any():
-                raise ModelError(
-                    f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
-                    "is an overflow: use -M dtype=float32. Otherwise its weights are damaged"
-                )
-            answers[under_way.batch.where] = values
-        return answers
+                raise nan_error(type(self.model).__name__)
+            found[one.batch.where] = values
+        return found
 
-    def collect_distributions(self, asked: Iterable[Asked], size: int) -> tuple[Floats, Ints]:
-        """The entropies in nats and the ranks of the tokens; NaN and 0 for those not asked."""
+    def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> tuple[Floats, Ints]:
+        """The entropies in nats and the ranks of the tokens; NaN and 0 for those not scored."""
         entropies, ranks = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
-        for under_way in asked:
-            if under_way.done is not None:
-                under_way.done.synchronize()
-            entropies[under_way.batch.where] = under_way.entropies.numpy()
-            ranks[under_way.batch.where] = under_way.ranks.numpy()
+        for one in pending:
+            one.wait()
+            entropies[one.batch.where] = one.columns["entropies"].numpy()
+            ranks[one.batch.where] = one.columns["ranks"].numpy()
         return entropies, ranks
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
-        """For each sequence, the log-probabilities of its tokens but the first: plan, ask and collect in one."""
+        """For each sequence, the log-probabilities of its tokens but the first."""
         ragged = Ragged.of(sequences)
-        answers = self.collect(self.ask(self.plan(ragged)), len(ragged.flat))
-        return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
+        found = self.collect(self.start(self.plan(ragged)), len(ragged.flat))
+        return [found[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
 
-    def _rows(self, batch: Batch, first: int, last: int) -> list[Columns]:
-        """The answers of the rows `first:last`; when memory runs out, of fewer at a time."""
+    def _rows(self, batch: TokenBatch, first: int, last: int) -> list[Columns]:
+        """Compute the rows `first:last`; when memory runs out, fewer at a time."""
 
         def shrink(low: int, high: int) -> str:
             self.nodes = max(1, (high - low) * batch.width)
             return f"{self.nodes:,} tokens"
 
         def single(_: int) -> str:
-            return f"{batch.width} tokens on {self.device}: {REMEDY}"
+            return f"{batch.width} tokens on {self.device}: {MEMORY_ADVICE}"
 
         return halving(partial(self._compute, batch), first, last, shrink=shrink, single=single)
 
-    def _compute(self, batch: Batch, low: int, high: int) -> Columns:
-        """The answers of some rows; each place that is asked goes through the output layer once."""
+    def _compute(self, batch: TokenBatch, low: int, high: int) -> Columns:
+        """Compute some rows; each node that is queried goes through the output layer once."""
         here = _rows_between(batch.parents, batch, low, high)
         parents = batch.parents[here]
         leaves = parents[:0] if self._later is None else batch.leaves[_rows_between(batch.leaves, batch, low, high)]
-        places, which = np.unique(np.concatenate([parents, leaves]), return_inverse=True)
-        asked, last = which[: len(parents)], which[len(parents) :]
+        nodes, which = np.unique(np.concatenate([parents, leaves]), return_inverse=True)
+        queried, last = which[: len(parents)], which[len(parents) :]
         groups = []
         if self._later is not None:
             starts = np.flatnonzero(self._text_starts(batch)[here])
-            roots, root = np.unique(asked[starts], return_inverse=True)
-            groups = [Group(self._later, np.arange(len(places)))]
-            groups += [Group(self._first, roots)] if len(self._first) else []
-        order = np.argsort(asked, kind="stable")
-        questions = Questions(
-            places - low * batch.width, asked[order], batch.targets[here][order], groups, self._distribution
+            roots, root = np.unique(queried[starts], return_inverse=True)
+            groups = [TokenGroup(self._later, np.arange(len(nodes)))]
+            groups += [TokenGroup(self._first, roots)] if len(self._first) else []
+        order = np.argsort(queried, kind="stable")
+        query = LogprobQuery(
+            nodes - low * batch.width, queried[order], batch.targets[here][order], groups, self._distribution
         )
         states = self._states(batch, low, high).flatten(0, 1)
-        found, back = answer(self._output, states, questions, self._send), self._send(np.argsort(order))
-        values, joint = found.values[back], found.joint
-        entropies, ranks = (found.entropies[back], found.ranks[back]) if self._distribution else (None, None)
-        if self._later is None:
-            return values, None, None, entropies, ranks
-        openings = joint[0][self._send(asked)]
-        if len(joint) > 1:
-            openings[self._send(starts)] = joint[1][self._send(root)]
-        return values, openings, joint[0][self._send(last)], entropies, ranks
+        found, back = compute_logprobs(self._logits, states, query, self._send), self._send(np.argsort(order))
+        columns = {"logprobs": found.values[back]}
+        if found.entropies is not None and found.ranks is not None:
+            columns |= {"entropies": found.entropies[back], "ranks": found.ranks[back]}
+        if self._later is not None:
+            openings = found.groups[0][self._send(queried)]
+            if len(found.groups) > 1:
+                openings[self._send(starts)] = found.groups[1][self._send(root)]
+            columns |= {"openings": openings, "leaf_openings": found.groups[0][self._send(last)]}
+        return columns
 
-    def _states(self, batch: Batch, low: int, high: int) -> Any:
-        """What the output reads, for all places of some rows: hidden states, or the model's own logits."""
-        import torch
-
+    def _states(self, batch: TokenBatch, low: int, high: int) -> torch.Tensor:
+        """What the output layer gets, for all nodes of some rows: hidden states, or the model's own logits."""
         rows = np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]])
         tokens, depth, end = self._send(rows)
-        if not batch.packed and rows[2].min() >= batch.width:  # no padding: just as a single text is asked
-            return self._run(tokens)
+        if not batch.packed and rows[2].min() >= batch.width:  # no padding: as for a single text
+            return self._forward(tokens)
         place = torch.arange(tokens.shape[1], device=self.device)
         if not batch.packed:
-            return self._run(tokens, attention_mask=(place < end).long())
+            return self._forward(tokens, attention_mask=(place < end).long())
         visible = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
-        layout, dtype = self.ways.layout, self.model.dtype
+        layout, dtype = self.methods.layout, self.model.dtype
         assert layout is not None
         if isinstance(layout, Reach):
-            return self._run(tokens, position_ids=depth, attention_mask=layout.mask(visible, depth, dtype))
+            return self._forward(tokens, position_ids=depth, attention_mask=layout.mask(visible, depth, dtype))
         masks = {kind: reach.mask(visible, depth, dtype) for kind, reach in layout.items()}
-        return self._run(tokens, position_ids=depth, attention_mask=masks)
+        return self._forward(tokens, position_ids=depth, attention_mask=masks)
 
-    def _run(self, tokens: Any, **inputs: Any) -> Any:
-        if self._takes_cache:
+    def _forward(self, tokens: torch.Tensor, **inputs: Any) -> torch.Tensor:
+        if self._takes_use_cache:
             inputs["use_cache"] = False
-        head = self.ways.head
-        if head is None:
+        layer = self.methods.output_layer
+        if layer is None:
             states = self.model(input_ids=tokens, **inputs).logits
         else:
             self.model(input_ids=tokens, **inputs)
-            states = head.caught()
+            states = layer.captured()
         if states.shape[:-1] != tokens.shape:
-            raise ModelError(f"{type(self.model).__name__} gives no distribution for each token of a text")
+            raise ModelError(f"{type(self.model).__name__} does not return a distribution for each token of a text")
         return states
 
-    def _send(self, array: Ints) -> Any:
-        import torch
-
+    def _send(self, array: Ints) -> torch.Tensor:
         tensor = torch.from_numpy(np.ascontiguousarray(array))
         if self.device.type == "cuda":
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor.to(self.device)
 
-    def _fetch(self, tensor: Any) -> Any:
-        import torch
-
+    def _fetch(self, tensor: torch.Tensor) -> torch.Tensor:
         if self.device.type != "cuda":
             return tensor.cpu()
         return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
 
-    def _text_starts(self, batch: Batch) -> npt.NDArray[np.bool_]:
-        """The questions for the first token of a text, where that has no leading space and a mark before it."""
+    def _text_starts(self, batch: TokenBatch) -> npt.NDArray[np.bool_]:
+        """The queries for the first token of a text, if it has no leading space and a BOS token before it."""
         assert self._opens is not None
         if not len(self._first):
             return np.zeros(len(batch.targets), dtype=bool)
         return text_starts(batch) & ~self._opens[batch.targets]
 
 
-def _joined(parts: Sequence[Columns]) -> Columns:
-    """The same columns of all parts, one after the other."""
-    import torch
-
-    values, openings, leaves, entropies, ranks = (
-        None if column[0] is None else torch.cat(column) for column in zip(*parts, strict=True)
-    )
-    return values, openings, leaves, entropies, ranks
+def queried_only(batch: TokenBatch, where: Ints) -> TokenBatch:
+    """A batch without its queries for tokens that are read but not scored: those with a negative number in `where`."""
+    kept = where[batch.where] >= 0
+    return replace(batch, parents=batch.parents[kept], targets=batch.targets[kept], where=batch.where[kept])
 
 
 def _equal_parts(rows: int, count: int) -> list[tuple[int, int]]:
-    """As many runs of rows, or one a row."""
     cuts = np.linspace(0, rows, min(rows, count) + 1).round().astype(int).tolist()
     return list(pairwise(cuts))
 
 
-def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
-    """Which of the places, grouped by row, stand in the rows `low:high`."""
-    return slice(*np.searchsorted(places // batch.width, [low, high]))
+def _rows_between(nodes: Ints, batch: TokenBatch, low: int, high: int) -> slice:
+    """Which of the nodes, grouped by row, are in the rows `low:high`."""
+    return slice(*np.searchsorted(nodes // batch.width, [low, high]))
 
 
-_WITHOUT_CUDNN_ATTENTION = CudnnAttentionDisabled()
+@contextmanager
+def _without_cudnn_attention(device: torch.device) -> Iterator[None]:
+    """Disable cuDNN's attention, which compiles a plan for each new batch shape."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
-def _attention(device: Any) -> AbstractContextManager[None]:
-    return _WITHOUT_CUDNN_ATTENTION if device.type == "cuda" else nullcontext()
-
-
-def _takes(model: Any, name: str) -> bool:
+def _takes(model: PreTrainedModel, name: str) -> bool:
     """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
     return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
 
 
-def _affordable(device: Any, vocabulary: int, *, whole: bool) -> int:
-    """Places to compute at a time; fewer where all their logits are, with the copies that are made of them."""
-    import torch
-
+def _affordable_nodes(device: torch.device, vocabulary: int, *, all_logits: bool) -> int:
+    """Nodes per batch; fewer if all their logits are in memory, with the copies that are made of them."""
     if device.type != "cuda":
-        return min(1024, max(WIDTH, LOGITS // vocabulary)) if whole else 1024
+        return min(1024, max(ROW_TOKENS, MAX_CPU_LOGITS // vocabulary)) if all_logits else 1024
     free, _ = torch.cuda.mem_get_info(device)
-    return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3)))) if whole else 65536
+    return int(min(65536, max(ROW_TOKENS, 0.25 * free / (vocabulary * 4 * 3)))) if all_logits else 65536

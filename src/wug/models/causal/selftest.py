@@ -1,193 +1,282 @@
 """The load-time self-test of a causal model: which ways of scoring are exact, and is it causal at all?
 
-The reference is one text alone, without padding and without a mask of ours. Probes are scored so, then in a padded
-batch and in trees; only what gives the same numbers is used. For further checkpoints of an architecture that passed in
-every way, a few probes confirm the result.
+The reference is one text alone, without padding and without a mask of ours. Probes are scored alone, in a padded batch
+and in trees; only what gives the same numbers is used. For further checkpoints of an architecture that passed in every
+way, a few probes confirm the result.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
+import torch
+from transformers import PreTrainedModel
 
-from wug.errors import InputError, ModelError
-from wug.models._architecture import ArchitectureCache
-from wug.models._hardware import device_of
-from wug.models._prepack import prepack
-from wug.models.causal.boundary import WordStarts
-from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
-from wug.models.causal.head import Adjustment, find_head, known_head
-from wug.models.causal.windows import layouts, recurrent_layers, turning_points
-from wug.models.causal.workers import workers_for
+from wug.errors import InputError, ModelError, first_line
+from wug.models.causal.attention_windows import layouts, recurrent_layers, turning_points
+from wug.models.causal.forward import ROW_TOKENS, CausalEngine, Floats, ScoringMethods
+from wug.models.causal.noise import (
+    EXACT_NATS,
+    NOISE_FACTOR,
+    Noise,
+    measure_noise,
+    smallest_tolerance,
+    structural_copy,
+    truncated,
+)
+from wug.models.causal.output_layer import Adjustment, find_output_layer, known_output_layer
+from wug.models.causal.word_boundaries import WordStarts
+from wug.models.huggingface.cpu import prepack, thread_pool_for
+from wug.models.huggingface.device_selftest import ArchitectureCache
+from wug.models.huggingface.devices import device_of
 
 FAILURES = (
     TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError, AssertionError, ModelError,
 )  # fmt: skip
-"""What a model raises that cannot be asked in some way."""
-
+"""What a model raises that cannot be scored in some way."""
+METHODS = ("auto", "tree", "plain")
+NOISE_PROBES = (2, 5, 6)
+"""Probes whose rounding noise is measured: of different lengths, since kernels depend on shapes."""
+LARGE_PARAMETERS = 1_000_000_000
+"""Parameters above which rounding noise is measured in float32 and float64, too."""
 CONFIRMING_PROBES = (3, 2, 6)
 """Probes that confirm an earlier result: a deep one, one that branches off early, and a short one."""
-BEYOND = 8
-"""Tokens by which the company of a padded probe is longer than any row."""
+EXTRA_PROBE_TOKENS = 8
+"""Tokens by which the text next to a padded probe is longer than any row."""
 
 log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTestResult:
-    """What the self-test found for an architecture that passed in every way."""
+    """The result for an architecture that passed in every way."""
 
-    ways: Ways
-    """Without the output layer and threads."""
+    methods: ScoringMethods
+    """Without output layer and threads."""
     adjustment: Adjustment | None
-    """Of the output layer in blocks; None where the model computes its logits itself."""
+    """Of the output layer in blocks; None if the model computes its logits itself."""
+    noise: Noise
 
 
 PASSED: ArchitectureCache[SelfTestResult] = ArchitectureCache()
 
 
 def choose_engine(
-    model: Any,
+    model: PreTrainedModel,
     *,
-    wanted: str = "auto",
+    method: str = "auto",
     nodes: int | None = None,
     word_starts: WordStarts | None = None,
-    shape: str | None = None,
-    foreign: bool = False,
-) -> Engine:
-    """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain.
+    architecture: str | None = None,
+    remote_code: bool = False,
+) -> CausalEngine:
+    """The fastest engine that gives the numbers of one text alone; `method` is auto, tree or plain.
 
-    A model of a `shape` that was tried before is asked as it was found then, if some of the probes confirm it. The
-    weights of a model on a CPU are laid out anew. One that brings `foreign` code is asked by one thread at a time.
+    A model of an `architecture` that passed before is only confirmed. On a CPU, weights are prepacked. Remote code runs
+    in one thread at a time.
     """
-    if wanted not in ("auto", "tree", "plain"):
-        raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
+    if method not in METHODS:
+        raise InputError(f"option engine={method!r}: write auto, tree or plain")
     require_causal_configuration(model)
-    turns = turning_points(model.config, WIDTH)
-    ways = Ways(together=min(turns, default=None), workers=workers_for(device_of(model).type, foreign=foreign))
-    vocabulary, limit = _vocabulary(model), position_limit(model) or WIDTH * 3 // 2
-    probes = _probes(vocabulary, min(WIDTH, limit))
-    company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH + BEYOND, limit))
-    output = _output_layer(model)
-    known = PASSED.get(shape) if wanted != "plain" else None
+    pool = thread_pool_for(device_of(model).type, remote_code=remote_code)
+    methods = ScoringMethods(max_shared_tokens=min(turning_points(model.config, ROW_TOKENS), default=None), pool=pool)
+    vocabulary, limit = model.get_input_embeddings().num_embeddings, position_limit(model) or ROW_TOKENS * 3 // 2
+    probes = _probes(vocabulary, min(ROW_TOKENS, limit))
+    long_text = _tokens(np.random.default_rng(1928), vocabulary, min(ROW_TOKENS + EXTRA_PROBE_TOKENS, limit))
+    known = PASSED.get(architecture) if method != "plain" else None
     if known is not None:
-        known = replace(known, ways=replace(known.ways, workers=ways.workers))
+        known = replace(known, methods=replace(known.methods, pool=pool))
         if confirmed := _confirmed(model, known, [probes[n] for n in CONFIRMING_PROBES], word_starts):
-            return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
-    alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
+            return CausalEngine(model, confirmed, nodes=nodes, word_starts=word_starts, noise=known.noise)
+    alone = CausalEngine(model, methods, nodes=nodes, word_starts=word_starts)
     try:
         expected = alone.logprobs(probes)
     except FAILURES as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
+        reason = first_line(error, 120)
+        raise ModelError(f"{type(model).__name__} cannot return log-probabilities ({reason})") from error
     _require_causal(alone, probes[2], expected[2])
-    ways = _with_head(model, ways, probes, expected, word_starts)
 
-    def tried(ways: Ways) -> Engine:
-        return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
+    def probe_engine(methods: ScoringMethods) -> CausalEngine:
+        return CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts)
 
-    def tree_fault(ways: Ways) -> str:
-        return _fault(lambda: tried(ways).logprobs(probes), expected, tolerance(model))
+    noise, structure = Noise(), _Structure()
+    if str(model.dtype) not in EXACT_NATS or model.num_parameters() > LARGE_PARAMETERS:
+        noise = _noise(alone, probe_engine(replace(methods, padded=True, pool=None)), probes, expected)
+        structure = _Structure.of(model, methods, [*probes, long_text])
+    allowed = noise.tolerance(model.dtype) if structure.verifies else smallest_tolerance(model.dtype)
+    methods = _with_output_layer(
+        model, methods, probes, expected, word_starts=word_starts, allowed=max(allowed / 10, noise.largest)
+    )
 
-    def padded_fault() -> str:
-        """A short and a long text beside one that no row holds."""
-        texts = [probes[2], probes[3], company]
-        engine = tried(replace(ways, padded=True))
-        return _fault(lambda: engine.logprobs(texts)[:2], expected[2:4], tolerance(model))
+    def tree_problem(methods: ScoringMethods) -> str:
+        return structure.problem(methods) or _problem(lambda: probe_engine(methods).logprobs(probes), expected, allowed)
 
-    undo = prepack(model, keep=output)
-    wrong = padded_fault()
-    if wrong:
+    def padding_problem() -> str:
+        """Score a short and a long text next to one that no row holds."""
+        padded = replace(methods, padded=True)
+        engine, texts = probe_engine(padded), [probes[2], probes[3], long_text]
+        return structure.problem(padded) or _problem(lambda: engine.logprobs(texts)[:2], expected[2:4], allowed)
+
+    undo = prepack(model, keep=_output_embeddings(model))
+    problem = padding_problem()
+    if problem:
         undo()
-        wrong = padded_fault()
-    if wrong:
-        log.warning("%s is asked one text at a time, which is slow: padded, %s", type(model).__name__, wrong)
-    ways = replace(ways, padded=not wrong)
-    if wanted != "plain":
-        ways = _with_trees(model, ways, tree_fault, wanted == "tree")
-    if ways.padded and ways.layout is not None:
-        adjustment = None if ways.head is None else ways.head.adjustment
-        PASSED.keep(shape, SelfTestResult(replace(ways, head=None, workers=None), adjustment))
-    return Engine(model, ways, nodes=nodes, word_starts=word_starts)
+        problem = padding_problem()
+    if problem:
+        log.warning("%s is scored one text at a time, which is slow: padded, %s", type(model).__name__, problem)
+    methods = replace(methods, padded=not problem)
+    if method != "plain":
+        methods = _with_trees(model, methods, tree_problem, required=method == "tree")
+    if methods.padded and methods.layout is not None:
+        adjustment = None if methods.output_layer is None else methods.output_layer.adjustment
+        PASSED.keep(architecture, SelfTestResult(replace(methods, output_layer=None, pool=None), adjustment, noise))
+    return CausalEngine(model, methods, nodes=nodes, word_starts=word_starts, noise=noise)
+
+
+def _noise(alone: CausalEngine, batched: CausalEngine, probes: list[list[int]], expected: list[Floats]) -> Noise:
+    return measure_noise(alone, batched, [probes[n] for n in NOISE_PROBES], [expected[n] for n in NOISE_PROBES])
+
+
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    """The structural part of the self-test: masks and positions on few layers, where no noise can hide an error.
+
+    That is a copy in float32, or the layers themselves if they are quantized or not all in memory.
+    """
+
+    verifies: bool = True
+    """Whether it can be made, or is not needed since the noise is too small to hide an error."""
+    few: PreTrainedModel | None = None
+    """The copy, or the whole model."""
+    context: Callable[[], AbstractContextManager[object]] = nullcontext
+    """In which `few` has few layers."""
+    probes: list[list[int]] = field(default_factory=list)
+    expected: list[Floats] = field(default_factory=list)
+    allowed: float = EXACT_NATS["torch.float32"]
+    """Nats per token."""
+
+    @classmethod
+    def of(cls, model: PreTrainedModel, methods: ScoringMethods, probes: list[list[int]]) -> _Structure:
+        """Score the probes on few layers, one at a time."""
+        plain = ScoringMethods(max_shared_tokens=methods.max_shared_tokens)
+        try:
+            if (few := structural_copy(model)) is not None:
+                return cls(True, few, nullcontext, probes, CausalEngine(few, plain).logprobs(probes))
+            with truncated(model) as few:
+                if few is None:
+                    return cls(verifies=False)
+                alone = CausalEngine(few, plain)
+                batched = CausalEngine(few, replace(plain, padded=True), nodes=5 * ROW_TOKENS)
+                expected = alone.logprobs(probes)
+                noise = _noise(alone, batched, probes, expected)
+        except FAILURES:
+            return cls(verifies=False)
+        allowed = max(EXACT_NATS["torch.float32"], NOISE_FACTOR * noise.largest)
+        return cls(True, model, partial(truncated, model), probes, expected, allowed)
+
+    def problem(self, methods: ScoringMethods) -> str:
+        """What is wrong with these methods on few layers; empty if nothing is, or nothing needs to be checked."""
+        if self.few is None:
+            return ""
+        with self.context():
+            engine = CausalEngine(self.few, replace(methods, output_layer=None, pool=None), nodes=6 * ROW_TOKENS)
+            return _problem(lambda: engine.logprobs(self.probes), self.expected, self.allowed)
 
 
 def _confirmed(
-    model: Any, found: SelfTestResult, probes: list[list[int]], word_starts: WordStarts | None
-) -> Ways | None:
-    """What was found of another model, for this one; None where it is not right for it."""
-    alone = Engine(model, Ways(together=found.ways.together), word_starts=word_starts)
+    model: PreTrainedModel, known: SelfTestResult, probes: list[list[int]], word_starts: WordStarts | None
+) -> ScoringMethods | None:
+    """The methods of another checkpoint, if they are right for this one."""
+    alone = CausalEngine(
+        model, ScoringMethods(max_shared_tokens=known.methods.max_shared_tokens), word_starts=word_starts
+    )
     try:
-        head = None if found.adjustment is None else known_head(model, found.adjustment, found.ways.workers)
+        layer = None
+        if known.adjustment is not None:
+            layer = known_output_layer(model, known.adjustment, known.methods.pool)
         expected = [alone.logprobs([probe])[0] for probe in probes]
     except FAILURES:
-        return None  # which is told when it is tried in full
-    ways = replace(found.ways, head=head)
+        return None  # the full self-test reports it
+    methods = replace(known.methods, output_layer=layer)
 
-    def ask(ways: Ways, some: list[list[int]]) -> Callable[[], list[Floats]]:
-        return lambda: Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts).logprobs(some)
+    def score(methods: ScoringMethods, some: list[list[int]]) -> Callable[[], list[Floats]]:
+        return lambda: CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts).logprobs(some)
 
-    own = Engine(model, replace(alone.ways, head=head), word_starts=word_starts)
-    if _fault(lambda: [own.logprobs([probe])[0] for probe in probes[1:]], expected[1:], tolerance(model) / 10):
+    in_blocks = CausalEngine(model, replace(alone.methods, output_layer=layer), word_starts=word_starts)
+    allowed = known.noise.tolerance(model.dtype)
+    in_blocks_allowed = max(allowed / 10, known.noise.largest)
+    if _problem(lambda: [in_blocks.logprobs([probe])[0] for probe in probes[1:]], expected[1:], in_blocks_allowed):
         return None
-    undo = prepack(model, keep=_output_layer(model))
-    faults = (
-        _fault(ask(replace(ways, layout=None), probes[1:]), expected[1:], tolerance(model)),
-        _fault(ask(ways, probes), expected, tolerance(model)),
+    undo = prepack(model, keep=_output_embeddings(model))
+    problems = (
+        _problem(score(replace(methods, layout=None), probes[1:]), expected[1:], allowed),
+        _problem(score(methods, probes), expected, allowed),
     )
-    if any(faults):
+    if any(problems):
         undo()
         return None
-    return ways
+    return methods
 
 
-def _with_head(
-    model: Any, ways: Ways, probes: list[list[int]], expected: list[Floats], word_starts: WordStarts | None
-) -> Ways:
-    """The same with the output layer in blocks, if the model's logits are those of its output layer, or follow."""
+def _with_output_layer(
+    model: PreTrainedModel,
+    methods: ScoringMethods,
+    probes: list[list[int]],
+    expected: list[Floats],
+    *,
+    word_starts: WordStarts | None,
+    allowed: float,
+) -> ScoringMethods:
+    """The methods with the output layer in blocks, if that gives the model's logits."""
     try:
-        found = replace(ways, head=find_head(model, probes[7], ways.workers))
+        found = replace(methods, output_layer=find_output_layer(model, probes[7], methods.pool))
     except FAILURES as error:
-        log.info("%s computes its logits itself: %s", type(model).__name__, _short(error))
-        return ways
-    engine = Engine(model, found, word_starts=word_starts)
-    wrong = _fault(lambda: engine.logprobs(probes), expected, tolerance(model) / 10)
-    if wrong:
-        log.info("%s computes its logits itself: with the weights of its output layer, %s", type(model).__name__, wrong)
-    return ways if wrong else found
+        log.info("%s computes its logits itself: %s", type(model).__name__, first_line(error, 120))
+        return methods
+    engine = CausalEngine(model, found, word_starts=word_starts)
+    problem = _problem(lambda: engine.logprobs(probes), expected, allowed)
+    if problem:
+        log.info("%s computes its logits itself: with its output layer in blocks, %s", type(model).__name__, problem)
+    return methods if problem else found
 
 
-def _with_trees(model: Any, ways: Ways, fault: Callable[[Ways], str], required: bool) -> Ways:
-    """The same with the masks of trees, if any are right for the model."""
-    faults = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
-    for layout in [] if faults else layouts(model.config, WIDTH):
-        found = replace(ways, layout=layout)
-        faults.append(fault(found))
-        if not faults[-1]:
+def _with_trees(
+    model: PreTrainedModel, methods: ScoringMethods, problem: Callable[[ScoringMethods], str], *, required: bool
+) -> ScoringMethods:
+    """The methods with the masks of trees, if any are right for the model."""
+    problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
+    for layout in [] if problems else layouts(model.config, ROW_TOKENS):
+        found = replace(methods, layout=layout)
+        problems.append(problem(found))
+        if not problems[-1]:
             return found
     if required:
-        raise ModelError(f"engine=tree: {type(model).__name__}: {faults[0]}. Use engine=auto")
-    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, faults[0])
-    return ways
+        raise ModelError(f"engine=tree: {type(model).__name__}: {problems[0]}. Use engine=auto")
+    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, problems[0])
+    return methods
 
 
-def _fault(ask: Callable[[], list[Floats]], expected: list[Floats], tolerance: float) -> str:
+def _problem(score: Callable[[], list[Floats]], expected: list[Floats], tolerance: float) -> str:
+    """What is wrong with scores; empty if nothing is."""
     try:
-        gap = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(expected, ask(), strict=True))
+        gap = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(expected, score(), strict=True))
     except FAILURES as error:
-        return f"it cannot be asked ({_short(error)})"
+        return f"it fails ({first_line(error, 120)})"
     return "" if gap <= tolerance else f"its scores differ from those of one text alone by {gap:.2g} nats"
 
 
 def _probes(vocabulary: int, depth: int) -> list[list[int]]:
     """Token sequences for trees as deep as a row can be, with branches far down and near the root.
 
-    In a row, a node of a branch is farther from its ancestors than its depth says: a window that is counted in
-    places instead of depths shows there, whatever its size.
+    In a row, a node of a branch is farther from its ancestors than its depth says. This reveals a window that is
+    counted in positions of the row, whatever its size.
     """
     draw = np.random.default_rng(1958)
 
@@ -213,12 +302,12 @@ def _tokens(draw: np.random.Generator, vocabulary: int, count: int) -> list[int]
     return found
 
 
-def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:
-    """A model that looks ahead gives other numbers to a beginning when the end of the text is another.
+def _require_causal(alone: CausalEngine, probe: list[int], expected: Floats) -> None:
+    """Refuse a model that sees the right context: it scores a beginning differently if the end is different.
 
-    With a text of the same length a causal model computes the very same, so that the gap is 0, or a rounding
-    where experts share out the tokens. A model that was never trained hardly looks at its context at all:
-    what the end does is measured by what an equal change at the beginning does.
+    With a text of the same length a causal model computes exactly the same, except for rounding in mixtures of experts.
+    An untrained model hardly uses its context, so the effect of the end is compared with that of an equal change at the
+    beginning.
     """
     other = probe[::-1]
     cut = len(probe) * 2 // 3
@@ -226,61 +315,48 @@ def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:
     at_the_end, at_the_beginning = alone.logprobs([probe[:cut] + other[cut:], other[: cut // 3] + probe[cut // 3 :]])
     right = float(np.abs(at_the_end[: cut - 2] - kept).max(initial=0))
     left = float(np.abs(at_the_beginning[cut // 3 : cut - 2] - kept[cut // 3 :]).max(initial=0))
-    noise = tolerance(alone.model) / 150  # 1e-3 in half precision
-    if right > 10 * tolerance(alone.model) or (right > noise and right > left / 20):
-        raise ModelError(
-            f"{type(alone.model).__name__} looks at words to the right, so it is no causal model "
-            f"(scores of the same beginning differ by {right:.2g} nats). Use masked:{alone.model.name_or_path}"
-        )
+    allowed = smallest_tolerance(alone.model.dtype)
+    noise = allowed / 150  # 1e-3 in half precision
+    if right > 10 * allowed or (right > noise and right > left / 20):
+        raise _not_causal(alone.model, f"scores of the same beginning differ by {right:.2g} nats")
 
 
-def require_causal_configuration(model: Any) -> None:
-    """Refuse what says of itself that it looks in both directions."""
+def require_causal_configuration(model: PreTrainedModel) -> None:
+    """Refuse a model whose configuration says that it sees the right context."""
     config = model.config.get_text_config()
     both = getattr(config, "use_bidirectional_attention", None)
-    asks = any(False in (getattr(m, "is_causal", None), getattr(m, "is_decoder", None)) for m in model.modules())
+    has_modes = any(False in (getattr(m, "is_causal", None), getattr(m, "is_decoder", None)) for m in model.modules())
     if getattr(config, "is_causal", None) is False or both is True or both == "all":
         setting = "is_causal: false" if both in (None, False) else "use_bidirectional_attention"
-    elif getattr(config, "is_decoder", None) is False and asks:
+    elif getattr(config, "is_decoder", None) is False and has_modes:
         setting = "is_decoder: false"
     else:
         return
-    raise ModelError(
-        f"{type(model).__name__} looks at words to the right, so it is no causal model (its configuration has "
-        f"{setting}). Use masked:{model.name_or_path}"
+    raise _not_causal(model, f"its configuration has {setting}")
+
+
+def _not_causal(model: PreTrainedModel, why: str) -> ModelError:
+    name = type(model).__name__
+    return ModelError(
+        f"{name} looks at words to the right, so it is not a causal model ({why}). Use masked:{model.name_or_path}"
     )
 
 
-def position_limit(model: Any) -> int | None:
-    """The longest text in tokens, BOS token included, that the model has positions for; None if any."""
+def position_limit(model: PreTrainedModel) -> int | None:
+    """Maximum length of a text in tokens, BOS token included; None if there is none."""
     limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    if limit is not None and limit < 1:  # XLNet's way to say that there is none
+    if limit is not None and limit < 1:  # XLNet has none
         return None
     for name, module in model.named_modules():
-        # In the models after RoBERTa the positions begin behind that of the padding.
+        # In models derived from RoBERTa, positions begin after that of the padding.
         skipped = getattr(module, "padding_idx", None)
         if limit is not None and skipped is not None and name.endswith("position_embeddings"):
             return limit - int(skipped) - 1
     return limit
 
 
-def tolerance(model: Any) -> float:
-    """Nats that two ways of computing the same may differ."""
-    return {"torch.float64": 1e-6, "torch.float32": 1e-4}.get(str(model.dtype), 0.15)
-
-
-def _output_layer(model: Any) -> Any:
-    """The layer that makes logits of hidden states; None where the model names none."""
+def _output_embeddings(model: PreTrainedModel) -> torch.nn.Module | None:
     try:
         return model.get_output_embeddings()
     except FAILURES:
         return None
-
-
-def _vocabulary(model: Any) -> int:
-    size: int = model.get_input_embeddings().num_embeddings
-    return size
-
-
-def _short(error: BaseException) -> str:
-    return str(error).split("\n")[0][:120]

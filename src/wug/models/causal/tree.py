@@ -1,9 +1,9 @@
 """Batches of token sequences: prefix trees in packed rows, and plain padded rows.
 
-In a tree every distinct beginning of the sentences is computed once, and there is no padding. A node is a
-distinct prefix that something follows; its hidden state gives the probability of every token that may follow
-it. Nodes stand in depth-first order in rows of a fixed width; in a row, node `k` is visible to node `q` when
-`k <= q < end[k]`: exactly when `k` is a prefix of `q`.
+In a tree every distinct prefix of the sentences is computed once, and there is no padding. A node is a distinct prefix
+that something follows; its hidden state gives the probability of every next token. Nodes are in depth-first order in
+rows of a fixed width; in a row, node `k` is visible to node `q` when `k <= q < end[k]`: exactly when `k` is a prefix of
+`q`.
 """
 
 from __future__ import annotations
@@ -13,76 +13,76 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wug.models._ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ints, Ragged
 
-BLOCK = 16384
-"""Sequences planned together: bounds the memory of a plan."""
+MAX_SEQUENCES = 16384
+"""Sequences planned together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Some rows of nodes and the questions to them, grouped by row and, in a row, by sequence."""
+class TokenBatch:
+    """Rows of nodes and their queries, grouped by row and, in a row, by sequence."""
 
     packed: bool
-    """Whether the rows hold trees; else each holds one sequence, padded at its end."""
+    """Whether the rows are trees; else each is one sequence, padded at its end."""
     tokens: Ints
-    """(rows, width): the last token of each node; 0 where a row is not full."""
+    """(rows, width): the last token of each node; 0 in empty places."""
     depth: Ints
     """(rows, width): tokens before it."""
     end: Ints
-    """(rows, width): the place after its last descendant; in a plain row, after the last token."""
+    """(rows, width): the place after the last descendant; in a plain row, after the last token."""
     parents: Ints
-    """For each question, the flat place (row * width + place) of the node that is asked."""
+    """For each query, the flat index (row * width + place) of its node."""
     targets: Ints
-    """For each question, the token whose log-probability is wanted."""
+    """For each query, its token."""
     where: Ints
-    """For each question, where that token stands in the flat sequences that were planned."""
+    """For each query, the index of its token in the flat sequences."""
     counts: Ints
-    """For each sequence, how many questions it has."""
+    """For each sequence, its number of queries."""
     leaves: Ints
-    """For each sequence, the flat place of its last node: of its last token, if leaves are computed."""
+    """For each sequence, the flat index of its last node: of its last token, if leaves are computed."""
 
     @property
     def width(self) -> int:
-        """Places in a row."""
+        """Nodes per row."""
         return int(self.tokens.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What batches of trees look like."""
+class TreeShape:
+    """The shape of batches of trees."""
 
     width: int
-    """Places that a row may have."""
+    """Maximum number of nodes per row."""
     nodes: int
-    """Places that a batch may have; one row at least."""
+    """Maximum number of nodes per batch; at least one row."""
     multiple: int = 1
-    """Of what number the places of a row are a multiple: 8 keeps fast attention kernels of a GPU in play."""
+    """Rows are padded to a multiple of this."""
     leaves: bool = False
-    """Whether a node is made of the last token of a sequence too."""
+    """Whether the last token of a sequence is a node too."""
 
 
-def plan_trees(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]:
-    """Batches that ask every token but the first of each sequence.
+def plan_trees(sequences: Ragged, which: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
+    """Batches that score every token but the first of each sequence.
 
-    The sequences `which` have a token or more and, without the last, fit in a row.
+    The sequences `which` have at least one token and, without the last, fit into a row.
     """
-    for first in range(0, len(which), BLOCK):
-        yield from _plan_block(sequences, which[first : first + BLOCK], shape)
+    for first in range(0, len(which), MAX_SEQUENCES):
+        yield from _plan_block(sequences, which[first : first + MAX_SEQUENCES], shape)
 
 
-def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[Batch]:
-    """Batches of at most `nodes` places (one row at least), a sequence a row, those of like length together."""
+def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[TokenBatch]:
+    """Batches of at most `nodes` tokens (at least one row), one sequence per row, similar lengths together."""
     order = which[np.argsort(sequences.lengths[which], kind="stable")]
     while len(order):
-        # The longest come last: take as many of them as fit beside the longest.
+        # The longest come last: take as many of them as fit.
         rows = max(1, nodes // int(sequences.lengths[order[-1]]))
         order, here = order[:-rows], order[-rows:]
         tokens, where = _padded(sequences, here)
         lengths = sequences.lengths[here]
         flat = np.arange(tokens.size).reshape(tokens.shape)
         asked = where[:, 1:] >= 0
-        yield Batch(
+        yield TokenBatch(
             packed=False,
             tokens=np.maximum(tokens, 0),
             depth=np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape),
@@ -96,7 +96,7 @@ def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[Batch]
 
 
 def _padded(sequences: Ragged, which: Ints) -> tuple[Ints, Ints]:
-    """The tokens of some sequences as a matrix, and where each stands in the flat sequences; -1 is padding."""
+    """The tokens of some sequences as a matrix, and their indices in the flat sequences; -1 is padding."""
     lengths = sequences.lengths[which]
     within = np.arange(int(lengths.max())) < lengths[:, None]
     where = np.full(within.shape, -1, dtype=np.int64)
@@ -110,7 +110,7 @@ def _sorted(tokens: Ints) -> Ints:
     return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
 
 
-def _plan_block(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]:
+def _plan_block(sequences: Ragged, which: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
     tokens, where = _padded(sequences, which)
     order = _sorted(tokens)
     tokens, where = tokens[order], where[order]
@@ -138,15 +138,15 @@ def _plan_block(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]
     node_tokens, node_depth = tokens[made], np.broadcast_to(columns, made.shape)[made]
 
     members = Ragged(np.arange(len(order)), np.diff(np.append(starts, len(order))))  # the sequences of each row
-    held = Ragged(np.arange(int(after[-1])), np.add.reduceat(fresh, starts))  # its nodes
+    nodes_of_row = Ragged(np.arange(int(after[-1])), np.add.reduceat(fresh, starts))  # its nodes
     per_batch = max(1, shape.nodes // shape.width)
-    fullest = np.argsort(-held.lengths, kind="stable")  # rows of like size together: their batch is no wider
+    fullest = np.argsort(-nodes_of_row.lengths, kind="stable")  # rows of similar size together
     for begin in range(0, len(starts), per_batch):
         rows = fullest[begin : begin + per_batch]
-        bases, sizes = held.starts[rows], held.lengths[rows]
+        bases, sizes = nodes_of_row.starts[rows], nodes_of_row.lengths[rows]
         used = -(-max(int(sizes.max()), 1) // shape.multiple) * shape.multiple
         filled = np.arange(used) < sizes[:, None]
-        nodes_here = held.places(rows)
+        nodes_here = nodes_of_row.places(rows)
         row_tokens = np.zeros(filled.shape, dtype=np.int64)
         row_depth = np.zeros(filled.shape, dtype=np.int64)
         row_end = np.broadcast_to(np.arange(1, used + 1), filled.shape).copy()  # an empty place sees itself
@@ -159,7 +159,7 @@ def _plan_block(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]
         flat = places[here] + (row_of * used - bases[row_of])[:, None]
         asked = where[here, 1:] >= 0
         last = np.maximum(inner[here] - 1, 0)
-        yield Batch(
+        yield TokenBatch(
             packed=True,
             tokens=row_tokens,
             depth=row_depth,
@@ -173,7 +173,7 @@ def _plan_block(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]
 
 
 def _row_starts(inner: Ints, fresh: Ints, width: int) -> Ints:
-    """The sequences that open a row: each row takes as many in order as fit."""
+    """The sequences that open a row: each row takes as many as fit."""
     total = np.cumsum(fresh)
     starts = [0]
     while True:

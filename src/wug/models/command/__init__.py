@@ -11,10 +11,10 @@ from pathlib import Path
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, existing, read_lines
-from wug.models._fingerprint import MOST, TooMany, content, fingerprint
-from wug.models._spec import Identity, ModelSpec
-from wug.models.command.process import Filter, failure, run
+from wug.models.command.process import LineProcess, failure, run
 from wug.models.decoding import outputs
+from wug.models.spec import Identity, ModelSpec
+from wug.models.weights.fingerprints import MAX_FILES, TooManyFiles, content, fingerprint
 from wug.options import Option
 from wug.types import Traits
 
@@ -24,18 +24,17 @@ OPTIONS = (
         "timeout",
         float,
         None,
-        "seconds without a sign of life after which a program is given up; by default 60, and 3600 for one with "
-        "{source}",
+        "timeout in seconds without output; default: 60, and 3600 for a program with {source}",
         least=0.001,
         most=1e7,
     ),
     Option(
-        "id", str, None, "a version of your own, for a program that changes without the command and its files changing"
+        "id", str, None, "a version that you choose, for a program that changes while the command and its files do not"
     ),
 )
 SOURCE, OUTPUT = "{source}", "{output}"
 HYPOTHESIS = re.compile(r"H-(\d{1,12})\t[^\t]*(?:\t(.*))?")
-"""An answer as fairseq prints it, with the number of its source and its score."""
+"""An answer in fairseq's output, with source number and score."""
 
 
 class FilterCommand:
@@ -46,17 +45,17 @@ class FilterCommand:
     def __init__(self, spec: ModelSpec, arguments: list[str]) -> None:
         self._arguments = arguments
         self._timeout: float = spec.read(OPTIONS)["timeout"] or 60.0
-        self._filter: Filter | None = None
+        self._filter: LineProcess | None = None
         self.id, self.options = _identity(spec, arguments)
         self.chunk = 200
 
     def generate(self, sources: Sequence[str]) -> list[str]:
-        """One answer for each source, in order."""
+        """One answer per source, in order."""
         _refuse_breaks(sources)
         return outputs.map_distinct(sources, self._ask)
 
     def close(self) -> None:
-        """End the program; it is started again when something is asked."""
+        """End the program; the next request starts it again."""
         if self._filter is not None:
             self._filter.close()
             self._filter = None
@@ -64,21 +63,21 @@ class FilterCommand:
     def _ask(self, sources: list[str]) -> list[str]:
         try:
             if self._filter is None:
-                self._filter = Filter(self._arguments, self._timeout)
+                self._filter = LineProcess(self._arguments, self._timeout)
                 self._try_out(self._filter, sources[0])
             return self._filter.ask(sources)
         except BaseException:
             self.close()
             raise
 
-    def _try_out(self, filter: Filter, source: str) -> None:
-        """Ask something twice: a greeting, or any line that is no answer, would shift all answers by one."""
+    def _try_out(self, filter: LineProcess, source: str) -> None:
+        """Send a source twice: a greeting, or any other extra line, would shift all answers by one."""
         once, again = filter.ask([source, source])
         if once != again:
             raise failure(
                 self._arguments,
                 f"answered the same source {source!r} first with {once[:100]!r} and then with {again[:100]!r}. It has "
-                "to print answers and nothing else, and the same answer to the same question",
+                "to print answers and nothing else, and the same answer to the same source",
                 None,
                 "",
             )
@@ -93,10 +92,10 @@ class BatchCommand:
         self._arguments = arguments
         self._timeout: float = spec.read(OPTIONS)["timeout"] or 3600.0
         self.id, self.options = _identity(spec, arguments)
-        self.chunk = 10_000_000  # to start the program is what costs
+        self.chunk = 10_000_000  # starting the program is expensive
 
     def generate(self, sources: Sequence[str]) -> list[str]:
-        """One answer for each source, in order."""
+        """One answer per source, in order."""
         _refuse_breaks(sources)
         return outputs.map_distinct(sources, self._ask)
 
@@ -124,14 +123,14 @@ class BatchCommand:
 
 
 def identify(spec: ModelSpec) -> Identity | None:
-    """What the command is; None where its program is not on this machine."""
+    """The identity of a command; None if its program is not installed."""
     spec.read(OPTIONS)
     arguments = _arguments(spec)
     return None if shutil.which(arguments[0]) is None else Identity(*_identity(spec, arguments), "text")
 
 
 def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
-    """The command that `spec` has; it is started when something is asked."""
+    """Prepare a command; the first request starts it."""
     spec.read(OPTIONS)
     arguments = _arguments(spec)
     if shutil.which(arguments[0]) is None:
@@ -140,7 +139,7 @@ def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
 
 
 def answers(lines: Sequence[str], count: int) -> list[str]:
-    """`count` answers: the `H-` lines of fairseq in the order of their numbers, or every line where there is none."""
+    """`count` answers: the `H-` lines of fairseq in numerical order, or all lines if there are none."""
     found = [match for line in lines if (match := HYPOTHESIS.fullmatch(line))]
     if not found:
         if len(lines) != count:
@@ -149,7 +148,7 @@ def answers(lines: Sequence[str], count: int) -> list[str]:
         return list(lines)
     numbered: dict[int, str] = {}
     for match in found:
-        numbered.setdefault(int(match[1]), match[2] or "")  # of several guesses the best stands first
+        numbered.setdefault(int(match[1]), match[2] or "")  # the first of several hypotheses is the best
     missing = [number for number in range(count) if number not in numbered]
     if missing:
         raise InputError(f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}")
@@ -175,7 +174,7 @@ def _takes_file(arguments: Sequence[str]) -> bool:
 
 
 def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    """What the answers depend on, as far as can be seen: the command and the files and folders that it names."""
+    """The identity by the command, and the files and folders that it names."""
     parts = [spec.name]
     for path in dict.fromkeys(path for argument in arguments for path in _named(argument)):
         if path.is_file():
@@ -183,19 +182,18 @@ def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[s
         elif path.is_dir() and path.resolve() not in (Path.cwd(), *Path.cwd().parents):
             try:
                 parts.append(fingerprint(path))
-            except TooMany:
+            except TooManyFiles:
                 if "id" not in spec.options:
                     raise InputError(
-                        f"command: it names the folder {path}, which has more than {MOST:,} files, too many to tell "
-                        "whether the answers are still those of the same program. Say which version it is: -M id=1, "
-                        "and another whenever it changes"
+                        f"command: the folder {path} has more than {MAX_FILES:,} files, too many to fingerprint. Name "
+                        "the version yourself: -M id=1, and another id whenever the program changes"
                     ) from None
     named = {"id": spec.options["id"]} if "id" in spec.options else {}
     return f"command/{Path(arguments[0]).name}@{checksum(*parts)}", {"command": spec.name, **named}
 
 
 def _named(argument: str) -> Iterator[Path]:
-    """What an argument may name: itself, what stands behind =, and the words of a command or list in it."""
+    """The paths that an argument may name: itself, the part after =, and its words."""
     for text in dict.fromkeys((argument, argument.partition("=")[2], *_PARTS.split(argument))):
         if text and (path := existing(text)):
             yield path
@@ -207,4 +205,4 @@ _PARTS = re.compile(r"""[\s,:;="']+""")
 def _refuse_breaks(sources: Sequence[str]) -> None:
     for source in sources:
         if "\n" in source or "\r" in source:
-            raise ModelError(f"command: a source with a line break cannot be asked as a line: {source[:100]!r}")
+            raise ModelError(f"command: a source with a line break cannot be sent as a line: {source[:100]!r}")

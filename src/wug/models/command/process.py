@@ -1,4 +1,4 @@
-"""Programs that answer: one kept alive that takes a line and gives a line, or one run on a whole file."""
+"""External programs: one kept alive that maps lines to lines, or one run on a whole file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import IO, Any, NoReturn
 
 from wug.errors import ModelError
 
-TAIL = 2000
-"""Characters of a program's error output that are shown."""
-PATIENCE = 5.0
-"""Seconds that a program has to end when its input has."""
-LOOK = 0.2
-"""Seconds between two looks at a program that works on a file."""
+TAIL_CHARACTERS = 2000
+"""Characters of a program's error output in messages."""
+EXIT_TIMEOUT_S = 5.0
+"""Seconds for a program to exit after its input has ended."""
+POLL_S = 0.2
+"""Seconds between two checks of a program that works on a file."""
 
 
-class Filter:
-    """A program kept alive that gives one line for each line."""
+class LineProcess:
+    """A program kept alive that writes one line per line."""
 
     def __init__(self, arguments: Sequence[str], timeout: float) -> None:
         self._arguments, self._timeout = arguments, timeout
@@ -36,56 +36,53 @@ class Filter:
         reader = threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True)
         reader.start()
         self.close = weakref.finalize(self, _end, self._process, reader, self._errors)
-        """End the program; happens by itself when the filter is no longer in use."""
+        """End the program; also done when the object is collected."""
 
     def ask(self, lines: Sequence[str]) -> list[str]:
-        """A line for each line, in order."""
+        """One line per line, in order."""
         if not self._lines.empty():
             early = self._lines.get()
             if early is None:
-                self._fail("ended before it was asked", patience=PATIENCE)
-            self._fail(f"printed a line that was no answer: {_shown(early)}")
+                self._fail("ended before it got a source", patience=EXIT_TIMEOUT_S)
+            self._fail(f"printed a line that is not an answer: {_shown(early)}")
         writer = threading.Thread(target=_write, args=(self._process.stdin, lines), daemon=True)
         writer.start()
         answers: list[str] = []
         try:
             while len(answers) < len(lines):
                 answers.append(self._next(len(answers), len(lines)))
-        except BaseException:  # an interruption too: a writer that still waits for the program would wait for ever
+        except BaseException:  # also on interruption: the writer would wait forever
             kill(self._process)
             raise
         finally:
-            writer.join(PATIENCE)
+            writer.join(EXIT_TIMEOUT_S)
         return answers
 
-    def _next(self, given: int, wanted: int) -> str:
+    def _next(self, given: int, expected: int) -> str:
         try:
             line = self._lines.get(timeout=self._timeout)
         except queue.Empty:
             self._fail(
-                f"gave {given} of {wanted} answers and then nothing for {self._timeout:g} s. Does it flush its output "
-                "after every line, and answer a line before it has read the next? If it is only slow: "
+                f"gave {given} of {expected} answers and then nothing for {self._timeout:g} s. Does it flush its "
+                "output after every line, and answer a line before it has read the next? If it is only slow: "
                 "-M timeout=SECONDS. A program that wants all sources at once takes them as a file: {source}"
             )
         if line is None:
-            self._fail(f"ended after {given} of {wanted} answers", patience=PATIENCE)
+            self._fail(f"ended after {given} of {expected} answers", patience=EXIT_TIMEOUT_S)
         try:
             return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
             self._fail(f"gave an answer that is not UTF-8 text: {_shown(line)}")
 
     def _fail(self, what: str, patience: float = 0.0) -> NoReturn:
-        code = kill(self._process, after=patience)  # one that has closed its output is about to end by itself
+        code = kill(self._process, after=patience)  # one that has closed its output is about to exit
         errors = tail(self._errors)
         self.close()
         raise failure(self._arguments, what, code, errors)
 
 
 def run(arguments: Sequence[str], output: Path, timeout: float, watched: Sequence[Path] = ()) -> None:
-    """Run a program to its end, its standard output in a file; it may be silent for `timeout` seconds at most.
-
-    A sign of life is anything written to standard output, standard error or the `watched` files.
-    """
+    """Run a program with standard output in a file; `timeout` limits silence, in the `watched` files too."""
     with tempfile.TemporaryFile() as errors, output.open("wb") as out:
         process = start(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
         try:
@@ -93,7 +90,7 @@ def run(arguments: Sequence[str], output: Path, timeout: float, watched: Sequenc
             since = time.monotonic()
             while True:
                 try:
-                    code = process.wait(timeout=min(LOOK, timeout))
+                    code = process.wait(timeout=min(POLL_S, timeout))
                     break
                 except subprocess.TimeoutExpired:
                     pass
@@ -110,7 +107,7 @@ def run(arguments: Sequence[str], output: Path, timeout: float, watched: Sequenc
 
 
 def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen[bytes]:
-    """The program, started without a shell and as a group of its own, so that its children end with it."""
+    """Start a program without a shell, in its own process group, so that its children end with it."""
     try:
         return subprocess.Popen(
             arguments,
@@ -126,7 +123,7 @@ def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen[bytes]:
 
 
 def kill(process: subprocess.Popen[bytes], after: float = 0.0) -> int | None:
-    """End a program and its children; the exit code, if it ended by itself within so many seconds."""
+    """End a program and its children; returns the exit code if it ended by itself within `after` seconds."""
     try:
         return process.wait(timeout=after)
     except subprocess.TimeoutExpired:
@@ -140,7 +137,7 @@ def kill(process: subprocess.Popen[bytes], after: float = 0.0) -> int | None:
 
 
 def failure(arguments: Sequence[str], what: str, code: int | None, errors: str) -> ModelError:
-    """The error that says what a program did, with its exit code and the end of its error output."""
+    """The error for a program, with its exit code and the end of its error output."""
     exit_code = "" if code is None else f" (exit code {code})"
     ending = f"\nIts error output ends:\n{errors}" if errors else ""
     return ModelError(f"command: {' '.join(arguments)[:200]!r} {what}{exit_code}{ending}")
@@ -149,13 +146,13 @@ def failure(arguments: Sequence[str], what: str, code: int | None, errors: str) 
 def tail(errors: IO[bytes]) -> str:
     """The end of a program's error output, indented."""
     length = os.fstat(errors.fileno()).st_size
-    errors.seek(max(0, length - TAIL))
+    errors.seek(max(0, length - TAIL_CHARACTERS))
     text = errors.read().decode("utf-8", errors="replace").strip()
     return "\n".join(f"    {line}" for line in text.splitlines()[-15:])
 
 
 def size(path: Path) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """The size of a file; 0 if there is none."""
     try:
         return path.stat().st_size
     except OSError:
@@ -163,14 +160,14 @@ def size(path: Path) -> int:
 
 
 def _read(stdout: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
-    """Pass on the program's lines, and None behind the last."""
+    """Queue the program's lines, and None after the last."""
     for line in stdout:
         lines.put(line)
     lines.put(None)
 
 
 def _write(stdin: IO[bytes], lines: Sequence[str]) -> None:
-    # A program that has ended breaks the pipe: whoever reads its answers will say so.
+    # The reader reports a program that has ended.
     with contextlib.suppress(BrokenPipeError, ValueError):
         stdin.write("".join(f"{line}\n" for line in lines).encode())
         stdin.flush()
@@ -179,10 +176,10 @@ def _write(stdin: IO[bytes], lines: Sequence[str]) -> None:
 def _end(process: subprocess.Popen[bytes], reader: threading.Thread, errors: IO[bytes]) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
-    with contextlib.suppress(OSError):  # what was not yet sent to a program that is gone
+    with contextlib.suppress(OSError):  # unsent data for a program that is gone
         process.stdin.close()
-    kill(process, after=PATIENCE)
-    reader.join(PATIENCE)
+    kill(process, after=EXIT_TIMEOUT_S)
+    reader.join(EXIT_TIMEOUT_S)
     process.stdout.close()
     errors.close()
 

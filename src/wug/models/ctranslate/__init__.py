@@ -12,25 +12,24 @@ from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
-from wug.models._config import backend_for, read_config
-from wug.models._fingerprint import content, fingerprint, unchanged
-from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH
-from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.decoding import outputs
+from wug.models.huggingface.config import backend_for, read_config
+from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
+from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option
 from wug.types import Answer, Traits
 
 TRAITS = Traits(returns="text", uses_device=True)
 DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")
 OPTIONS = (
-    Option("tokens", str, "whitespace", "what the model reads: whitespace (words), or a SentencePiece model file"),
+    Option("tokens", str, "whitespace", "the tokenizer: whitespace (words), or a SentencePiece model file"),
     BEAMS,
     MAX_LENGTH,
     replace(DTYPE, type=DTYPES),
-    replace(DEVICE, help="cpu, cuda, cuda:1; by default the best there is"),
-    replace(BATCH, help="tokens translated at a time; by default what is moderate for the device"),
-    Option("threads", int, None, "threads on a CPU; by default what CTranslate2 takes", least=1),
+    replace(DEVICE, help="cpu, cuda, cuda:1; default: the best available"),
+    replace(BATCH, help="tokens translated at a time; default: depends on the device"),
+    Option("threads", int, None, "threads on a CPU; default: CTranslate2's own", least=1),
 )
 VOCABULARIES = ("source_vocabulary", "shared_vocabulary")
 
@@ -39,7 +38,7 @@ log = logging.getLogger("wug")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How text becomes tokens and tokens become text."""
+    """A tokenizer."""
 
     name: str
     """For the signature."""
@@ -48,7 +47,7 @@ class Tokens:
 
 
 class TranslatorModel:
-    """A CTranslate2 model that turns sources into answers."""
+    """A CTranslate2 model that generates answers to sources."""
 
     __slots__ = ("_batch", "_beams", "_bound", "_end", "_known", "_tokens", "_translator", "chunk", "id", "options")
 
@@ -71,7 +70,7 @@ class TranslatorModel:
         self.chunk = 16384 if on_gpu else 512
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
-        """One answer for each source, in order."""
+        """One answer per source, in order."""
         return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
@@ -91,7 +90,7 @@ class TranslatorModel:
         ]
 
     def _translate(self, split: list[list[str]], bound: int) -> list[list[str]]:
-        """The tokens of the answers with their end marks; with ever smaller batches when memory runs out."""
+        """The tokens of the answers with end tokens; batches shrink when memory runs out."""
         while True:
             try:
                 results = self._translator.translate_batch(
@@ -99,22 +98,22 @@ class TranslatorModel:
                     beam_size=self._beams,
                     max_batch_size=self._batch,
                     batch_type="tokens",
-                    max_input_length=0,  # else a long source would be cut without a word
+                    max_input_length=0,  # otherwise long sources are truncated silently
                     max_decoding_length=bound,
-                    min_decoding_length=0,  # an empty answer is an answer
+                    min_decoding_length=0,  # an empty answer is valid
                     return_end_token=True,
                 )
                 return [result.hypotheses[0] for result in results]
             except RuntimeError as error:
                 if "out of memory" not in str(error) or self._batch < 64:
                     why = str(error).splitlines()[0][:300]
-                    raise ModelError(f"{self.id}: CTranslate2 gave up: {why}") from error
+                    raise ModelError(f"{self.id}: CTranslate2 failed: {why}") from error
                 self._batch //= 2
-                log.warning("memory ran out: going on with %s tokens at a time", f"{self._batch:,}")
+                log.warning("memory ran out: continuing with %s tokens at a time", f"{self._batch:,}")
 
 
 def load(spec: ModelSpec) -> TranslatorModel:
-    """The model that `spec` names; a checkpoint is converted first."""
+    """Load a folder, or convert a checkpoint."""
     options = spec.read(OPTIONS)
     try:
         ctranslate2: Any = importlib.import_module("ctranslate2")
@@ -153,12 +152,12 @@ def load(spec: ModelSpec) -> TranslatorModel:
     return TranslatorModel(f"ctranslate/{path.resolve().name}@{mark}", folder, translator, options)
 
 
-def _tokens(wanted: str) -> Tokens:
-    if wanted == "whitespace":
+def _tokens(name: str) -> Tokens:
+    if name == "whitespace":
         return Tokens("whitespace", str.split, " ".join)
-    path = user_path(wanted)
+    path = user_path(name)
     if not path.is_file():
-        raise InputError(f"option tokens={wanted!r}: write whitespace, or name a SentencePiece model file")
+        raise InputError(f"option tokens={name!r}: write whitespace, or name a SentencePiece model file")
     try:
         sentencepiece: Any = importlib.import_module("sentencepiece")
     except ImportError:
@@ -166,7 +165,7 @@ def _tokens(wanted: str) -> Tokens:
     try:
         pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError) as error:
-        raise InputError(f"no SentencePiece model: {str(error).splitlines()[0][:200]}", file=path) from None
+        raise InputError(f"not a SentencePiece model: {str(error).splitlines()[0][:200]}", file=path) from None
     return Tokens(
         f"sentencepiece@{checksum(read_bytes(path))}",
         lambda text: [str(piece) for piece in pieces.encode(text, out_type=str)],
@@ -175,7 +174,7 @@ def _tokens(wanted: str) -> Tokens:
 
 
 def _vocabulary(folder: Path) -> frozenset[str] | None:
-    """The words that a source may have, or None where the folder does not say."""
+    """The words that a source may have; None if unknown."""
     for name in VOCABULARIES:
         if (folder / f"{name}.json").is_file():
             return frozenset(map(str, _json(folder / f"{name}.json")))
@@ -185,17 +184,17 @@ def _vocabulary(folder: Path) -> frozenset[str] | None:
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
-    """What the folder says about its marks; folders of older converters say nothing."""
+    """The settings of a folder; older converters write none."""
     path = folder / "config.json"
-    found: Any = _json(path) if path.is_file() else {}
+    found: object = _json(path) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
 
 
 def _json(path: Path) -> Any:
     try:
-        found: Any = json.loads(read_text(path))
+        found: object = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: no JSON ({shortened(str(error))}). Convert or copy the model again") from None
+        raise ModelError(f"{path}: not JSON ({shortened(str(error))}). Convert or copy the model again") from None
     return found if isinstance(found, dict | list) else []
 
 

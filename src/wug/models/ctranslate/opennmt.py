@@ -1,7 +1,7 @@
-"""OpenNMT-py checkpoints, read without running anything in them, as CTranslate2 folders.
+"""Safe conversion of OpenNMT-py checkpoints to CTranslate2.
 
-What a checkpoint says is taken from it as plain data: weights, options, the two vocabularies. Only these are
-written to a new checkpoint, and only that one is given to CTranslate2's converter.
+Weights, options and vocabularies are read from a checkpoint as plain data. Only these are written to a new checkpoint,
+and only that one is given to CTranslate2's converter.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.models._unpickle import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
-from wug.models.decoding import conversion_cache
+from wug.models.weights.fingerprints import obtain_conversion
+from wug.models.weights.unpickling import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
 
 CHECKPOINT: Mapping[str, type] = {
     **TENSORS,
@@ -28,7 +28,7 @@ CHECKPOINT: Mapping[str, type] = {
     "collections.Counter": InertDict,
     "__builtin__.set": InertSet,
     "builtins.set": InertSet,
-    # Versions 1 and 2 keep their vocabularies in torchtext's fields, along with how text was once cut into words.
+    # Versions 1 and 2 keep their vocabularies in torchtext's fields.
     "functools.partial": Inert,
     **{
         f"torchtext.{legacy}{name}": Inert
@@ -45,32 +45,32 @@ CHECKPOINT: Mapping[str, type] = {
     "onmt.inputters.inputter.make_src": Inert,
     "onmt.inputters.inputter.make_tgt": Inert,
 }  # fmt: skip
-"""All that an OpenNMT-py checkpoint may speak of; none of it is ever more than a stand-in."""
+"""Names that an OpenNMT-py checkpoint may contain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """What a checkpoint says, as plain data."""
+class OpenNmtCheckpoint:
+    """The content of a checkpoint, as plain data."""
 
     path: Path
     weights: Mapping[str, Array]
     generator: Mapping[str, Array]
     options: Mapping[str, Any]
     source: list[str]
-    """The words of the source vocabulary, by number."""
+    """The source vocabulary, by number."""
     target: list[str]
 
 
 def converted(path: Path) -> Path:
-    """The CTranslate2 folder of a checkpoint, made now or on an earlier occasion."""
+    """The CTranslate2 folder of a checkpoint, converted if necessary."""
 
     def make(folder: Path) -> None:
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             _convert(read_checkpoint(path), Path(scratch, "plain.pt"), folder)
 
     try:
-        return conversion_cache.obtain(digest(path), make)
-    except RuntimeError as error:  # PyTorch's word for a full disk
+        return obtain_conversion(digest(path), make)
+    except RuntimeError as error:  # raised by PyTorch for a full disk
         raise ModelError(f"{path}: the converted model cannot be kept. Is the disk full?") from error
 
 
@@ -83,18 +83,20 @@ def digest(path: Path) -> str:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
-    """What a checkpoint says; refused where it asks for anything that is no part of one."""
+def read_checkpoint(path: Path) -> OpenNmtCheckpoint:
+    """Read a checkpoint; an error if it contains anything else."""
     pickled = read(path, CHECKPOINT, what="an OpenNMT-py checkpoint")
     match pickled.root:
         case {"model": dict(model), "generator": dict(generator), "vocab": vocabularies, "opt": Inert() as options}:
             pass
         case dict(root):
             there = ", ".join(sorted(map(str, root))[:8])
-            raise ModelError(f"{path}: no OpenNMT-py checkpoint: it needs model, generator, vocab and opt, has {there}")
+            raise ModelError(
+                f"{path}: not an OpenNMT-py checkpoint: it needs model, generator, vocab and opt, and has {there}"
+            )
         case _:
-            raise ModelError(f"{path}: no OpenNMT-py checkpoint: it holds no dictionary")
-    return Checkpoint(
+            raise ModelError(f"{path}: not an OpenNMT-py checkpoint: it holds no dictionary")
+    return OpenNmtCheckpoint(
         path,
         _arrays(pickled, model),
         _arrays(pickled, generator),
@@ -109,9 +111,9 @@ def _arrays(pickled: Pickled, named: Mapping[Any, Any]) -> dict[str, Array]:
     return {name: array for name, array in found.items() if array is not None}
 
 
-def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
-    """A vocabulary, in any of the shapes that it had over the years."""
-    fields: Any
+def _words(path: Path, vocabularies: object, side: str) -> list[str]:
+    """A vocabulary, in any of its formats."""
+    fields: object
     match vocabularies:
         case dict():
             fields = vocabularies.get(side)
@@ -126,7 +128,7 @@ def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
     if not isinstance(fields, list) or not fields:
         raise ModelError(f"{path}: no {side} vocabulary that wug can read in this checkpoint")
     if len(fields) > 1:
-        raise ModelError(f"{path}: it has word features beside words ({side}), which wug does not ask with")
+        raise ModelError(f"{path}: it has word features ({side}), which wug does not support")
     found = fields[0][-1] if isinstance(fields[0], tuple) else None
     for attribute in ("vocab", "itos"):
         if isinstance(found, Inert) and isinstance(found.state, dict):
@@ -136,14 +138,14 @@ def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
     return found
 
 
-def _is_plain(value: Any, within: int = 4) -> bool:
+def _is_plain(value: object, within: int = 4) -> bool:
     if isinstance(value, list):
         return within > 0 and all(_is_plain(part, within - 1) for part in value)
     return value is None or isinstance(value, str | int | float)
 
 
-def _convert(checkpoint: Checkpoint, plain: Path, folder: Path) -> None:
-    """Write a CTranslate2 folder, by way of a checkpoint that has nothing but numbers and words in it."""
+def _convert(checkpoint: OpenNmtCheckpoint, plain: Path, folder: Path) -> None:
+    """Write a CTranslate2 folder, through a checkpoint with plain data only."""
     try:
         import torch
 
@@ -169,6 +171,6 @@ def _convert(checkpoint: Checkpoint, plain: Path, folder: Path) -> None:
         why = "; ".join(line.strip("- ") for line in str(error).splitlines() if line.strip())[:300]
         raise ModelError(
             f"{checkpoint.path}: CTranslate2 cannot run this model ({'/'.join(kinds)}): {why}. "
-            'A model of another kind can be asked with OpenNMT itself: command:"onmt_translate -model … -src {source} '
+            'Run other kinds of models with OpenNMT itself: command:"onmt_translate -model … -src {source} '
             '-output {output}"'
         ) from None

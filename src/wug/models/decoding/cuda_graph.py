@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+import torch
+from transformers import PreTrainedModel
+
 from wug.models.decoding import prompt_lookup
 from wug.models.decoding.greedy import TokenRules
 from wug.models.decoding.outputs import NEAR_TIE_NATS, Decoded, trim_at_end
@@ -62,9 +65,7 @@ class StepShape:
 class CudaGraphDecoder:
     """An encoder–decoder that decodes greedily in a few shapes."""
 
-    def __init__(self, model: Any, rules: TokenRules, pad: int) -> None:
-        import torch
-
+    def __init__(self, model: PreTrainedModel, rules: TokenRules, pad: int) -> None:
         self._network, self._rules, self._pad = model, rules, pad
         self.lookup_after: int | None = None
         """Tokens after which outputs are decoded speculatively; None: never."""
@@ -79,8 +80,6 @@ class CudaGraphDecoder:
 
     def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
         """Decode each sequence, up to its limit of tokens."""
-        import torch
-
         outputs: dict[int, Decoded] = {}
         waiting = sorted(range(len(sequences)), key=lambda index: len(sequences[index]))
         partial: list[PartialOutputs] = []
@@ -104,8 +103,6 @@ class CudaGraphDecoder:
 
     def smaller(self) -> CudaGraphDecoder | None:
         """The same with half the memory, after this one has released its own; None if that is too little."""
-        import torch
-
         self._step_batches.clear()
         self._lookup_batches.clear()
         self._memory = []
@@ -152,13 +149,13 @@ class CudaGraphDecoder:
 
         for (_, width), same in groupby(sorted(long, key=shape, reverse=True), key=shape):
             joined = join(list(same), width)
-            most = int(joined.limits.max())
-            size = max(width, most + prompt_lookup.PASS_TOKENS)
+            max_tokens = int(joined.limits.max())
+            size = max(width, max_tokens + prompt_lookup.PASS_TOKENS)
             rows = next(rows for rows in reversed(prompt_lookup.BATCH_ROWS) if rows * size <= self.max_cached_tokens)
             for first in range(0, len(joined.indices), rows):
                 part = joined.rows(slice(first, first + rows))
-                outputs = LookupOutputs.of(part, [sequences[index] for index in part.indices], most)
-                yield from prompt_lookup.decode(outputs, most, batch_for)
+                outputs = LookupOutputs.of(part, [sequences[index] for index in part.indices], max_tokens)
+                yield from prompt_lookup.decode(outputs, max_tokens, batch_for)
 
     def _gather(self, partial: Sequence[PartialOutputs]) -> tuple[PartialOutputs, list[PartialOutputs]]:
         """The shortest outputs, joined, and the others.
@@ -205,16 +202,14 @@ class CudaGraphDecoder:
             yield from batch.finished()
             part = batch.unfinished()
 
-    def _rows(self, wanted: int, size: int) -> int:
+    def _rows(self, count: int, size: int) -> int:
         """Rows of a shape for this many outputs, as far as there is memory."""
         fitting = [rows for rows in BATCH_ROWS if rows * size <= self.max_cached_tokens]
         fitting = fitting or [max(1, self.max_cached_tokens // size)]
-        return next((rows for rows in fitting if rows >= wanted), fitting[-1])
+        return next((rows for rows in fitting if rows >= count), fitting[-1])
 
     def _allocate(self, part: PartialOutputs) -> None:
         """Memory for keys and values, once, for all shapes."""
-        import torch
-
         if self._memory:
             return
         if self._pool is not None:
@@ -230,7 +225,6 @@ class CudaGraphDecoder:
 
     def _begin(self, indices: list[int], sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> PartialOutputs:
         """Encode sources of ascending length, and decode the first token of each output."""
-        import torch
         from transformers import DynamicCache, EncoderDecoderCache
         from transformers.modeling_outputs import BaseModelOutput
 
@@ -258,8 +252,6 @@ class CudaGraphDecoder:
 
     def _encode(self, sequences: Sequence[Sequence[int]], width: int) -> Any:
         """Encode sources of ascending length, in parts: attention grows with the square of the length."""
-        import torch
-
         device, encoder = self._network.device, self._network.get_encoder()
         parts: list[Any] = []
         low = 0
@@ -280,10 +272,8 @@ class StepBatch(StaticBatch):
     """A batch of one shape, each step of which decodes one token of every output."""
 
     def __init__(
-        self, shape: StepShape, model: GreedyModel, memory: Sequence[Sequence[Any]], like: PartialOutputs, pool: Any
+        self, shape: StepShape, model: GreedyModel, memory: Sequence[Sequence[Any]], like: PartialOutputs, pool: object
     ) -> None:
-        import torch
-
         super().__init__(model, memory, like, shape.rows, shape.length, shape.width)
         self._room, self._length = shape.length, 0
         self._columns = torch.arange(shape.length, device=like.tokens.device)
@@ -328,8 +318,6 @@ class StepBatch(StaticBatch):
         return PartialOutputs(indices, *columns, layers)
 
     def _step(self) -> None:
-        import torch
-
         tokens, margins = self._forward(self._last, (self._columns > self._position)[None, None, None])
         self._tokens.index_copy_(1, self._position, tokens)
         self._last.copy_(tokens)

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import torch
+from transformers import PreTrainedModel
+
 from wug.errors import ModelError, first_line
-from wug.models._hardware import halving, ran_out
 from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
 from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
 from wug.models.decoding.prompt_lookup import has_relative_positions
+from wug.models.huggingface.devices import halving, nan_error, ran_out, requests_per_chunk
 
 KEPT_SETTINGS = (
     "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
@@ -52,7 +55,7 @@ class Decoder:
     """A model that decodes greedily, or with beams; `batch_tokens` shrinks when memory runs out."""
 
     def __init__(
-        self, model: Any, *, beams: int = 1, batch_tokens: int | None = None, stops: Stops | None = None
+        self, model: PreTrainedModel, *, beams: int = 1, batch_tokens: int | None = None, stops: Stops | None = None
     ) -> None:
         from transformers import GenerationConfig
 
@@ -60,7 +63,7 @@ class Decoder:
         self.device = model.device
         self.beams = beams
         self.batch_tokens = batch_tokens or (1 << 18 if self.device.type == "cuda" else 1 << 14)
-        self.chunk = _chunk(model)
+        self.chunk = requests_per_chunk(model, cpu=(5e3, 16, 1024), gpu=(1e6, 512, 32768))
         self._encodes = bool(model.config.is_encoder_decoder)
         kept = {name: getattr(model.generation_config, name) for name in KEPT_SETTINGS}
         # Explicit: generate() takes missing settings from those of the model.
@@ -122,7 +125,6 @@ class Decoder:
 
         Probing decodes exactly `limit` tokens, greedily, and returns their logits.
         """
-        import torch
         from transformers import GenerationConfig
 
         ids, present = self._padded_batch(rows)
@@ -144,8 +146,6 @@ class Decoder:
 
     def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
-        import torch
-
         width = max(map(len, rows))
         ids = torch.full((len(rows), width), self._pad)
         present = torch.zeros_like(ids)
@@ -156,8 +156,6 @@ class Decoder:
         return ids.to(self.device), present.to(self.device)
 
     def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[list[int]]:
-        import torch
-
         start = greedy.start_token(self.model.generation_config)
         assert start is not None
         with torch.inference_mode():
@@ -204,8 +202,6 @@ class Decoder:
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens."""
-        import torch
-
         draw = torch.Generator().manual_seed(1958)
         special = {*self._ends, self._pad}
         vocabulary = self.model.get_input_embeddings().num_embeddings
@@ -229,10 +225,9 @@ class Decoder:
         stops = self._stops
         if stops is None:
             return None
-        import torch
         from transformers import StoppingCriteriaList
 
-        def at_end(ids: Any, scores: Any, **rest: Any) -> Any:
+        def at_end(ids: torch.Tensor, scores: torch.Tensor, **rest: object) -> Any:
             return torch.tensor(stops(ids[:, start:]), device=ids.device)
 
         return StoppingCriteriaList([at_end])
@@ -244,12 +239,9 @@ class Decoder:
             together = self._generate(rows, 2, probing=True)
         except FAILURES as error:
             name = type(self.model).__name__
-            raise ModelError(f"{name} cannot be asked for text: {first_line(error)}") from error
+            raise ModelError(f"{name} cannot generate text: {first_line(error)}") from error
         if any(bool(step.isnan().any()) for step in together["logits"]):
-            raise ModelError(
-                f"{type(self.model).__name__} answers with values that are no numbers. In half precision that is an "
-                "overflow: use -M dtype=float32. Otherwise its weights are damaged"
-            )
+            raise nan_error(type(self.model).__name__)
         gap = 0.0
         for number, row in enumerate(rows):
             alone = self._generate([row], 2, probing=True)
@@ -259,7 +251,7 @@ class Decoder:
                 gap = max(gap, _relative_gap(one[0].double(), many[number].double()))
         if gap > MAX_PADDING_GAP.get(str(self.model.dtype), 0.05):
             log.warning(
-                "%s is asked in batches of equal length, which is slower: padding changes its numbers by %.2g %%",
+                "%s is decoded in batches of equal length, which is slower: padding changes its numbers by %.2g %%",
                 type(self.model).__name__,
                 100 * gap,
             )
@@ -267,26 +259,10 @@ class Decoder:
         return True
 
 
-def unknown_token(tokenizer: Any) -> int | None:
-    """The token of an unknown word; None if there is none, or if it has another meaning too."""
-    unknown: int | None = tokenizer.unk_token_id
-    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
-    return None if unknown in others else unknown
-
-
-def _relative_gap(one: Any, other: Any) -> float:
+def _relative_gap(one: torch.Tensor, other: torch.Tensor) -> float:
     """The largest difference of two rows of logits, relative to the largest logit; equal infinities do not count."""
-    import torch
-
     finite = torch.isfinite(one) & torch.isfinite(other)
     if bool(((one != other) & ~finite).any()):
         return float("inf")
     scale = max(1.0, float(one[finite].abs().max()))
     return float((one - other)[finite].abs().max()) / scale
-
-
-def _chunk(model: Any) -> int:
-    """Sources for a few seconds' work, estimated from the number of parameters."""
-    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    rate, least, most = (1e6, 512, 32768) if model.device.type == "cuda" else (5e3, 16, 1024)
-    return int(min(most, max(least, rate / max(millions, 1.0))))

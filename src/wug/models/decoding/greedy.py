@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 ChooseToken = Callable[[Any], tuple[Any, Any]]
 """Given logits (rows, 1, vocabulary): the best token of each row, and the nats to the second best."""
@@ -18,25 +22,32 @@ TOKEN_SETTINGS = ("forced_bos_token_id", "bad_words_ids", "suppress_tokens", "be
 """Generation settings that force or forbid tokens."""
 
 
-def end_tokens(settings: Any) -> list[int]:
+def end_tokens(settings: GenerationConfig) -> list[int]:
     """The end tokens of generation settings."""
     return token_list(settings.eos_token_id)
 
 
-def token_list(value: Any) -> list[int]:
+def token_list(value: int | list[int] | tuple[int, ...] | None) -> list[int]:
     """One token or several, as transformers stores them."""
     if value is None:
         return []
     return [int(token) for token in value] if isinstance(value, list | tuple) else [int(value)]
 
 
-def start_token(settings: Any) -> int | None:
+def unknown_token(tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """The token of an unknown word; None if there is none, or if it has another meaning too."""
+    unknown: int | None = tokenizer.unk_token_id
+    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    return None if unknown in others else unknown
+
+
+def start_token(settings: GenerationConfig) -> int | None:
     """The token before the first of an output; None if the settings have none."""
     start: int | None = settings.decoder_start_token_id
     return settings.bos_token_id if start is None else start
 
 
-def forbidden_sequences(settings: Any) -> list[list[int]]:
+def forbidden_sequences(settings: GenerationConfig) -> list[list[int]]:
     """Token sequences that are never written."""
     # As in generate(), an end token may be suppressed, but is not a bad word.
     ends = [[end] for end in end_tokens(settings)]
@@ -44,7 +55,7 @@ def forbidden_sequences(settings: Any) -> list[list[int]]:
     return [*bad, *([token] for token in settings.suppress_tokens or [])]
 
 
-def leaves_tokens_alone(settings: Any) -> bool:
+def leaves_tokens_alone(settings: GenerationConfig) -> bool:
     """Whether generation settings leave every choice to the highest logit."""
     return all(getattr(settings, name, None) is None for name in TOKEN_SETTINGS)
 
@@ -60,7 +71,7 @@ class TokenRules:
     """The first token of every output."""
 
     @classmethod
-    def of(cls, settings: Any) -> TokenRules | None:
+    def of(cls, settings: GenerationConfig) -> TokenRules | None:
         """The rules in generation settings; None if they contain others."""
         start, forbidden = start_token(settings), forbidden_sequences(settings)
         if start is None or settings.begin_suppress_tokens or any(len(tokens) != 1 for tokens in forbidden):
@@ -68,13 +79,13 @@ class TokenRules:
         tokens = [token for (token,) in forbidden]
         return cls(start, end_tokens(settings), tokens, settings.forced_bos_token_id)
 
-    def chooser(self, device: Any) -> ChooseToken:
+    def chooser(self, device: torch.device) -> ChooseToken:
         """Choose the token with the highest logit that is not forbidden."""
         import torch
 
         forbidden = torch.tensor(list(self.forbidden), dtype=torch.long, device=device)
 
-        def choose(logits: Any) -> tuple[Any, Any]:
+        def choose(logits: torch.Tensor) -> tuple[Any, Any]:
             scores = logits[:, -1].float().index_fill(1, forbidden, -torch.inf)
             best, token = scores.max(-1)
             second = scores.scatter(1, token[:, None], -torch.inf).amax(-1)
@@ -83,7 +94,9 @@ class TokenRules:
         return choose
 
 
-def decode(model: Any, ids: Any, present: Any, *, start: int, ends: Container[int], limit: int) -> list[list[int]]:
+def decode(
+    model: PreTrainedModel, ids: torch.Tensor, present: torch.Tensor, *, start: int, ends: Container[int], limit: int
+) -> list[list[int]]:
     """Decode a batch of sources; each output ends with its end token, or after `limit` tokens."""
     import torch
 

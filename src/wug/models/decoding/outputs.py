@@ -44,10 +44,10 @@ def map_distinct(sources: Sequence[Item], generate: Callable[[list[Item]], list[
     return [outputs[source] for source in sources]
 
 
-def token_limit(source_tokens: int, wanted: int | None = None) -> int:
-    """Tokens that an output may have: `wanted`, or a power of two that depends on the length of its source."""
-    if wanted is not None:
-        return wanted
+def token_limit(source_tokens: int, max_length: int | None = None) -> int:
+    """Tokens that an output may have: `max_length`, or a power of two that depends on the length of its source."""
+    if max_length is not None:
+        return max_length
     limit = MIN_LIMIT_TOKENS
     while limit < min(LIMIT_PER_SOURCE_TOKEN * source_tokens, MAX_LIMIT_TOKENS):
         limit *= 2
@@ -91,7 +91,7 @@ def make_answer(text: str, *, ended: bool, known: bool = True, near_tie: bool = 
 
 
 def truncate(answer: Answer, max_words: int | None) -> Answer:
-    """An answer cut one word after the longest that can be correct (`Source.most`).
+    """An answer cut one word after the longest that can be correct (`Source.max_words`).
 
     An answer that `max_length` cut off before that keeps its notice: it could have become correct.
     """

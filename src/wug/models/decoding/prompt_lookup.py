@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from transformers import PretrainedConfig
+
 from wug.models.decoding.static_batch import GreedyModel, LayerCache, PartialOutputs, StaticBatch, pad_rows
 
 PASS_TOKENS = 32
@@ -25,7 +28,7 @@ PASSES_PER_SYNC = 4
 """Passes between two checks for finished outputs, each of which waits for the GPU."""
 
 
-def has_relative_positions(config: Any) -> bool:
+def has_relative_positions(config: PretrainedConfig) -> bool:
     """Whether a model sees only the distances between tokens."""
     return hasattr(config, "relative_attention_num_buckets")
 
@@ -36,23 +39,21 @@ class LookupOutputs:
 
     indices: list[int]
     """Which output each row continues."""
-    source_mask: Any
+    source_mask: torch.Tensor
     """(rows, 1, 1, width), as in `PartialOutputs`."""
-    text: Any
+    text: torch.Tensor
     """(rows, width + room): each source, up to the column `width`, then the output."""
-    counts: Any
+    counts: torch.Tensor
     """Tokens of each output so far."""
-    limits: Any
-    margins: Any
+    limits: torch.Tensor
+    margins: torch.Tensor
     layers: Sequence[LayerCache]
 
     @classmethod
-    def of(cls, outputs: PartialOutputs, sources: Sequence[Sequence[int]], most: int) -> LookupOutputs:
-        """Outputs of up to `most` tokens, with their sources."""
-        import torch
-
+    def of(cls, outputs: PartialOutputs, sources: Sequence[Sequence[int]], max_tokens: int) -> LookupOutputs:
+        """Outputs of up to `max_tokens` tokens, with their sources."""
         width = outputs.width
-        text = torch.full((len(sources), width + most + PASS_TOKENS), -1, device=outputs.tokens.device)
+        text = torch.full((len(sources), width + max_tokens + PASS_TOKENS), -1, device=outputs.tokens.device)
         text[:, :width] = pad_rows(sources, width, -1, right=True).to(text.device)
         text[:, width : width + outputs.length] = outputs.tokens
         counts = torch.full_like(outputs.limits, outputs.length)
@@ -66,12 +67,12 @@ class LookupShape:
     rows: int
     width: int
     """Padded source length."""
-    most: int
+    max_tokens: int
     """Maximum number of tokens of an output."""
 
 
 def decode(
-    outputs: LookupOutputs, most: int, batch_for: Callable[[LookupShape, LookupOutputs], LookupBatch]
+    outputs: LookupOutputs, max_tokens: int, batch_for: Callable[[LookupShape, LookupOutputs], LookupBatch]
 ) -> Iterator[tuple[int, list[int], float]]:
     """Continue outputs to their ends: index, tokens up to the end token, and smallest margin of each.
 
@@ -81,7 +82,7 @@ def decode(
     while outputs.indices:
         count = len(outputs.indices)
         rows = next((rows for rows in BATCH_ROWS if rows >= count), BATCH_ROWS[-1])
-        batch = batch_for(LookupShape(rows, width, most), outputs)
+        batch = batch_for(LookupShape(rows, width, max_tokens), outputs)
         batch.load(outputs)
         batch.run(until=max((fewer for fewer in BATCH_ROWS if fewer < count), default=0))
         yield from batch.finished()
@@ -94,11 +95,9 @@ class LookupBatch(StaticBatch):
     def __init__(
         self, shape: LookupShape, model: GreedyModel, memory: Sequence[Sequence[Any]], like: LookupOutputs
     ) -> None:
-        import torch
-
-        super().__init__(model, memory, like, shape.rows, shape.most + PASS_TOKENS, shape.width)
-        self._width, self._most = shape.width, shape.most
-        self._text = like.text.new_zeros(shape.rows, shape.width + shape.most + PASS_TOKENS)
+        super().__init__(model, memory, like, shape.rows, shape.max_tokens + PASS_TOKENS, shape.width)
+        self._width, self._max_tokens = shape.width, shape.max_tokens
+        self._text = like.text.new_zeros(shape.rows, shape.width + shape.max_tokens + PASS_TOKENS)
         self._counts = torch.ones_like(self._limits)
         self._pass_columns = torch.arange(PASS_TOKENS, device=like.text.device)
         self._columns = torch.arange(self._text.shape[1], device=like.text.device)
@@ -110,7 +109,7 @@ class LookupBatch(StaticBatch):
         size = outputs.layers[0][0].shape[2]
         for mine, theirs in zip(self._layers, outputs.layers, strict=True):
             for memory, tensor in zip(mine[:2], theirs[:2], strict=True):
-                memory[:rows, :, self._most - size : self._most] = tensor
+                memory[:rows, :, self._max_tokens - size : self._max_tokens] = tensor
             for memory, tensor in zip(mine[2:], theirs[2:], strict=True):
                 memory[:rows] = tensor
         self._source_mask[:rows], self._text[:rows] = outputs.source_mask, outputs.text
@@ -132,18 +131,16 @@ class LookupBatch(StaticBatch):
     def unfinished(self) -> LookupOutputs:
         """The other outputs."""
         indices, rows = self._unfinished()
-        most = self._most
-        layers = [(k[rows, :, :most], v[rows, :, :most], sk[rows], sv[rows]) for k, v, sk, sv in self._layers]
+        size = self._max_tokens
+        layers = [(k[rows, :, :size], v[rows, :, :size], sk[rows], sv[rows]) for k, v, sk, sv in self._layers]
         columns = (self._text[rows], self._counts[rows], self._limits[rows], self._margins[rows])
         return LookupOutputs(indices, self._source_mask[rows], *columns, layers)
 
     def _step(self) -> None:
         """Advance every output that is not done by at least one token."""
-        import torch
-
         end = self._width + self._counts[:, None]
         drafts = self._drafts(end)
-        self._set_cached_tokens(self._most)
+        self._set_cached_tokens(self._max_tokens)
         tokens, margins = self._forward(torch.cat([self._text.gather(1, end - 1), drafts], dim=1), self._hidden())
         ends = self._are_ends(tokens)
         accepted = (drafts == tokens[:, :-1]).long().cumprod(1).sum(1) + 1
@@ -157,10 +154,8 @@ class LookupBatch(StaticBatch):
         self.done.logical_or_((ends & inside).any(1)).logical_or_(self._counts >= self._limits)
         self._shift(taken)
 
-    def _drafts(self, end: Any) -> Any:
+    def _drafts(self, end: torch.Tensor) -> Any:
         """What followed the last tokens of each text, before the column `end`, where they occurred earlier."""
-        import torch
-
         text = self._text
         padded = torch.nn.functional.pad(text, (MAX_NGRAM, 0), value=-2)
         same = self._columns < end
@@ -176,15 +171,15 @@ class LookupBatch(StaticBatch):
 
     def _hidden(self) -> Any:
         """What the tokens of a pass must not see: empty columns, and tokens after themselves."""
-        columns = self._columns[: self._most + PASS_TOKENS]
-        empty = columns < self._most - self._counts[:, None]
-        later = columns[None] > self._most + self._pass_columns[:, None]
+        columns = self._columns[: self._max_tokens + PASS_TOKENS]
+        empty = columns < self._max_tokens - self._counts[:, None]
+        later = columns[None] > self._max_tokens + self._pass_columns[:, None]
         return empty[:, None, None, :] | later
 
-    def _shift(self, taken: Any) -> None:
+    def _shift(self, taken: torch.Tensor) -> None:
         """Align the ends of all outputs again."""
-        columns = (self._columns[: self._most] + taken[:, None])[:, None, :, None]
+        columns = (self._columns[: self._max_tokens] + taken[:, None])[:, None, :, None]
         for keys, values, _, _ in self._layers:
             for memory in (keys, values):
                 index = columns.expand(-1, memory.shape[1], -1, memory.shape[3])
-                memory[:, :, : self._most] = memory.gather(2, index)
+                memory[:, :, : self._max_tokens] = memory.gather(2, index)

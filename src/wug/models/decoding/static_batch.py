@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import torch
+from transformers import PreTrainedModel
 
-from wug.models._ragged import Ragged
 from wug.models.decoding.greedy import ChooseToken
+from wug.models.tokenization.ragged import Ragged
 
 LayerCache: TypeAlias = tuple[Any, Any, Any, Any]
 """Keys and values of the output, then of the source: (rows, heads, tokens, head size)."""
@@ -28,9 +30,9 @@ An eighth above a power of two: a source that contains an output cut off at a po
 class GreedyModel:
     """An encoder–decoder with its rule for the next token."""
 
-    network: Any
+    network: PreTrainedModel
     choose: ChooseToken
-    ends: Any
+    ends: torch.Tensor
     """End tokens, as a tensor."""
 
 
@@ -40,13 +42,13 @@ class PartialOutputs:
 
     indices: list[int]
     """Which output each row continues."""
-    source_mask: Any
+    source_mask: torch.Tensor
     """(rows, 1, 1, width): 0 for tokens of the source, else the lowest number."""
-    tokens: Any
+    tokens: torch.Tensor
     """(rows, tokens so far)."""
-    limits: Any
+    limits: torch.Tensor
     """Maximum number of tokens of each output."""
-    margins: Any
+    margins: torch.Tensor
     """Smallest difference in nats between the best and the second token so far."""
     layers: Sequence[LayerCache]
     """Keys and values, for all tokens of an output but the last."""
@@ -81,7 +83,6 @@ class PartialOutputs:
 
 def join(parts: Sequence[PartialOutputs], width: int) -> PartialOutputs:
     """Rows of several parts with the same number of tokens, with their sources padded to `width`."""
-    import torch
     from torch.nn.functional import pad
 
     if len(parts) == 1 and parts[0].width == width:
@@ -115,8 +116,6 @@ class StaticBatch:
         self, model: GreedyModel, memory: Sequence[Sequence[Any]], like: Any, rows: int, length: int, width: int
     ) -> None:
         """Use `memory` for the keys and values of `rows` outputs of `length` tokens, with sources padded to `width`."""
-        import torch
-
         self._model, self._rows = model, rows
         self._layers = _carve(memory, like.layers, rows, length, width)
         self._cache, self._cache_lengths = _static_cache(self._layers)
@@ -128,10 +127,8 @@ class StaticBatch:
         self.indices: list[int] = []
         self._graph: Any = None
 
-    def record(self, pool: Any) -> None:
+    def record(self, pool: object) -> None:
         """Record the step as a CUDA graph, after one run in which libraries choose their kernels."""
-        import torch
-
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -152,13 +149,11 @@ class StaticBatch:
     def _step(self) -> None:
         raise NotImplementedError
 
-    def _forward(self, tokens: Any, hidden: Any) -> tuple[Any, Any]:
+    def _forward(self, tokens: torch.Tensor, hidden: torch.Tensor) -> tuple[Any, Any]:
         """For each of the next tokens (rows, count), the best token after it and its margin in nats.
 
         `hidden` tells which cached tokens each of them must not see; it broadcasts to (rows, 1, count, length).
         """
-        import torch
-
         mask = torch.zeros_like(hidden, dtype=self._source_mask.dtype).masked_fill_(hidden, self._lowest)
         # Transformers takes a mask of four dimensions as it is. Others it converts in ways that cannot be recorded.
         found = self._model.network(
@@ -176,13 +171,11 @@ class StaticBatch:
         for length in self._cache_lengths:
             length.fill_(count)
 
-    def _are_ends(self, tokens: Any) -> Any:
+    def _are_ends(self, tokens: torch.Tensor) -> Any:
         return (tokens[..., None] == self._model.ends).any(-1)
 
-    def _finished(self, tokens: Any, counts: Any) -> Iterator[tuple[int, list[int], float]]:
+    def _finished(self, tokens: torch.Tensor, counts: torch.Tensor) -> Iterator[tuple[int, list[int], float]]:
         """Index, tokens and margin of the outputs that are done, given the tokens of all rows and how many count."""
-        import torch
-
         rows = torch.nonzero(self.done[: len(self.indices)])[:, 0]
         columns = (rows, tokens[rows], counts[rows], self._margins[rows])
         for row, row_tokens, count, margin in zip(*(column.tolist() for column in columns), strict=True):
@@ -190,16 +183,12 @@ class StaticBatch:
 
     def _unfinished(self) -> tuple[list[int], Any]:
         """The indices of the outputs that are not done, and their rows."""
-        import torch
-
         rows = torch.nonzero(~self.done[: len(self.indices)])[:, 0]
         return [self.indices[row] for row in rows.tolist()], rows
 
 
 def pad_rows(rows: Sequence[Sequence[int]], width: int, filler: int, *, right: bool = False) -> Any:
     """Token lists as a tensor (rows, width), aligned at the left, or at the right."""
-    import torch
-
     ragged = Ragged.of(rows)
     columns, lengths = np.arange(width), ragged.lengths[:, None]
     found = np.full((len(rows), width), filler, dtype=np.int64)
@@ -212,13 +201,13 @@ def source_width(tokens: int) -> int:
     return smallest_fit(SOURCE_WIDTHS, tokens)
 
 
-def smallest_fit(sizes: Sequence[int], wanted: int) -> int:
+def smallest_fit(sizes: Sequence[int], minimum: int) -> int:
     """The first of some ascending sizes that is large enough, or the last one doubled as often as needed."""
     for size in sizes:
-        if size >= wanted:
+        if size >= minimum:
             return size
     size = sizes[-1]
-    while size < wanted:
+    while size < minimum:
         size *= 2
     return size
 
@@ -226,7 +215,7 @@ def smallest_fit(sizes: Sequence[int], wanted: int) -> int:
 def _carve(memory: Sequence[Sequence[Any]], like: Sequence[LayerCache], rows: int, length: int, width: int) -> Any:
     """Views of flat memory as the keys and values of each layer."""
 
-    def view(flat: Any, tensor: Any, size: int) -> Any:
+    def view(flat: torch.Tensor, tensor: torch.Tensor, size: int) -> Any:
         heads, head_size = tensor.shape[1], tensor.shape[3]
         return flat[: rows * heads * size * head_size].view(rows, heads, size, head_size)
 
@@ -247,7 +236,7 @@ def _static_cache(layers: Sequence[LayerCache]) -> tuple[Any, list[Any]]:
     return cache, [layer.cumulative_length for layer in mine]
 
 
-def _filled(layer: Any, keys: Any, values: Any) -> Any:
+def _filled(layer: torch.nn.Module, keys: torch.Tensor, values: torch.Tensor) -> Any:
     """A cache layer around existing keys and values."""
     layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
     if hasattr(layer, "cumulative_length"):
@@ -256,7 +245,7 @@ def _filled(layer: Any, keys: Any, values: Any) -> Any:
     return layer
 
 
-def _encoder_placeholder(like: Any, rows: int, width: int, network: Any) -> Any:
+def _encoder_placeholder(like: Any, rows: int, width: int, network: PreTrainedModel) -> Any:
     """Encoder outputs of which models read only the shape, since the keys and values of sources are cached."""
     from transformers.modeling_outputs import BaseModelOutput
 

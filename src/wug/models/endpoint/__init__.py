@@ -6,22 +6,21 @@ import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum
-from wug.models._options import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE
-from wug.models._places import Span
-from wug.models._spec import ModelSpec
 from wug.models.decoding import outputs
-from wug.models.endpoint.answers import read_text
-from wug.models.endpoint.calibration import calibrate
-from wug.models.endpoint.reading import Reading
-from wug.models.endpoint.server import Server, noted
+from wug.models.endpoint.answers import EchoFormat, read_text
 from wug.models.prompt import ANSWER, prompting
+from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, ModelSpec
+from wug.models.tokenization.token_offsets import Span
 from wug.options import Option
 from wug.types import Answer, Generator, Request, Scored, Scorer, Traits
+
+if TYPE_CHECKING:
+    from wug.models.endpoint.client import Server
 
 
 class EndpointScorer:
@@ -30,6 +29,9 @@ class EndpointScorer:
     __slots__ = ("_reading", "_server", "chunk", "id", "options", "ordered")
 
     def __init__(self, server: Server, spec: ModelSpec) -> None:
+        from wug.models.endpoint.calibration import calibrate
+        from wug.models.endpoint.client import noted
+
         self._server = server
         bos = spec.options.get("bos", "")
         exact = spec.options.get("dtype", "float32").lower() in ("float32", "fp32", "f32", "float")
@@ -42,7 +44,7 @@ class EndpointScorer:
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One answer for each request, in order, in natural logarithms."""
+        """One output per request, in order, in nats."""
         texts = list(dict.fromkeys(request.text for request in requests if request.text))
         prompts = [self._reading.bos + text for text in texts]
         answers = self._server.ask_all(prompts, [self._reading.settings] * len(texts))
@@ -50,24 +52,24 @@ class EndpointScorer:
         scored |= {text: self._read(text, answer) for text, answer in zip(texts, answers, strict=True)}
         return [_cut(scored[request.text], request.span) for request in requests]
 
-    def _read(self, text: str, answer: Any) -> Scored:
+    def _read(self, text: str, answer: object) -> Scored:
         try:
             return self._reading.scored(text, answer)
         except InputError as error:
             raise ModelError(
-                f"{self._server.client.address}: the answer about {text[:80]!r} cannot be used: {error.message}"
+                f"{self._server.client.address}: the response for {text[:80]!r} cannot be used: {error.message}"
             ) from None
 
 
-def _leads(reading: Reading) -> str:
-    """Whether a start mark comes before every text, as the server does it."""
+def _leads(reading: EchoFormat) -> str:
+    """Whether a BOS token comes before every text."""
     if reading.is_led:
         return "yes"
     return "unsaid" if reading.hidden is None else "no"
 
 
 def _cut(scored: Scored, span: Span | None) -> Scored:
-    """Without the tokens after the span: nothing asks for them."""
+    """Without the tokens after the span."""
     if span is None:
         return scored
     here = slice(0, bisect_left(scored.starts, span[1]))
@@ -80,6 +82,8 @@ class EndpointGenerator:
     __slots__ = ("_bound", "_server", "_stop", "_template", "chunk", "id", "options")
 
     def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
+        from wug.models.endpoint.client import noted
+
         self._template, self._stop = prompting(options)
         self._bound: int | None = options["max_length"]
         self._server = server
@@ -95,7 +99,7 @@ class EndpointGenerator:
         self.chunk = 4 * server.threads
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
-        """One answer for each source, in order."""
+        """One answer per source, in order."""
         return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
@@ -104,11 +108,11 @@ class EndpointGenerator:
         return [self._read(source, answer) for source, answer in zip(sources, answers, strict=True)]
 
     def _settings(self, source: str) -> dict[str, Any]:
-        # How many tokens a source has is not known here: half as many as letters are enough for most.
+        # The number of tokens is unknown here: most sources have at most half as many as letters.
         longest = outputs.token_limit(len(source) // 2, self._bound)
         return {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
 
-    def _read(self, source: str, answer: Any) -> Answer:
+    def _read(self, source: str, answer: object) -> Answer:
         try:
             text, ended = read_text(answer)
         except InputError as error:
@@ -120,49 +124,48 @@ class EndpointGenerator:
 
 
 TRAITS = Traits(verbatim_names=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate")
-"""Or text, with mode=generate."""
+"""With mode=generate it returns text."""
 OPTIONS = (
-    Option("model", str, None, "what the server calls the model; may be left out where it has one alone"),
-    Option("mode", ("score", "generate"), "score", "generate is for suites that ask for text"),
-    Option("key", str, None, "the environment variable that has the key; by default OPENAI_API_KEY, where it is set"),
+    Option("model", str, None, "the server's name of the model; may be left out if it has only one"),
+    Option("mode", ("score", "generate"), "score", "generate is for suites that need text"),
+    Option("key", str, None, "the environment variable with the key; default: OPENAI_API_KEY, if it is set"),
     Option(
         "bos",
         str,
         None,
-        "a start mark to put before every text, such as <|endoftext|>; by default what the server does",
+        "a BOS token to put before every text, such as <|endoftext|>; default: what the server does",
     ),
-    Option("concurrency", int, 16, "questions under way at once", least=1),
+    Option("concurrency", int, 16, "concurrent requests", least=1),
     Option(
         "timeout",
         float,
         120.0,
-        "seconds that a whole answer may take, from the question to its last byte",
+        "timeout of a whole request in seconds",
         least=0.001,
         most=1e7,
     ),
-    Option("retries", int, 6, "further tries where the server is busy or away", least=0, most=9999),
+    Option("retries", int, 6, "retries if the server is busy or away", least=0, most=9999),
     Option(
         "dtype",
         str,
         None,
-        "the server's number format, for the signature: it cannot be asked for it. Any but float32 lets its answers "
-        "differ more from one another when they are checked",
+        "the server's dtype, for the signature. Any but float32 allows larger differences in the calibration",
     ),
-    Option("id", str, None, "a version of your own, for a server that changes without its model's name changing"),
+    Option("id", str, None, "a version that you choose, for a server that changes without a new model name"),
     replace(TEMPLATE, help="with mode=generate, the prompt, as for prompt: models"),
     replace(EXAMPLES, help=f"with mode=generate, {EXAMPLES.help}"),
     replace(STOP, help="with mode=generate, what ends an answer"),
     replace(
         MAX_LENGTH,
-        help="with mode=generate, tokens of an answer at most; by default 4 for each letter of its source, 128 at "
-        "least, 1024 at most",
+        help="with mode=generate, maximum number of tokens of an answer; default: 4 per letter of its source, from "
+        "128 to 1024",
     ),
 )
 GENERATING = ("template", "examples", "stop", "max_length")
 
 
 def load(spec: ModelSpec) -> Scorer | Generator:
-    """The model at the address that `spec` has, after questions to see whether it answers as needed."""
+    """Connect to a server and check its responses."""
     spec = _taken_apart(spec)
     options = spec.read(OPTIONS)
     generates = options["mode"] == "generate"
@@ -173,8 +176,7 @@ def load(spec: ModelSpec) -> Scorer | Generator:
         import httpx  # noqa: F401
     except ImportError:
         raise MissingExtra("an endpoint model", "endpoint") from None
-    from wug.models.endpoint.client import Address, Client
-    from wug.models.endpoint.server import find_model
+    from wug.models.endpoint.client import Address, Client, find_model
 
     threads: int = options["concurrency"]
     client = Client(
@@ -189,18 +191,18 @@ def load(spec: ModelSpec) -> Scorer | Generator:
 
 
 def _taken_apart(spec: ModelSpec) -> ModelSpec:
-    """The spec with the options that stand in the address; those of -M win."""
+    """The spec with the options in the address; those of -M override them."""
     name, _, query = spec.name.partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
     return replace(spec, name=name, options={**given, **spec.options})
 
 
 def _key(variable: str | None) -> str | None:
-    """The key from the environment. It is never an option itself: the command line is kept with the run."""
+    """The key from the environment. It is never an option, since the command line is stored with the run."""
     name = "OPENAI_API_KEY" if variable is None else variable
     found = (os.environ.get(name) or "").strip() if name.isidentifier() else ""
     if not found and variable is not None:
         raise InputError("option key: there is no environment variable of that name. Name the variable, not the key")
     if not found.isascii() or not found.isprintable():
-        raise InputError(f"what the environment variable {name} has is no key: it cannot be sent")
+        raise InputError(f"the value of the environment variable {name} is not a valid key")
     return found or None

@@ -1,8 +1,8 @@
-"""Reading what a completions server answers: the tokens of a prompt with their log-probabilities, or a text.
+"""Responses of a completions server: the tokens of a prompt with their log-probabilities, or a text.
 
-Two shapes are known for a prompt. `logprobs` has `tokens`, `token_logprobs` and perhaps `text_offset`, as OpenAI once
-defined them and vLLM, SGLang and llama-cpp-python give them; the last token may be one that the server wrote
-itself. `prompt_logprobs` of vLLM has an object for each token of the prompt but the first, by token number.
+There are two formats for a prompt. `logprobs` has `tokens`, `token_logprobs` and perhaps `text_offset`, as OpenAI once
+defined them and vLLM, SGLang and llama-cpp-python return them; the last token may be one that the server wrote.
+`prompt_logprobs` of vLLM has an object for each token of the prompt but the first, by token number.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wug.alignment import STARTS
 from wug.errors import InputError
+from wug.models.tokenization.token_offsets import Span, spans_of_suffix, token_spans
+from wug.types import Scored
 
-ABOVE = 1e-3
-"""How much more than 0 a log-probability may be, by rounding."""
-NOUGHT = -9999.0
-"""What vLLM writes for the logarithm of 0, which JSON has no number for."""
+MAX_LOGPROB = 1e-3
+"""How far above 0 rounding may put a log-probability."""
+VLLM_MINUS_INFINITY = -9999.0
+"""What vLLM writes for the logarithm of 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The tokens of a prompt as a server gives them, perhaps with one more that it wrote itself."""
+    """The tokens of a prompt in a response, perhaps with one more that the server wrote."""
 
     tokens: tuple[str | None, ...]
-    """None where the server does not say what a token is: the first one of `prompt_logprobs`."""
+    """None if a token is not named: the first one of `prompt_logprobs`."""
     logprobs: tuple[float | None, ...]
     offsets: tuple[int, ...] | None = None
     counted: int | None = None
-    """How many tokens the prompt has, as the server says."""
+    """Number of tokens of the prompt, by the server's count."""
     may_continue: bool = False
-    """Whether the last token may be one that the server wrote itself."""
+    """Whether the last token may be one that the server wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +44,24 @@ class Next:
     text: str
     logprob: float
     likeliest: Mapping[str, float]
-    """Log-probabilities of the likeliest tokens in its place, as many as were asked for, in the server's order."""
+    """Log-probabilities of the likeliest tokens in its place, in the server's order."""
 
 
-def read_echo(found: Any) -> Echo:
-    """The tokens of the prompt in a server's answer to it; InputError where it does not have them."""
+def read_echo(found: object) -> Echo:
+    """The tokens of the prompt in a response; InputError if it has none."""
     choice = _choice(found)
     match choice.get("logprobs"):
         case {"tokens": list(tokens), "token_logprobs": list(values), **more}:
             echo = _from_lists(tokens, values, more.get("text_offset"))
             return replace(echo, counted=read_count(found), may_continue=True)
-    listed = choice.get("prompt_logprobs", found.get("prompt_logprobs"))
+    listed = choice.get("prompt_logprobs", found.get("prompt_logprobs") if isinstance(found, dict) else None)
     if isinstance(listed, list):
         return replace(_from_entries(listed), counted=read_count(found))
     raise InputError("it has no log-probabilities of tokens")
 
 
-def read_next(found: Any) -> Next | None:
-    """The one token that a server wrote, or None where it ended the text instead."""
+def read_next(found: object) -> Next | None:
+    """The one token that a server wrote; None if it ended the text instead."""
     choice = _choice(found)
     match choice.get("logprobs"):
         case {"tokens": [str(token), *_], "token_logprobs": [value, *_], **more}:
@@ -77,16 +80,16 @@ def read_next(found: Any) -> Next | None:
     raise InputError("it has no log-probability for the token that it wrote")
 
 
-def read_count(found: Any) -> int | None:
-    """How many tokens the prompt has, as the server says; None where it does not."""
+def read_count(found: object) -> int | None:
+    """Number of tokens of the prompt, by the server's count; None if it gives none."""
     match found:
         case {"usage": {"prompt_tokens": int(count)}} if not isinstance(count, bool) and 0 <= count < 10**9:
             return count
     return None
 
 
-def read_text(found: Any) -> tuple[str, bool]:
-    """The text that a server wrote, and whether it came to an end by itself."""
+def read_text(found: object) -> tuple[str, bool]:
+    """The text that a server wrote, and whether it is complete."""
     choice = _choice(found)
     text = choice.get("text")
     if not isinstance(text, str):
@@ -94,26 +97,27 @@ def read_text(found: Any) -> tuple[str, bool]:
     return text, choice.get("finish_reason") != "length"
 
 
-def _choice(found: Any) -> dict[str, Any]:
+def _choice(found: object) -> dict[str, Any]:
     match found:
         case {"choices": [{} as choice]}:
             return dict(choice)
         case {"choices": list(choices)}:
-            raise InputError(f"it has {len(choices)} choices that are asked for once")
+            raise InputError(f"it has {len(choices)} choices instead of one")
     raise InputError("it has no choices")
 
 
-def _from_lists(tokens: list[Any], values: list[Any], offsets: Any) -> Echo:
+def _from_lists(tokens: list[Any], values: list[Any], offsets: object) -> Echo:
     if len(tokens) != len(values):
         raise InputError(f"it has {len(tokens)} tokens and {len(values)} log-probabilities")
     for token in tokens:
         if not isinstance(token, str):
-            raise InputError(f"it has a token that is no text: {token!r:.60}")
+            raise InputError(f"it has a token that is not text: {token!r:.60}")
         if token.startswith("token_id:"):
             raise InputError("it has numbers for tokens: start the server without --return-tokens-as-token-ids")
-    # SGLang gives -1 for all of them: that says nothing.
-    told = isinstance(offsets, list) and len(offsets) == len(tokens) and all(type(o) is int and o >= 0 for o in offsets)
-    return Echo(tuple(tokens), tuple(map(_logprob, values)), tuple(offsets) if told else None)
+    # SGLang gives -1 for all of them.
+    listed = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else []
+    known = all(type(offset) is int and offset >= 0 for offset in listed)
+    return Echo(tuple(tokens), tuple(map(_logprob, values)), tuple(listed) if listed and known else None)
 
 
 def _from_entries(entries: list[Any]) -> Echo:
@@ -131,19 +135,152 @@ def _from_entries(entries: list[Any]) -> Echo:
                 tokens.append(only["decoded_token"])
                 logprobs.append(_logprob(only.get("logprob")))
             case dict():
-                # Asked for no others than the prompt's own token, a server has no reason to name more.
+                # Only the prompt's own token was requested.
                 raise InputError(f"it names {len(entry)} tokens in place {place + 1}, and does not say which is meant")
             case _:
                 raise InputError(f"it has {entry!r:.60} for token {place + 1}")
     return Echo(tuple(tokens), tuple(logprobs))
 
 
-def _logprob(value: Any) -> float | None:
+def _logprob(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"it has a log-probability that is no number: {value!r:.60}")
+        raise InputError(f"it has a log-probability that is not a number: {value!r:.60}")
     number = float(value) if abs(value) < 1e300 else math.nan
-    if not math.isfinite(number) or number > ABOVE or number == NOUGHT:
+    if not math.isfinite(number) or number > MAX_LOGPROB or number == VLLM_MINUS_INFINITY:
         raise InputError(f"it has {value!r:.60} for a log-probability")
     return min(number, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTokens:
+    """The tokens of an echo that belong to the text: from `first` up to `last`."""
+
+    spans: list[Span]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class EchoFormat:
+    """How a server returns the log-probabilities of a prompt."""
+
+    settings: Mapping[str, Any]
+    """Settings of the request."""
+    bos: str = ""
+    """The BOS token that is sent before every text."""
+    shown: bool = False
+    """Whether its tokens begin with a BOS token."""
+    hidden: int | None = None
+    """Number of tokens before the text that it leaves out; None if unknown."""
+    shifted: bool = False
+    """Whether each value is one place before its token."""
+    unsaid: bool = False
+    """Whether first tokens have no value although a BOS token comes before them."""
+    openings: Mapping[str, float] | None = None
+    """Log-probabilities of first tokens, if the server gives them only separately."""
+
+    @property
+    def is_led(self) -> bool:
+        """Whether a BOS token comes before every text."""
+        return self.shown or self.hidden == 1
+
+    def tokens_of(self, text: str, echo: Echo) -> TextTokens:
+        """The tokens of the text with their spans; InputError if that is not certain."""
+        first = 1 if self.shown else 0
+        if self.hidden is not None and echo.counted is not None:
+            extra = len(echo.tokens) + self.hidden - echo.counted
+            if not 0 <= extra <= int(echo.may_continue):
+                raise InputError(f"it has {len(echo.tokens)} tokens where it counts {echo.counted}")
+            return _ending(text, echo, first, extra)
+        return tokens_by_text(text, echo, first)
+
+    def scored(self, text: str, found: object) -> Scored:
+        """The output for a text, from a response."""
+        echo = read_echo(found)
+        tokens = self.tokens_of(text, echo)
+        values = (None, *echo.logprobs[:-1]) if self.shifted else echo.logprobs
+        logprobs = list(values[tokens.first : tokens.last])
+        if not self.is_led and logprobs:
+            logprobs[0] = None  # nothing comes before it
+        elif not self.shown and logprobs and logprobs[0] is None and self.openings is not None:
+            logprobs[0] = self._opening(echo.tokens[tokens.first])
+        for place, value in enumerate(logprobs):
+            if value is None and (place > 0 or self.shown):
+                raise InputError(
+                    f"it has no log-probability for token {tokens.first + place + 1} of {len(echo.tokens)}"
+                )
+        return Scored(text, tuple(a for a, _ in tokens.spans), tuple(b for _, b in tokens.spans), tuple(logprobs))
+
+    def _opening(self, token: str | None) -> float:
+        value = None if token is None or self.openings is None else self.openings.get(token)
+        if value is None:
+            raise InputError(
+                f"it leaves out how likely the first token is, and {token!r} is not among those that it names after "
+                "the BOS token (a part of a character has no name)"
+            )
+        return value
+
+
+def tokens_by_text(text: str, echo: Echo, first: int) -> TextTokens:
+    """The tokens of the text if the server does not count them: those that make up the text."""
+    fits: list[TextTokens] = []
+    problems: list[InputError] = []
+    for extra in (0, 1) if echo.may_continue else (0,):
+        try:
+            fits.append(_ending(text, echo, first, extra))
+        except InputError as problem:
+            problems.append(problem)
+    if not fits:
+        raise problems[0]
+    if len(fits) == 1:
+        return fits[0]
+    # Both fit, so the last token is invisible: white space at the end of the text, a part of its last character, or an
+    # end token that the server wrote.
+    tokens = [token or "" for token in echo.tokens[first:]]
+    if "".join(tokens[:-1]) == text or ("".join(tokens) != text and text == text.rstrip() and tokens[-1].isspace()):
+        return fits[1]
+    if "".join(tokens) == text:
+        return fits[0]
+    if echo.offsets is None:
+        raise InputError(f"it does not tell whether its last token, {tokens[-1]!r}, belongs to the text")
+    return fits[0] if echo.offsets[-1] - echo.offsets[first] < len(text) else fits[1]
+
+
+def begins_with_bos(text: str, echo: Echo) -> bool:
+    """Whether an echo begins with a BOS token: one without log-probability that is not part of the text."""
+    if len(echo.tokens) < 2 or echo.logprobs[0] is not None:
+        return False
+    first, rest = echo.tokens[0], [token for token in echo.tokens[1:] if token is not None]
+    if first is None:
+        found = spans_of_suffix(text, rest) or []
+        return bool(found) and found[0][0] == _start(text)
+    if not first or (first in STARTS and not text.startswith(first)):
+        return True
+    if text.lstrip().startswith(first.strip()):
+        return False
+    try:
+        tokens_by_text(text, echo, 1)
+    except InputError:
+        return False
+    return True
+
+
+def _ending(text: str, echo: Echo, first: int, extra: int) -> TextTokens:
+    """The tokens from `first` on without the last `extra`; InputError if they are not the text."""
+    last = len(echo.tokens) - extra
+    known = [token for token in echo.tokens[first:last] if token is not None]
+    offsets = None if echo.offsets is None else echo.offsets[first:last]
+    if len(known) == last - first:
+        return TextTokens(token_spans(text, known, offsets), first, last)
+    found = spans_of_suffix(text, known)
+    if found is None:
+        raise InputError("its first token has no text, and the others do not make up the end of the text")
+    before = text[: found[0][0]] if found else text
+    return TextTokens([(_start(text), max(_start(text), len(before.rstrip()))), *found], first, last)
+
+
+def _start(text: str) -> int:
+    """The first visible character."""
+    return len(text) - len(text.lstrip())

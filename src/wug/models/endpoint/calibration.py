@@ -1,9 +1,9 @@
-"""Finding out what a server's log-probabilities mean, before anything is measured with them.
+"""Calibration: what a server's log-probabilities mean.
 
-Nothing in an answer betrays that its values belong to other tokens, or that they would be others in another order.
-What a server writes after a text is unmistakable, though: the log-probability of the token that it writes next. So
-it is asked for the next token after several beginnings, then for the log-probabilities of each beginning with that
-token; the two values must agree. It is also asked the same texts alone, together, and in another order.
+Nothing in a response shows that its values belong to other tokens, or depend on the order of requests. The
+log-probability of the token that a server writes next is unambiguous, though. So the server writes the next token after
+several beginnings, then scores each beginning with that token; the two values must agree. It also scores the same texts
+alone, together, and in another order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.models.endpoint.answers import Next, read_count, read_echo, read_next
-from wug.models.endpoint.client import Refusal
-from wug.models.endpoint.reading import Reading, begins_with_bos, tokens_by_text
-from wug.models.endpoint.server import Server
+from wug.models.endpoint.answers import (
+    EchoFormat,
+    Next,
+    begins_with_bos,
+    read_count,
+    read_echo,
+    read_next,
+    tokens_by_text,
+)
+from wug.models.endpoint.client import Refusal, Server
 from wug.types import Scored
 
 log = logging.getLogger("wug")
@@ -28,29 +34,29 @@ WAYS: tuple[Mapping[str, Any], ...] = (
     {"echo": True, "logprobs": 1, "max_tokens": 0},
     {"prompt_logprobs": 0, "max_tokens": 1},
 )
-"""How the log-probabilities of a prompt are asked for, the most usual way first.
+"""Ways to request the log-probabilities of a prompt, the most usual first.
 
-One token is asked for and cut off: to llama-cpp-python 0 means as many as there is room for, vLLM computes one anyway.
+One generated token is requested and dropped: for llama-cpp-python 0 means unlimited, and vLLM computes one anyway.
 """
 NEUTRAL = {"temperature": 1.0, "top_p": 1.0}
-"""Some servers apply the settings of sampling to log-probabilities too."""
+"""Some servers apply sampling settings to log-probabilities."""
 GREEDY = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 1, "logprobs": 1}
-"""How a server is asked for the likeliest next token."""
-EXACT, ROUGH = 0.01, 0.25
-"""Nats by which values that should be equal may differ: in float32, and in a number format that the user named.
+"""Settings that request the likeliest next token."""
+EXACT_NATS, ROUGH_NATS = 0.01, 0.25
+"""Nats by which equal values may differ: in float32, and in another dtype that the user named.
 
-In bfloat16 logits of 16 and more are multiples of 1/8, so that two ways of computing one value differ by as much.
+In bfloat16 logits of 16 and more are multiples of 1/8.
 """
 SEND_A_BOS = (
-    "llama-cpp-python gives each token its value after itself unless a start mark comes first: "
-    "-M 'bos=<|endoftext|>', or what the model's mark is"
+    "llama-cpp-python shifts values by one token unless a BOS token comes first: "
+    "-M 'bos=<|endoftext|>', or the model's own"
 )
-ENOUGH = 4
-"""Beginnings that must be comparable: with some, the next token joins the one before it."""
-EVERY = 2**20
-"""More tokens than any model has."""
-LEAST = -math.log(EVERY)
-"""What the likeliest of all tokens has at least."""
+MIN_COMPARISONS = 4
+"""Beginnings that must be comparable: after some, the next token merges with the last one."""
+MAX_VOCABULARY = 2**20
+"""More tokens than any vocabulary has."""
+MIN_BEST_LOGPROB = -math.log(MAX_VOCABULARY)
+"""Lower bound for the likeliest token."""
 REMEDIES = {
     "vllm": "vLLM gives them at /v1/completions: ask it itself, not a gateway before it, and start it with "
     "--max-logprobs 1 or more",
@@ -58,7 +64,7 @@ REMEDIES = {
     "llamacpp": "llama-server does not give them: use llama-cpp-python's server with --logits_all true, or the file "
     "itself, causal:FILE.gguf",
 }
-"""What to do where prompts have no log-probabilities, by what a server calls itself."""
+"""Advice if prompts have no log-probabilities, by server."""
 ANY_REMEDY = (
     "vLLM and SGLang give them at /v1/completions as they come; llama-cpp-python with --logits_all true; "
     "llama-server and servers that only chat do not"
@@ -82,8 +88,8 @@ _SHARED = (
     "The author who had written many long letters to the editors of every newspaper in the country, and who had not "
     "received a single answer from any one of them in all the years since then, decided at last that the"
 )
-"""Longer than the blocks in which servers keep what they have computed for a shared beginning."""
-COMPANY = (
+"""Longer than the blocks of servers' prefix caches."""
+STEADY_TEXTS = (
     f"{_SHARED} letters were never sent.",
     f"{_SHARED} editors could not read.",
     PROBE,
@@ -94,27 +100,27 @@ COMPANY = (
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A value that a server gives for the next token, and what its echo has for the same token."""
+    """The value of the next token, and the values of the same token in an echo."""
 
     beginning: str
     next: Next
     echoed: list[float | None]
-    """In the token's own place; two where the token may have a space before it, which not all servers show."""
+    """In the token's own place; two if the token may have a space before it, which not all servers show."""
     before: list[float | None]
     """In the place before."""
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the token may be one with a space before it: then its echo may be of two other tokens."""
+        """Whether the token may have a hidden space: then its echo may be two other tokens."""
         return self.next.text[0].isalnum()
 
 
-def calibrate(server: Server, bos: str, *, exact: bool) -> Reading:
-    """How the server's answers are read; ModelError where that cannot be found out with certainty.
+def calibrate(server: Server, bos: str, *, exact: bool) -> EchoFormat:
+    """The format of the server's echoes; ModelError if that is not certain.
 
-    `bos`, a start token, is sent before every text. Servers that compute in less than float32 are not `exact`.
+    The token `bos` is sent before every text. Servers that compute in less than float32 are not `exact`.
     """
-    tolerance = EXACT if exact else ROUGH
+    tolerance = EXACT_NATS if exact else ROUGH_NATS
     reading = _find_shape(server, bos)
     try:
         reading = replace(reading, shifted=_find_shift(server, reading, tolerance))
@@ -123,16 +129,16 @@ def calibrate(server: Server, bos: str, *, exact: bool) -> Reading:
             return reading
         openings = _openings(server, reading)
         if openings is None:
-            fault = "%s does not say how likely the first token of a text is: it stays unscored"
-            log.warning(fault, server.client.address)
+            problem = "%s gives no log-probability for the first token of a text: it stays unscored"
+            log.warning(problem, server.client.address)
         return replace(reading, openings=openings, unsaid=openings is None)
     except InputError as error:
         raise ModelError(f"{server.client.address}: its answers cannot be used: {error.message}") from None
 
 
-def _find_shape(server: Server, bos: str) -> Reading:
-    """The way in which the server gives log-probabilities of a prompt, and what it does with start marks."""
-    faults: list[str] = []
+def _find_shape(server: Server, bos: str) -> EchoFormat:
+    """How the server returns log-probabilities of a prompt, and how it treats BOS tokens."""
+    problems: list[str] = []
     for way in WAYS:
         settings = {**NEUTRAL, **way}
         try:
@@ -142,15 +148,15 @@ def _find_shape(server: Server, bos: str) -> Reading:
         except (InputError, Refusal) as error:
             if isinstance(error, Refusal) and error.status not in (400, 404, 405, 422, 501):
                 raise
-            faults.append(error.message if isinstance(error, InputError) else str(error))
-    shown = "; ".join(dict.fromkeys(faults))
+            problems.append(error.message if isinstance(error, InputError) else str(error))
+    shown = "; ".join(dict.fromkeys(problems))
     raise ModelError(
         f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({shown}). "
         f"{REMEDIES.get(server.maker, ANY_REMEDY)}. For suites that ask for text: -M mode=generate"
     )
 
 
-def _without_bos(server: Server, settings: Mapping[str, Any]) -> Reading:
+def _without_bos(server: Server, settings: Mapping[str, Any]) -> EchoFormat:
     echo = read_echo(server.ask(PROBE, settings, retries=2))
     shown = begins_with_bos(PROBE, echo)
     tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
@@ -158,14 +164,14 @@ def _without_bos(server: Server, settings: Mapping[str, Any]) -> Reading:
     hidden = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
     if hidden not in (None, 0, 1) or (hidden and shown):
         raise InputError(f"it counts {echo.counted} tokens where it shows {tokens.last}")
-    reading = Reading(settings, shown=shown, hidden=hidden)
+    reading = EchoFormat(settings, shown=shown, hidden=hidden)
     if all(value is None for value in echo.logprobs[tokens.first : tokens.last]):
         raise InputError(f"it has no log-probability for token {tokens.first + 2} of {len(echo.tokens)}")
     return reading
 
 
-def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> Reading:
-    """What the server does with a start token of the user's: it must be one token, and the only one."""
+def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> EchoFormat:
+    """How the server treats the user's BOS token: it must be one token, and the only one."""
     echo = read_echo(server.ask(bos + PROBE, settings, retries=2))
     shown = echo.tokens[:1] in ((bos,), (None,), ("",)) and echo.tokens[1:2] != (bos,)
     try:
@@ -177,29 +183,30 @@ def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> Reading:
     hidden = None if echo.counted is None else echo.counted - tokens.last
     bare = _without_bos(server, settings)
     if bare.is_led or (shown and hidden):
-        raise InputError(f"it puts a start mark of its own before every text: leave out bos={bos}")
+        raise InputError(f"it puts its own BOS token before every text: leave out bos={bos}")
     if not shown and (hidden != 1 or bare.hidden != 0):
         raise InputError(
             f"it leaves bos={bos} out of its answers, and by its count of tokens ({echo.counted}, {tokens.last} "
             "of them shown) it is not one token"
         )
-    return Reading(settings, bos=bos, shown=shown, hidden=hidden)
+    return EchoFormat(settings, bos=bos, shown=shown, hidden=hidden)
 
 
-def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
-    """Whether each value stands one place too early; InputError where values agree neither here nor there."""
+def _find_shift(server: Server, reading: EchoFormat, tolerance: float) -> bool:
+    """Whether values are shifted by one token; InputError if they agree neither way."""
     found = _compare(server, reading)
-    if len(found) < ENOUGH:
+    if len(found) < MIN_COMPARISONS:
         raise InputError(
             f"what its log-probabilities mean cannot be checked: after {len(BEGINNINGS)} beginnings it wrote "
             f"{len(found)} tokens with a log-probability that can be compared with those of a prompt"
         )
     for comparison in found:
-        if comparison.next.logprob < LEAST:
+        if comparison.next.logprob < MIN_BEST_LOGPROB:
             raise InputError(
                 f"it gives {comparison.next.logprob:.1f} for {comparison.next.text!r}, the likeliest token after "
-                f"{comparison.beginning!r}: that is no log-probability, since it would be at least {LEAST:.1f} in a "
-                f"vocabulary of {EVERY:,}. vLLM gives logits where it was started with --logprobs-mode raw_logits"
+                f"{comparison.beginning!r}: that is not a log-probability, which would be at least "
+                f"{MIN_BEST_LOGPROB:.1f} in a vocabulary of {MAX_VOCABULARY:,}. vLLM returns logits if it was started "
+                "with --logprobs-mode raw_logits"
             )
     wrong = [c for c in found if not _any_close(c.echoed, c.next.logprob, tolerance)]
     if not wrong or (all(c.is_doubtful for c in wrong) and 3 * len(wrong) <= len(found)):
@@ -209,7 +216,7 @@ def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
     worst = max(wrong, key=lambda c: _distance(c.echoed[0], c.next.logprob))
     given = "none" if worst.echoed[0] is None else f"{worst.echoed[0]:.3f}"
     remedy = "" if reading.is_led else SEND_A_BOS
-    if _distance(worst.echoed[0], worst.next.logprob) < 2 * ROUGH:
+    if _distance(worst.echoed[0], worst.next.logprob) < 2 * ROUGH_NATS:
         remedy = _rough(tolerance)
     raise InputError(
         f"the log-probabilities that it gives for a prompt are not those of its tokens. After {worst.beginning!r} it "
@@ -218,8 +225,8 @@ def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
     )
 
 
-def _compare(server: Server, reading: Reading) -> list[_Comparison]:
-    """What the server writes after each beginning, with the values of the same token in its echo."""
+def _compare(server: Server, reading: EchoFormat) -> list[_Comparison]:
+    """The next token after each beginning, with the values of the same token in an echo."""
     try:
         answers = server.ask_all([reading.bos + text for text in BEGINNINGS], [GREEDY] * len(BEGINNINGS), retries=2)
     except Refusal as error:
@@ -245,10 +252,10 @@ def _compare(server: Server, reading: Reading) -> list[_Comparison]:
     return list(found.values())
 
 
-def _require_steady(server: Server, reading: Reading, tolerance: float) -> list[Scored]:
-    """The scores of some texts, asked alone; InputError where they are others in company or in another order."""
-    alone = [reading.scored(text, _ask(server, reading, [text])[0]) for text in COMPANY]
-    turned = COMPANY[::-1]
+def _require_steady(server: Server, reading: EchoFormat, tolerance: float) -> list[Scored]:
+    """The scores of some texts alone; InputError if they differ in a batch or in another order."""
+    alone = [reading.scored(text, _ask(server, reading, [text])[0]) for text in STEADY_TEXTS]
+    turned = STEADY_TEXTS[::-1]
     together = [reading.scored(text, found) for text, found in zip(turned, _ask(server, reading, turned), strict=True)][
         ::-1
     ]
@@ -262,27 +269,27 @@ def _require_steady(server: Server, reading: Reading, tolerance: float) -> list[
                 break
             if not _close(a, b, tolerance):
                 raise InputError(
-                    f"its log-probabilities depend on what else it is asked: that of token {place + 1} of "
+                    f"its log-probabilities depend on other requests: that of token {place + 1} of "
                     f"{left.text!r} is {a} and {b}. vLLM does so with prefix caching: start it with "
                     f"--no-enable-prefix-caching. {_rough(tolerance)}"
                 )
             largest = max(largest, abs((a or 0.0) - (b or 0.0)))
-    if largest > EXACT:
+    if largest > EXACT_NATS:
         log.warning(
-            "%s: the same token's log-probability differs by up to %.3f nats with order and company",
+            "%s: the same token's log-probability differs by up to %.3f nats with other requests",
             server.client.address, largest,
         )  # fmt: skip
     return alone
 
 
-def _openings(server: Server, reading: Reading) -> Mapping[str, float] | None:
-    """The log-probabilities of all first tokens, by name, or None where the server does not give them.
+def _openings(server: Server, reading: EchoFormat) -> Mapping[str, float] | None:
+    """The log-probabilities of all first tokens, by name; None if the server does not give them.
 
-    llama-cpp-python leaves out the first token's value even after a start token, but names all tokens that could
-    follow it. Parts of characters share names, of which the last one wins: their values are out of order.
+    llama-cpp-python omits the first token's value even after a BOS token, but lists all tokens that could follow it.
+    Parts of characters share names, of which the last one wins: their values are out of order.
     """
     try:
-        found = server.ask(reading.bos, {**GREEDY, "logprobs": EVERY}, retries=0)
+        found = server.ask(reading.bos, {**GREEDY, "logprobs": MAX_VOCABULARY}, retries=0)
         following = read_next(found)
     except (ModelError, InputError):
         return None
@@ -297,7 +304,7 @@ def _openings(server: Server, reading: Reading) -> Mapping[str, float] | None:
     return named if 0.99 < math.fsum(map(math.exp, following.likeliest.values())) < 1.01 else None
 
 
-def _ask(server: Server, reading: Reading, texts: Sequence[str]) -> list[Any]:
+def _ask(server: Server, reading: EchoFormat, texts: Sequence[str]) -> list[Any]:
     return server.ask_all([reading.bos + text for text in texts], [reading.settings] * len(texts))
 
 
@@ -314,6 +321,8 @@ def _close(left: float | None, right: float | None, tolerance: float) -> bool:
 
 
 def _rough(tolerance: float) -> str:
-    if tolerance >= ROUGH:
-        return f"Differences up to {ROUGH} are rounding in a coarse number format; these are larger"
-    return f"If the server computes in a coarser number format than float32, say so: -M dtype=bfloat16 allows {ROUGH}"
+    if tolerance >= ROUGH_NATS:
+        return f"Differences up to {ROUGH_NATS} are rounding in a coarse number format; these are larger"
+    return (
+        f"If the server computes in a coarser number format than float32, say so: -M dtype=bfloat16 allows {ROUGH_NATS}"
+    )

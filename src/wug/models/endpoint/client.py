@@ -1,4 +1,4 @@
-"""JSON over HTTP: many questions at once, growing waits where a server is busy or away, errors that say what to do."""
+"""A completions server: JSON over HTTP with concurrent requests, retries, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ import anyio
 import httpx
 from anyio.from_thread import start_blocking_portal
 
-from wug.errors import InputError, ModelError, WugError
+from wug.errors import InputError, ModelError, WugError, suggestion
+from wug.models.spec import ModelSpec
 
-BUSY = (408, 425, 429, 500, 502, 503, 504, 529)
-"""What a server answers that may be able to answer later."""
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds before the second try, and at most before any; each wait is twice the one before."""
-PATIENCE = 300.0
-"""Seconds that a server may ask for in Retry-After; with more, it is given up."""
-LARGEST = 64 * 2**20
-"""Bytes of an answer that are read."""
+RETRY_STATUSES = (408, 425, 429, 500, 502, 503, 504, 529)
+"""HTTP statuses after which a request is retried."""
+FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
+"""Seconds before the first retry, and at most before any; each wait doubles."""
+MAX_RETRY_AFTER_S = 300.0
+"""Longest Retry-After that is accepted."""
+MAX_ANSWER_BYTES = 64 * 2**20
+"""Maximum size of a response."""
 
 log = logging.getLogger("wug")
 Found = TypeVar("Found")
 
 
 class Refusal(ModelError):
-    """An answer that asking again will not change."""
+    """A response that a retry will not change."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -43,7 +44,7 @@ class Refusal(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is."""
+    """The address of a server."""
 
     secure: bool
     host: str
@@ -57,15 +58,15 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """The address that a user wrote, without what stands behind a question mark."""
+        """Parse an address; anything after a question mark is ignored."""
         shown = text.partition("?")[0].rpartition("@")[2]  # a password is not repeated
         try:
             parts = urlsplit(text.strip())
             port = parts.port
         except ValueError as error:
-            raise InputError(f"endpoint {shown!r} is no address: {error}") from None
+            raise InputError(f"endpoint {shown!r} is not an address: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"endpoint {shown!r} is no address. Write it as endpoint:http://localhost:8000/v1")
+            raise InputError(f"endpoint {shown!r} is not an address. Write it as endpoint:http://localhost:8000/v1")
         if "@" in parts.netloc:
             raise InputError(
                 f"endpoint {shown!r}: a name or password in an address would be kept with the run. A key is taken "
@@ -77,12 +78,12 @@ class Address:
         try:
             httpx.URL(str(found))
         except httpx.InvalidURL as error:
-            raise InputError(f"endpoint {shown!r} is no address: {error}") from None
+            raise InputError(f"endpoint {shown!r} is not an address: {error}") from None
         return found
 
 
 class Client:
-    """A server that is sent JSON and answers with JSON."""
+    """Sends and receives JSON."""
 
     __slots__ = ("_key", "_retries", "_threads", "_timeout", "_told", "_trust", "address")
 
@@ -90,15 +91,15 @@ class Client:
         self.address = address
         self._key, self._timeout, self._retries, self._threads = key, timeout, retries, threads
         self._told = False
-        # The system's certificates, as everything else on this machine trusts them; reading them takes its time.
+        # The system's certificates; reading them takes time.
         self._trust = ssl.create_default_context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def get(self, path: str, retries: int | None = None) -> Any:
-        """What stands at a path."""
+        """The response to GET."""
         return self._ask("GET", path, [None], retries)[0]
 
     def post_all(self, path: str, bodies: Sequence[Mapping[str, Any]], retries: int | None = None) -> list[Any]:
-        """One answer for each question, in order, several under way at once; the first error ends them all."""
+        """The responses to POST, in order, with several requests at a time; the first error cancels all."""
         return self._ask("POST", path, [json.dumps(body).encode() for body in bodies], retries) if bodies else []
 
     def _ask(self, method: str, path: str, bodies: Sequence[bytes | None], retries: int | None) -> list[Any]:
@@ -130,19 +131,19 @@ class Client:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            "Accept-Encoding": "identity",  # what is counted is what was sent: nothing small unpacks to much
+            "Accept-Encoding": "identity",  # so that a small response cannot unpack to a large one
             "User-Agent": "wug",
         }
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
-        # The time of a question is counted as a whole. Neither proxies nor passwords are taken from the environment.
+        # The timeout is for a whole request. Neither proxies nor passwords are taken from the environment.
         limits = httpx.Limits(max_connections=self._threads, max_keepalive_connections=self._threads)
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=False, verify=self._trust)
 
     async def _send(self, connections: httpx.AsyncClient, request: httpx.Request, tries: int) -> Any:
-        wait = FIRST_WAIT
+        wait = FIRST_WAIT_S
         for left in reversed(range(tries)):
-            wanted: float | None = None
+            delay: float | None = None
             try:
                 reply, data = await self._exchange(connections, request)
             except (TimeoutError, OSError, httpx.HTTPError, httpx.StreamError) as error:
@@ -151,47 +152,47 @@ class Client:
                 if reply.status_code < 300:
                     return self._read(data)
                 trouble = f"status {reply.status_code}{self._reason(data)}"
-                if reply.status_code not in BUSY:
+                if reply.status_code not in RETRY_STATUSES:
                     raise self._refusal(reply, self._reason(data))
-                wanted = _retry_after(reply.headers.get("retry-after"))
-            if not left or (wanted is not None and wanted > PATIENCE):
-                raise self._given_up(request, tries, trouble, wanted)
+                delay = _retry_after(reply.headers.get("retry-after"))
+            if not left or (delay is not None and delay > MAX_RETRY_AFTER_S):
+                raise self._given_up(request, tries, trouble, delay)
             self._tell(trouble)
-            await self._pause(wait if wanted is None else max(wait, wanted))
-            wait = min(2 * wait, LONGEST_WAIT)
+            await self._pause(wait if delay is None else max(wait, delay))
+            wait = min(2 * wait, MAX_WAIT_S)
         raise AssertionError("the last try returns or raises")
 
     async def _exchange(self, connections: httpx.AsyncClient, request: httpx.Request) -> tuple[httpx.Response, bytes]:
-        """One question and all that came back, within the time that it may take: a server that drips is ended too."""
+        """One request and its response, within the timeout, even if the server sends byte by byte."""
         data = bytearray()
         with anyio.fail_after(self._timeout):
             reply = await connections.send(request, stream=True)
             async with contextlib.aclosing(reply):
                 async for part in reply.aiter_raw():
                     data += part
-                    if len(data) > LARGEST:
+                    if len(data) > MAX_ANSWER_BYTES:
                         break
         return reply, bytes(data)
 
     def _read(self, data: bytes) -> Any:
-        if len(data) > LARGEST:
-            raise ModelError(f"{self.address}: an answer of more than {LARGEST >> 20} MiB is not read")
+        if len(data) > MAX_ANSWER_BYTES:
+            raise ModelError(f"{self.address}: the response has more than {MAX_ANSWER_BYTES >> 20} MiB")
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
             start = self._clean(data[:100].decode("utf-8", errors="replace"))
             raise ModelError(
-                f"{self.address}: an answer that is no JSON: {start!r}. Is this the address of an OpenAI-compatible "
+                f"{self.address}: the response is not JSON: {start!r}. Is this the address of an OpenAI-compatible "
                 "server? Most end in /v1"
             ) from None
 
-    def _given_up(self, request: httpx.Request, tries: int, trouble: str, wanted: float | None) -> ModelError:
-        asked = f" It asks to wait {wanted:,.0f} s." if wanted is not None else ""
+    def _given_up(self, request: httpx.Request, tries: int, trouble: str, delay: float | None) -> ModelError:
+        asked = f" It asks to wait {delay:,.0f} s." if delay is not None else ""
         tried = f"after {tries} tries" if tries > 1 else "at the first try"
         return ModelError(
-            f"{request.url} gives no answer {tried}: {trouble}.{asked} Is the server running, and "
-            "strong enough for so many questions at once? -M concurrency=N asks fewer, -M timeout=SECONDS "
-            "waits longer, -M retries=N tries more often. What was answered so far is kept"
+            f"{request.url} does not respond {tried}: {trouble}.{asked} Is the server running, and fast "
+            "enough for this many requests at a time? -M concurrency=N sends fewer, -M timeout=SECONDS waits longer, "
+            "-M retries=N tries more often. Outputs so far are kept"
         )
 
     def _refusal(self, reply: httpx.Response, reason: str) -> Refusal:
@@ -202,17 +203,17 @@ class Client:
             return Refusal(f"{self.address}: {key}, status {status}{reason}. {remedy}", status)
         if 300 <= status < 400:
             place = self._clean(reply.headers.get("location", "another address"))
-            return Refusal(f"{self.address}: sends on to {place}. Use that address", status)
+            return Refusal(f"{self.address}: redirects to {place}. Use that address", status)
         if status in (404, 405):
             remedy = "Is this the address of an OpenAI-compatible server, up to /v1?"
             return Refusal(f"{self.address}: status {status}{reason}. {remedy}", status)
-        return Refusal(f"{self.address}: refuses the question, status {status}{reason}", status)
+        return Refusal(f"{self.address}: refuses the request, status {status}{reason}", status)
 
     def _reason(self, data: bytes) -> str:
-        """What a server says about an error, in one line, without the key."""
+        """The server's error message, in one line, without the key."""
         text = data[:4000].decode("utf-8", errors="replace")
         with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(data[:LARGEST])
+            found = json.loads(data[:MAX_ANSWER_BYTES])
             for name in ("error", "message", "detail"):
                 if isinstance(found, dict) and name in found:
                     found = found[name]
@@ -221,7 +222,7 @@ class Client:
         return f": {text[:300]}{'…' if len(text) > 300 else ''}" if text else ""
 
     def _trouble(self, error: Exception) -> str:
-        """Why nothing usable came back, in words; a certificate that is not trusted is an error at once."""
+        """Why a request failed; a certificate that is not trusted is an error at once."""
         for cause in _causes(error):
             if isinstance(cause, ssl.SSLCertVerificationError):
                 raise ModelError(f"{self.address}: its certificate is not trusted: {cause.verify_message}") from None
@@ -230,7 +231,7 @@ class Client:
             if isinstance(cause, socket.gaierror):
                 return f"the host is not known ({cause.strerror})"
         if isinstance(error, TimeoutError):
-            return f"no whole answer came within {self._timeout:g} s"
+            return f"no complete response came within {self._timeout:g} s"
         return f"the connection failed ({self._clean(str(error)) or type(error).__name__})"
 
     def _clean(self, text: str) -> str:
@@ -247,16 +248,13 @@ class Client:
 
 
 def _in_loop(ask: Callable[[], Awaitable[Found]]) -> Found:
-    """What `ask` gives, in an event loop of its own thread: whoever asks may be in a loop already, as notebooks are.
-
-    An interruption of the user ends the questions under way.
-    """
+    """Run in the event loop of another thread, since notebooks have a running loop; Ctrl-C cancels the requests."""
     with start_blocking_portal() as portal:
         return portal.call(ask)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and all that it came from."""
+    """The error and all its causes."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:
@@ -271,7 +269,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, as the header says them: a number or a date."""
+    """The seconds of a Retry-After header: a number or a date."""
     if value is None:
         return None
     with contextlib.suppress(ValueError):
@@ -280,3 +278,62 @@ def _retry_after(value: str | None) -> float | None:
     with contextlib.suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and the model to use."""
+
+    client: Client
+    model: str
+    identity: str
+    """Everything that the server says about the model, as JSON."""
+    threads: int
+    maker: str = ""
+    """The program, if known: vllm, sglang, llamacpp."""
+
+    def ask(self, prompt: str, settings: Mapping[str, Any], retries: int | None = None) -> Any:
+        """The response to one prompt, with no other request at the same time."""
+        (found,) = self.ask_all([prompt], [settings], retries)
+        return found
+
+    def ask_all(
+        self, prompts: Sequence[str], settings: Sequence[Mapping[str, Any]], retries: int | None = None
+    ) -> list[Any]:
+        """The responses to prompts with their settings, in order, several at a time."""
+        bodies = [
+            {"model": self.model, "prompt": prompt, **more} for prompt, more in zip(prompts, settings, strict=True)
+        ]
+        return self.client.post_all("/completions", bodies, retries)
+
+
+def find_model(client: Client, name: str | None, threads: int) -> Server:
+    """The server with a model by name, or with its only one."""
+    try:
+        listed = client.get("/models", retries=1)
+    except Refusal as error:
+        if name is None or error.status not in (400, 404, 405, 501):
+            raise
+        listed = {}
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    known: dict[str, dict[str, Any]] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            known[entry["id"]] = entry
+    if name is None:
+        if len(known) != 1:
+            names = f" It has: {', '.join(list(known)[:12])}" if known else ""
+            raise InputError(f"{client.address}: name the model with -M model=NAME.{names}")
+        (name,) = known
+    elif known and name not in known:
+        raise ModelError(f"{client.address} has no model {name!r}.{suggestion(name, known)}")
+    described = {field: known.get(name, {}).get(field) for field in ("root", "parent", "meta")}
+    # A server that does not describe the model is identified by its address.
+    where = "" if any(described.values()) else str(client.address)
+    maker = str(known.get(name, {}).get("owned_by", ""))
+    return Server(client, name, json.dumps([name, where, described], sort_keys=True), threads, maker)
+
+
+def noted(spec: ModelSpec) -> dict[str, str]:
+    """What the user says about the server, for the signature."""
+    return {name: spec.options[name] for name in ("dtype", "id") if name in spec.options}

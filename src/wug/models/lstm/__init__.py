@@ -6,75 +6,79 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import user_path
-from wug.models._fingerprint import unchanged
-from wug.models._hardware import pick_device, ran_out
-from wug.models._options import DEVICE, DTYPE, EOS, FLOATS
-from wug.models._ragged import Ints, Ragged
-from wug.models._spec import Identity, ModelSpec
-from wug.models._words import (
-    SPLITTINGS,
-    UNKNOWN,
-    Vocabulary,
-    Worded,
-    alternatives,
-    answer,
-    read_words,
-    worded,
-)  # fmt: skip
+from wug.models.huggingface.devices import pick_device, ran_out
 from wug.models.lstm.folder import (
     CONFIG,
     VOCABULARY,
     WEIGHTS,
-    Shape,
+    LstmConfig,
     fingerprint,
     read_config,
     read_shape,
     require_fit,
 )
-from wug.models.lstm.network import Floats, Network
-from wug.models.lstm.walk import Passage, walk_list, walk_tree
 from wug.models.lstm.weights import Weights, load_weights
+from wug.models.spec import DEVICE, DTYPE, EOS, FLOATS, Identity, ModelSpec
+from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.words import (
+    SPLITTINGS,
+    UNKNOWN,
+    Vocabulary,
+    WordIds,
+    alternatives,
+    make_scored,
+    read_words,
+    to_word_ids,
+)  # fmt: skip
+from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.types import Request, Scored, Traits
 
+if TYPE_CHECKING:
+    from wug.models.lstm.network import RecurrentNetwork
+
 TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True)
+Floats = npt.NDArray[np.float64]
 STATES = ("fresh", "carry", "published")
 OPTIONS = (
     Option(
         "vocab",
         Path,
         None,
-        "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
+        "the vocabulary, one word per line in the order of the embeddings; default: vocab.txt of a folder",
     ),
-    Option("words", SPLITTINGS, None, "what parts words; by default what a folder says, and spaces for a file"),
+    Option(
+        "words", SPLITTINGS, None, "how texts are split into words; default: a folder's setting, and spaces for a file"
+    ),
     Option(
         "state",
         STATES,
         "fresh",
-        "each text begins after <eos> with a state of zeros (fresh), or the state goes on over the whole list (carry) "
-        "or over the .text file beside a table of pairs (published)",
+        "each text begins after <eos> with the zero state (fresh), or the state continues over the whole list (carry) "
+        "or over the .text file of a table of pairs (published)",
     ),
     EOS,
-    Option("lowercase", bool, None, "look words up in lower case; by default what a folder says, and no for a file"),
-    replace(DTYPE, type=FLOATS, help="the number format of weights and arithmetic"),
+    Option("lowercase", bool, None, "look words up in lower case; default: a folder's setting, and no for a file"),
+    replace(DTYPE, type=FLOATS, help="dtype of weights and arithmetic"),
     DEVICE,
 )
 
 END = "<eos>"
-PIECE = 4096
-"""Texts in a tree: bounds the memory of a level."""
+TEXTS_PER_TREE = 4096
+"""Maximum number of texts in a tree."""
 WHOLE_LIST = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What is asked of the network."""
+class LstmSettings:
+    """How texts are scored."""
 
     state: str
     """One of STATES."""
@@ -98,23 +102,20 @@ class WordLSTM:
     )
 
     def __init__(
-        self, spec: ModelSpec, name: str, network: Network, vocabulary: Vocabulary, settings: Settings
+        self, spec: ModelSpec, name: str, network: RecurrentNetwork, vocabulary: Vocabulary, settings: LstmSettings
     ) -> None:
         self._spec, self._network, self._vocabulary, self._settings = spec, network, vocabulary, settings
         self.id = name
-        self.options: Mapping[str, str] = _signed(settings, vocabulary)
+        self.options: Mapping[str, str] = _signature(settings, vocabulary)
         self.ordered = settings.state != "fresh"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
         self.training_context = None if self.ordered else _training_context(_path(spec))
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One answer for each request, in order, in natural logarithms.
-
-        With a carried state, every call begins anew: what was asked before does not matter.
-        """
+        """One output per request, in order, in nats; with a carried state, every call starts from zero."""
         import torch
 
-        words = [worded(request, self._vocabulary, end=self._settings.eos) for request in requests]
+        words = [to_word_ids(request, self._vocabulary, end=self._settings.eos) for request in requests]
         try:
             with torch.inference_mode():
                 found = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
@@ -127,46 +128,52 @@ class WordLSTM:
             for request, text, columns in zip(requests, words, found, strict=True)
         ]
 
-    def _fresh(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
+    def _fresh(self, requests: Sequence[Request], words: Sequence[WordIds]) -> list[Floats]:
+        from wug.models.lstm.network import walk_tree
+
         found: list[Floats] = [np.empty(0)] * len(requests)
-        # Texts that begin alike come into the same tree.
+        # Texts that share a beginning are in the same tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
-        for first in range(0, len(order), PIECE):
-            places = order[first : first + PIECE]
-            texts = Ragged.of([words[place].ids[: words[place].asked] for place in places])
+        for first in range(0, len(order), TEXTS_PER_TREE):
+            places = order[first : first + TEXTS_PER_TREE]
+            texts = Ragged.of([words[place].ids[: words[place].scored] for place in places])
             sequences = texts.led_by(self._end)
-            values = walk_tree(self._network, sequences, distribution=_tells(requests))
+            values = walk_tree(self._network, sequences, distribution=_wants_distribution(requests))
             values = np.delete(values, sequences.starts, axis=1)
             for place, columns in zip(places, np.split(values, texts.starts[1:], axis=1), strict=True):
                 found[place] = columns
         return found
 
-    def _carried(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
-        turns = alternatives(requests)
-        asked = [[_numbers(words[place].ids[: words[place].asked]) for place in turn] for turn in turns]
-        if self._settings.state == "published":
-            found = [self._published(requests[turn[0]], texts) for turn, texts in zip(turns, asked, strict=True)]
-            return walk_list(self._network, found, _numbers([]), distribution=_tells(requests))
-        # The text goes on from the first of a turn, with <eos> after it.
-        read = [words[turn[0]] for turn in turns]
-        ids = [_numbers(text.ids if text.closed else [*text.ids, self._end]) for text in read]
-        found = [Passage(text, others, _numbers([])) for text, others in zip(ids, asked, strict=True)]
-        return walk_list(self._network, found, _numbers([self._end]), distribution=_tells(requests))
+    def _carried(self, requests: Sequence[Request], words: Sequence[WordIds]) -> list[Floats]:
+        from wug.models.lstm.network import Passage, walk_list
 
-    def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
-        """What stands at a turn in the text that goes with a suite, word for word: nothing is added."""
+        turns = alternatives(requests)
+        texts = [[_numbers(words[place].ids[: words[place].scored]) for place in turn] for turn in turns]
+        if self._settings.state == "published":
+            found = [
+                Passage(*self._published(requests[turn[0]], some)) for turn, some in zip(turns, texts, strict=True)
+            ]
+            return walk_list(self._network, found, _numbers([]), distribution=_wants_distribution(requests))
+        # The text continues from the first of a turn, with <eos> after it.
+        read = [words[turn[0]] for turn in turns]
+        ids = [_numbers(text.ids if text.has_end else [*text.ids, self._end]) for text in read]
+        found = [Passage(text, others, _numbers([])) for text, others in zip(ids, texts, strict=True)]
+        return walk_list(self._network, found, _numbers([self._end]), distribution=_wants_distribution(requests))
+
+    def _published(self, request: Request, texts: Sequence[Ints]) -> tuple[Ints, Sequence[Ints], Ints]:
+        """The passage of a turn in the text file of a suite, word for word."""
         turn = request.turn
         if turn is None or turn.line is None:
             raise ModelError(
-                f"{self._spec}: state=published goes on from the sentences of the .text file beside a table of pairs, "
-                f"and {request.text!r} has no place in such a file. Ask with -S target=word about a table that has "
-                "one (`wug check` says where it does not fit), or use state=carry"
+                f"{self._spec}: state=published continues from the sentences of the .text file of a table of pairs, "
+                f"and {request.text!r} is not in such a file. Use -S target=word with a table that has one "
+                "(`wug check` reports if it does not fit), or use state=carry"
             )
         read, before = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
-        return Passage(read, asked, before)
+        return read, texts, before
 
     def _ids(self, text: str) -> Ints:
-        return _numbers(worded(Request(text), self._vocabulary, end=False).ids)
+        return _numbers(to_word_ids(Request(text), self._vocabulary, end=False).ids)
 
     @property
     def _end(self) -> int:
@@ -174,9 +181,9 @@ class WordLSTM:
 
 
 def identify(spec: ModelSpec) -> Identity | None:
-    """What the model will be, told from its files; None where only loading tells, or where no answer can be kept."""
+    """The model's identity, from its files; None if only loading tells, or if outputs depend on their order."""
     options = spec.read(OPTIONS)
-    path, settings = _path(spec), Settings(options["state"], options["eos"], options["dtype"])
+    path, settings = _path(spec), LstmSettings(options["state"], options["eos"], options["dtype"])
     listed = _listed(path, options)
     needed = [path / CONFIG, path / WEIGHTS, listed] if path.is_dir() else [path, listed]
     if settings.state != "fresh" or not all(file.is_file() for file in needed):
@@ -184,14 +191,14 @@ def identify(spec: ModelSpec) -> Identity | None:
     shape, vocabulary = _described(path, options)
     return Identity(
         _name(path, None if shape is None else shape.kind, vocabulary),
-        _signed(settings, vocabulary),
+        _signature(settings, vocabulary),
         "scores",
         training_context=_training_context(path),
     )
 
 
 def load(spec: ModelSpec) -> WordLSTM:
-    """The model that `spec` names, checked and ready."""
+    """Load a word LSTM from a folder or a file."""
     options = spec.read(OPTIONS)
     path = _path(spec)
     if not path.exists():
@@ -199,19 +206,19 @@ def load(spec: ModelSpec) -> WordLSTM:
     if not path.is_dir() and options["vocab"] is None:
         raise InputError(f"{spec} needs its vocabulary, one word a line: {spec}?vocab=FILE, or -M vocab=FILE")
     try:
-        import torch  # noqa: F401
+        from wug.models.lstm.network import RecurrentNetwork
     except ImportError:
         raise MissingExtra("an lstm model", "hf") from None
 
-    settings, device = Settings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
+    settings, device = LstmSettings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
     with unchanged(path):
         weights, vocabulary = _opened(path, options)
-        network = Network(weights, device=device, dtype=settings.dtype)
+        network = RecurrentNetwork(weights, device=device, dtype=settings.dtype)
         return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
-    """The words of a file, one a line, numbered in their order."""
+    """The words of a file, one per line."""
     names, index = read_words(path)
     if END not in index:
         raise InputError(f"has no {END}, which opens and closes every sentence of a word LSTM", file=path)
@@ -219,7 +226,7 @@ def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces
 
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
-    """What a folder or a file has, and the words that go with it."""
+    """The weights of a folder or file, and the vocabulary."""
     shape, vocabulary = _described(path, options)
     if shape is None:
         weights = load_weights(path)
@@ -234,8 +241,8 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary
     return weights, vocabulary
 
 
-def _described(path: Path, options: Mapping[str, Any]) -> tuple[Shape | None, Vocabulary]:
-    """What there is to know beside the weights; options win over what a folder says."""
+def _described(path: Path, options: Mapping[str, Any]) -> tuple[LstmConfig | None, Vocabulary]:
+    """The configuration and the vocabulary; options override the folder's settings."""
     shape = read_shape(path / CONFIG) if path.is_dir() else None
     lowercase, words = (False, SPLITTINGS[0]) if shape is None else (shape.lowercase, shape.words)
     if options["lowercase"] is not None:
@@ -249,12 +256,12 @@ def _training_context(path: Path) -> str | None:
 
 
 def _path(spec: ModelSpec) -> Path:
-    # An @ in a path is no revision.
+    # An @ in a path does not start a revision.
     return user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
 
 
 def _listed(path: Path, options: Mapping[str, Any]) -> Path:
-    """Where the words of the model stand; a file has none beside it unless an option says where."""
+    """The vocabulary file."""
     listed: Path = options["vocab"] or path / VOCABULARY
     return listed
 
@@ -262,13 +269,13 @@ def _listed(path: Path, options: Mapping[str, Any]) -> Path:
 def _name(path: Path, kind: str | None, vocabulary: Vocabulary) -> str:
     if not path.is_dir():
         return f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
-    # The weights of simple RNNs do not say their kind.
+    # The weights of simple RNNs do not tell their kind.
     more = [kind] if kind is not None and kind.startswith("RNN_") else []
     return f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *more)}"
 
 
-def _signed(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
-    """The options that change an answer."""
+def _signature(settings: LstmSettings, vocabulary: Vocabulary) -> dict[str, str]:
+    """The options that change an output."""
     return {
         "dtype": settings.dtype,
         "state": settings.state,
@@ -278,15 +285,14 @@ def _signed(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
     }
 
 
-def _tells(requests: Sequence[Request]) -> bool:
-    """Whether any of the requests wants entropies and ranks."""
+def _wants_distribution(requests: Sequence[Request]) -> bool:
     return any(request.reading is not None and request.reading.distribution for request in requests)
 
 
-def _answer(request: Request, words: Worded, columns: Floats, vocabulary: Vocabulary) -> Scored:
-    """The answer to a request, with entropies and ranks where it wants them."""
+def _answer(request: Request, words: WordIds, columns: Floats, vocabulary: Vocabulary) -> Scored:
+    """The output for a request, with entropies and ranks if requested."""
     logprobs, *more = ([None if math.isnan(value) else value for value in column] for column in columns.tolist())
-    scored = answer(request, words, logprobs, vocabulary)
+    scored = make_scored(request, words, logprobs, vocabulary)
     if not more or request.reading is None or not request.reading.distribution:
         return scored
     entropies, ranks = more
@@ -299,7 +305,7 @@ def _numbers(ids: Sequence[int]) -> Ints:
     return np.array(ids, dtype=np.int64)
 
 
-def _chunk(network: Network) -> int:
-    """Requests for a few seconds' work: sentences of ten words, by the size of the output layer."""
+def _chunk(network: RecurrentNetwork) -> int:
+    """Requests for a few seconds of work, estimated from the size of the output layer."""
     rate = 1e13 if network.device.type == "cuda" else 1e11
     return int(min(65536, max(64, rate * 3 / (20 * network.words * network.output))))

@@ -8,12 +8,15 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_text, write_text
-from wug.models._words import SPLITTINGS, write_words
 from wug.models.lstm.weights import GATES, Weights, assembled, own_tensors
+from wug.models.tokenization.words import SPLITTINGS, write_words
+
+if TYPE_CHECKING:
+    pass
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
 """The files of a folder."""
@@ -21,22 +24,22 @@ MODEL_TYPE = "wug-lstm"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What config.json says of a word LSTM."""
+class LstmConfig:
+    """The config.json of a word LSTM."""
 
     kind: str
     """LSTM, GRU, RNN_TANH or RNN_RELU."""
     layers: int
     width: int
-    """The size of an embedding."""
+    """Embedding size."""
     hidden: int
     projection: int | None
-    """The size that the state of a layer is projected to (`proj_size` of torch.nn.LSTM); None without a projection."""
+    """Projection size (`proj_size` of torch.nn.LSTM); None without projection."""
     tied: bool
-    """Whether the embedding is the output layer too, and is saved once."""
+    """Whether the output layer shares the embeddings, which are saved once."""
     lowercase: bool
     words: str
-    """spaces or punctuation: what parts the words of a text."""
+    """How texts are split: spaces or punctuation."""
 
 
 def save_word_lstm(
@@ -44,8 +47,8 @@ def save_word_lstm(
 ) -> None:
     """Write a folder that `lstm:FOLDER` reads.
 
-    `state` has tensors of any float type by the names of a module with the parts `encoder`, `rnn` and `decoder`;
-    `config` has what config.json is to say, whatever else included. What could not be read again is not written.
+    `state` has the tensors of a module with the parts `encoder`, `rnn` and `decoder`, of any float dtype; `config` has
+    the fields of config.json, and may have others. What could not be read again is refused.
     """
     shape = shape_of(folder / CONFIG, {**config, "model_type": MODEL_TYPE})
     tensors = own_tensors(folder / WEIGHTS, state)
@@ -56,7 +59,7 @@ def save_word_lstm(
     weights = assembled(folder / WEIGHTS, tensors, shape.kind)
     require_fit(folder, shape, weights)
     if extra := [name for name in tensors if not name.startswith(("encoder.", "rnn.", "decoder."))]:
-        raise ModelError(f"{folder}: {min(extra)} is nothing that a word LSTM has")
+        raise ModelError(f"{folder}: {min(extra)} does not belong to a word LSTM")
     if weights.words != len(vocabulary):
         raise ModelError(f"{folder}: embeddings for {weights.words:,} words, and a vocabulary of {len(vocabulary):,}")
     write_words(folder / VOCABULARY, vocabulary)
@@ -66,19 +69,19 @@ def save_word_lstm(
     write_config(folder / CONFIG, {**named, **config, **asdict(shape), **named})
 
 
-def read_shape(path: Path) -> Shape:
-    """What a config.json says, checked."""
+def read_shape(path: Path) -> LstmConfig:
+    """Read and check a config.json."""
     return shape_of(path, read_config(path))
 
 
-def shape_of(path: Path, config: Mapping[str, Any]) -> Shape:
-    """The shape in what a config.json says, checked; `path` is for errors."""
+def shape_of(path: Path, config: Mapping[str, Any]) -> LstmConfig:
+    """Check the fields of a config.json; `path` is for errors."""
     require_type(path, config, MODEL_TYPE)
-    return Shape(**fields_in(path, config, Shape, kind=tuple(GATES), words=SPLITTINGS))
+    return LstmConfig(**fields_in(path, config, LstmConfig, kind=tuple(GATES), words=SPLITTINGS))
 
 
-def require_fit(folder: Path, shape: Shape, weights: Weights) -> None:
-    """An error where weights are not what config.json says."""
+def require_fit(folder: Path, shape: LstmConfig, weights: Weights) -> None:
+    """Refuse weights that do not fit config.json."""
     for name in ("kind", "layers", "width", "hidden", "projection", "tied"):
         declared, found = getattr(shape, name), getattr(weights, name)
         if declared != found:
@@ -89,7 +92,7 @@ def require_fit(folder: Path, shape: Shape, weights: Weights) -> None:
 
 
 def fingerprint(weights: Path, names: Sequence[str], *more: str) -> str:
-    """Twelve hexadecimal digits of a file of weights and the words that go with it."""
+    """Twelve hexadecimal digits of weights and vocabulary."""
     with weights.open("rb") as file:
         return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(names), *more)
 
@@ -97,9 +100,9 @@ def fingerprint(weights: Path, names: Sequence[str], *more: str) -> str:
 def read_config(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json."""
     try:
-        config: Any = json.loads(read_text(path))
+        config: object = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"no JSON ({error})", file=path) from None
+        raise InputError(f"not JSON ({error})", file=path) from None
     if not isinstance(config, dict):
         raise InputError("expected an object with the fields of a model", file=path)
     return config
@@ -111,7 +114,7 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
-    """Write a safetensors file, whole or not at all."""
+    """Write a safetensors file atomically."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
@@ -123,23 +126,23 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
             fresh.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
-    except SafetensorError as error:  # as it calls a full disk
+    except SafetensorError as error:  # such as a full disk
         raise InputError(f"cannot be written: {error}", file=path) from None
 
 
 def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:
-    """An error where a config.json is that of another kind of model."""
+    """Refuse the config.json of another kind of model."""
     found = config.get("model_type")
     if found != expected:
         raise InputError(
             f"model_type is {json.dumps(found)} where {json.dumps(expected)} was expected. "
-            "Give the folder without a kind before it, and the kind is told from this file",
+            "Give the folder without a kind, and this file tells the kind",
             file=path,
         )
 
 
 def fields_in(path: Path, config: Mapping[str, Any], shape: type, **words: Sequence[str]) -> dict[str, Any]:
-    """The fields of a dataclass as config.json has them, each of its type: sizes above 0, true or false, some words."""
+    """The fields of a dataclass in config.json, checked by type: positive integers, booleans, choices in `words`."""
     fit: dict[Any, tuple[Callable[[Any, str], bool], str]] = {
         int: (lambda value, name: type(value) is int and value > 0, "a whole number above 0"),
         bool: (lambda value, name: type(value) is bool, "true or false"),
@@ -150,10 +153,10 @@ def fields_in(path: Path, config: Mapping[str, Any], shape: type, **words: Seque
         value, optional = config.get(name), kind == int | None
         if optional and value is None:
             found[name] = None
-        elif (wanted := fit.get(int if optional else kind)) is not None:
-            if not wanted[0](value, name):
+        elif (checked := fit.get(int if optional else kind)) is not None:
+            if not checked[0](value, name):
                 state = f"is {json.dumps(value)}" if name in config else "is missing"
-                expected = wanted[1].format(", ".join(words.get(name, ())))
+                expected = checked[1].format(", ".join(words.get(name, ())))
                 raise InputError(f"{state}; expected {expected}", file=path, place=name)
             found[name] = value
     return found

@@ -1,34 +1,40 @@
-"""A recurrent network of words, computed by torch: states, outputs, and log-probabilities."""
+"""A recurrent network of words, and two ways through a list of sentences.
+
+Fresh: every distinct beginning is a node of a prefix tree, and the nodes of one depth are computed together. Carried:
+the state after a sentence is the state before the next.
+"""
 
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from wug.errors import ModelError
-from wug.models._ragged import Ints
+from wug.errors import ModelError, first_line
+from wug.models.huggingface.devices import nan_error, without_cudnn
 from wug.models.lstm.weights import Weights
+from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
 
-SLICE = {"cpu": 1 << 25, "cuda": 1 << 28}
-"""Logits that exist at a time: bounds the memory of the output layer."""
-NOTHING = -200.0
-"""A log-probability below which a word adds nothing to an entropy, and minus infinity would make it no number."""
+MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 28}
+"""Logits in memory at a time."""
+MIN_LOGPROB = -200.0
+"""Log-probabilities are raised to this for entropies, so that minus infinity does not give NaN."""
 
 
-class Network:
-    """Weights on a device, and the ways to run them."""
+class RecurrentNetwork:
+    """Weights on a device."""
 
     __slots__ = ("_bias", "_decoder", "_encoder", "_rnn", "device", "hidden", "output", "rows", "words")
 
     def __init__(self, weights: Weights, *, device: str, dtype: str) -> None:
-        import torch
-
         kind, tensors = weights.kind, weights.rnn
         settings: dict[str, Any] = {"num_layers": weights.layers, "bias": "bias_ih_l0" in tensors}
         if kind.startswith("RNN_"):
@@ -43,43 +49,36 @@ class Network:
             self._encoder, self._decoder = weights.encoder.to(**target), weights.decoder.to(**target)
             self._bias = None if weights.bias is None else weights.bias.to(**target)
         except (RuntimeError, AssertionError, TypeError) as error:
-            raise ModelError(f"cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
+            raise ModelError(f"cannot move to device {device!r}: {first_line(error)}") from error
         self.device = target["device"]
         self.words, self.hidden, self.output = weights.words, weights.hidden, weights.output
-        self.rows = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // self.words)
-        """Outputs that go through the output layer at a time."""
+        self.rows = max(1, MAX_LOGITS.get(self.device.type, MAX_LOGITS["cpu"]) // self.words)
+        """Outputs per pass of the output layer."""
 
     def start(self) -> tuple[Any, ...]:
-        """The state of zeros, of one sequence."""
-        import torch
-
+        """The zero state of one sequence."""
         sizes = (self.output, self.hidden) if self._rnn.mode == "LSTM" else (self.hidden,)
         target = {"device": self.device, "dtype": self._encoder.dtype}
         return tuple(torch.zeros(self._rnn.num_layers, 1, size, **target) for size in sizes)
 
     def step(self, tokens: Ints, state: tuple[Any, ...], parents: Ints) -> tuple[Any, tuple[Any, ...]]:
-        """Read one word behind each of many places: `parents` says which place of the state comes before it.
-
-        Gives the outputs, one a row, and the new state.
-        """
+        """Read one word after each of `parents`, which index the state; returns outputs, one per row, and the state."""
         before = self._send(parents)
         outputs, after = self._run(tokens[None], tuple(part[:, before] for part in state))
         return outputs[0], after
 
     def read(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        """Read words one after the other; gives the outputs, one a row, and the last state."""
+        """Read words one after the other; returns outputs, one per row, and the last state."""
         if not len(tokens):
             return self._encoder.new_empty(0, self.output), state
         outputs, after = self._run(tokens[:, None], state)
         return outputs[:, 0], after
 
-    def columns(self, outputs: Any, rows: Ints, targets: Ints, *, distribution: bool = False) -> Any:
-        """For each question, the log-probability of its target after the output in its row; a tensor of one row.
+    def columns(self, outputs: torch.Tensor, rows: Ints, targets: Ints, *, distribution: bool = False) -> Any:
+        """The log-probability of each target after the output in its row, as one row.
 
-        With `distribution`, of three: below it the entropy of all words there in nats, and the rank of the target.
+        With `distribution` there are three rows: entropies in nats and ranks follow.
         """
-        import torch
-
         order = np.argsort(rows, kind="stable")
         precise = torch.float64 if outputs.dtype == torch.float64 else torch.float32
         values = torch.empty(3 if distribution else 1, len(rows), dtype=precise, device=self.device)
@@ -89,10 +88,10 @@ class Network:
                 continue
             some = outputs[first : first + self.rows]
             logits = torch.nn.functional.linear(some, self._decoder, self._bias).to(precise)
-            asked = order[low:high]
-            here = self._send(rows[asked] - first)
-            own, total = logits[here, self._send(targets[asked])], logits.logsumexp(dim=1)
-            where = self._send(asked)
+            some_targets = order[low:high]
+            here = self._send(rows[some_targets] - first)
+            own, total = logits[here, self._send(targets[some_targets])], logits.logsumexp(dim=1)
+            where = self._send(some_targets)
             values[0, where] = own - total[here]
             if distribution:
                 values[1, where] = _entropies(logits, total)[here]
@@ -100,33 +99,177 @@ class Network:
         return values
 
     def _run(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        import torch
-
         embedded = torch.nn.functional.embedding(self._send(tokens), self._encoder)
-        # cuDNN would compute float32 in TF32, with three digits: torch's own kernels do not.
-        own_kernels = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
-        with own_kernels, warnings.catch_warnings():
-            # torch says once that oneDNN has no projections and that it takes its own kernels, as it should.
+        with without_cudnn(self.device), warnings.catch_warnings():
+            # torch warns that oneDNN has no projections, and uses its own kernels.
             warnings.filterwarnings("ignore", message="LSTM with projections")
             outputs, after = self._rnn(embedded, state if len(state) > 1 else state[0])
         return outputs, after if len(state) > 1 else (after,)
 
     def _send(self, numbers: Ints) -> Any:
-        import torch
-
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.device, non_blocking=True)
 
 
-def _entropies(logits: Any, total: Any) -> Any:
-    """Of each row, in nats; a word that cannot come adds nothing."""
+def _entropies(logits: torch.Tensor, total: torch.Tensor) -> Any:
+    """The entropy of each row, in nats."""
     logs = logits - total[:, None]
-    return -(logs.exp() * logs.clamp(min=NOTHING)).sum(dim=1)
+    return -(logs.exp() * logs.clamp(min=MIN_LOGPROB)).sum(dim=1)
 
 
-def _ranks(logits: Any, rows: Any, own: Any) -> Any:
-    """For each question, 1 and how many words of its row are above the target; a row is compared in place."""
-    import torch
-
+def _ranks(logits: torch.Tensor, rows: torch.Tensor, own: torch.Tensor) -> Any:
+    """For each target, 1 plus the number of words of its row above it."""
     step = max(1, len(logits))
     parts = zip(rows.split(step), own.split(step), strict=True)  # no more rows at a time than there are
     return torch.cat([(logits[some] > bound[:, None]).sum(dim=1) + 1 for some, bound in parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The nodes of one depth, and their targets."""
+
+    tokens: Ints
+    """For each node, its last word."""
+    parents: Ints
+    """For each node, the index of its parent in the level above."""
+    nodes: Ints
+    """For each target, its node."""
+    targets: Ints
+    """Words."""
+    where: Ints
+    """For each target, its index in the flat sequences."""
+
+
+def levels(sequences: Ragged, words: int) -> Iterator[Level]:
+    """The levels of the prefix tree of some sequences; targets are all words but the first of each."""
+    starts, lengths = sequences.starts, sequences.lengths
+    alive = np.flatnonzero(lengths > 1)
+    above = np.zeros(len(alive), dtype=np.int64)
+    depth = 0
+    while len(alive):
+        here = starts[alive] + depth
+        pairs, nodes = np.unique(above * words + sequences.flat[here], return_inverse=True)
+        yield Level(pairs % words, pairs // words, nodes, sequences.flat[here + 1], here + 1)
+        depth += 1
+        going = lengths[alive] > depth + 1
+        alive, above = alive[going], nodes[going]
+
+
+def walk_tree(network: RecurrentNetwork, sequences: Ragged, *, distribution: bool = False) -> Floats:
+    """The log-probability of each word in the flat sequences from the zero state; NaN for the first of each.
+
+    One row; with `distribution`, three: entropies and ranks follow.
+    """
+    pending = _PendingOutputs(network, distribution)
+    state = network.start()
+    for level in levels(sequences, network.words):
+        outputs, state = network.step(level.tokens, state, level.parents)
+        first = pending.add(outputs)
+        pending.target(first + level.nodes, level.targets, level.where)
+        pending.settle()
+    return pending.collect(len(sequences.flat))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a running text, and alternatives to score in its place."""
+
+    read: Ints
+    """The words from which the state continues."""
+    alternatives: Sequence[Ints]
+    """Texts to score, each up to its last scored word."""
+    before: Ints
+    """Words to be read first, which are not scored."""
+
+
+def walk_list(
+    network: RecurrentNetwork, passages: Sequence[Passage], opening: Ints, *, distribution: bool = False
+) -> list[Floats]:
+    """The log-probabilities of each alternative's words, with the state carried on from passage to passage.
+
+    In one row or three, as by `walk_tree`. An alternative is read from where it departs from its passage. `opening` is
+    read first; without it the very first word gets NaN.
+    """
+    pending = _PendingOutputs(network, distribution)
+    last, state = network.read(opening, network.start())
+    bounds = [0]
+    for passage in passages:
+        led, state = network.read(passage.before, state)
+        last = led[-1:] if len(led) else last
+        shared = min((_common(passage.read, words) for words in passage.alternatives), default=0)
+        head, parting = network.read(passage.read[:shared], state)
+        rest = passage.read[shared:]
+        tail, state = network.read(rest, parting)
+        # What comes before the first word, if anything does; then the shared words.
+        trunk = pending.add(last)
+        pending.add(head)
+        skipped = 1 - len(last)
+        for words in passage.alternatives:
+            ending = words[shared:]
+            same = _common(rest, ending) == len(ending)
+            behind = pending.add(tail[: len(ending)] if same else network.read(ending, parting)[0])
+            rows = np.append(trunk + np.arange(len(last) + shared), behind + np.arange(len(ending)))
+            targets = words[skipped:]
+            pending.target(rows[: len(targets)], targets, bounds[-1] + np.arange(skipped, len(words)))
+            bounds.append(bounds[-1] + len(words))
+        last = next((part[-1:] for part in (tail, head) if len(part)), last)
+        pending.settle()
+    values = pending.collect(bounds[-1])
+    return [values[:, low:high] for low, high in pairwise(bounds)]
+
+
+def _common(first: Ints, second: Ints) -> int:
+    """The length of the common prefix of two texts."""
+    size = min(len(first), len(second))
+    apart = np.flatnonzero(first[:size] != second[:size])
+    return int(apart[0]) if len(apart) else size
+
+
+class _PendingOutputs:
+    """Outputs and their targets; the output layer runs when there are enough."""
+
+    __slots__ = ("_answers", "_distribution", "_network", "_outputs", "_rows", "_size", "_targets", "_where")
+
+    def __init__(self, network: RecurrentNetwork, distribution: bool) -> None:
+        self._network, self._distribution = network, distribution
+        self._answers: list[tuple[Ints, Any]] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self._size = 0
+        self._outputs: list[Any] = []
+        self._rows: list[Ints] = []
+        self._targets: list[Ints] = []
+        self._where: list[Ints] = []
+
+    def add(self, outputs: torch.Tensor) -> int:
+        """Add outputs; returns the row of the first, valid until `settle`."""
+        first = self._size
+        self._outputs.append(outputs)
+        self._size += len(outputs)
+        return first
+
+    def target(self, rows: Ints, targets: Ints, where: Ints) -> None:
+        """Add targets of the outputs in `rows`, whose values go to `where`."""
+        self._rows.append(rows)
+        self._targets.append(targets)
+        self._where.append(where)
+
+    def settle(self, *, min_rows: int | None = None) -> None:
+        """Run the output layer if there are enough outputs."""
+        if self._size < (self._network.rows if min_rows is None else min_rows):
+            return
+        rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
+        values = self._network.columns(torch.cat(self._outputs), rows, targets, distribution=self._distribution)
+        self._answers.append((np.concatenate(self._where), values))
+        self._clear()
+
+    def collect(self, size: int) -> Floats:
+        """All values; NaN for words without a target."""
+        self.settle(min_rows=1)
+        found = np.full((3 if self._distribution else 1, size), np.nan)
+        for where, values in self._answers:
+            numbers = values.cpu().double().numpy()
+            if np.isnan(numbers).any():
+                raise nan_error("the network")
+            found[:, where] = numbers
+        return found

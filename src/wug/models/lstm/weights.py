@@ -1,16 +1,19 @@
-"""The weights of a word LSTM, from any file that holds them."""
+"""The weights of a word LSTM, from any file format."""
 
 from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError, ModelError
-from wug.models._unpickle import TENSORS, Array, Inert, InertSet, Pickled, read
+from wug.models.weights.unpickling import TENSORS, Array, Inert, InertSet, Pickled, read
+
+if TYPE_CHECKING:
+    import torch
 
 WHOLE_MODULE: Mapping[str, type] = {
     **TENSORS,
@@ -26,61 +29,58 @@ WHOLE_MODULE: Mapping[str, type] = {
     "__builtin__.set": InertSet,  # in every module since PyTorch 1.6
     "builtins.set": InertSet,
 }
-"""All that a pickled word LSTM may speak of."""
+"""Names that a pickled word LSTM may contain."""
 
 GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-"""For each kind of layer, the blocks that its weights are made of."""
+"""Blocks in the weights of each kind of layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Everything that a word LSTM is; the tensors are torch's."""
+    """The weights of a word LSTM."""
 
     kind: str
     """LSTM, GRU, RNN_TANH or RNN_RELU."""
     layers: int
-    encoder: Any
+    encoder: torch.Tensor
     """(words, embedding)."""
     rnn: Mapping[str, Any]
     """`weight_ih_l0`, …, as torch.nn names them."""
-    decoder: Any
+    decoder: torch.Tensor
     """(words, output)."""
-    bias: Any | None
+    bias: torch.Tensor | None
     """(words)."""
     tied: bool = False
-    """Whether the embedding is the decoder too, and was saved once."""
+    """Whether the decoder shares the embeddings."""
 
     @property
     def words(self) -> int:
-        """The size of the vocabulary."""
+        """Vocabulary size."""
         return int(self.encoder.shape[0])
 
     @property
     def width(self) -> int:
-        """The size of an embedding."""
+        """Embedding size."""
         return int(self.encoder.shape[1])
 
     @property
     def output(self) -> int:
-        """The size of what a layer gives: of its projection, where it has one."""
+        """Output size of a layer, after projection."""
         return int(self.decoder.shape[1])
 
     @property
     def projection(self) -> int | None:
-        """The size that the state of a layer is projected to; None without a projection."""
+        """Projection size; None without projection."""
         return self.output if "weight_hr_l0" in self.rnn else None
 
     @property
     def hidden(self) -> int:
-        """The size of a layer."""
+        """Layer size."""
         return self.output if self.projection is None else int(self.rnn["weight_hr_l0"].shape[-1])
 
 
 def load_weights(path: Path, kind: str | None = None) -> Weights:
-    """The weights in a file: a whole pickled module, a state dict, or safetensors.
-
-    `kind` is what is known of its layers from elsewhere.
-    """
+    """Read a pickled module, a state dict, or safetensors; `kind` is the kind of layers, if known."""
     import torch
 
     if _is_safetensors(path):
@@ -93,24 +93,24 @@ def load_weights(path: Path, kind: str | None = None) -> Weights:
 
 
 def assembled(path: Path, tensors: Mapping[str, Any], kind: str | None = None) -> Weights:
-    """Weights from tensors by their names, checked against each other; `path` is for errors."""
+    """Check tensors and make weights of them; `path` is for errors."""
     return _assembled(path, own_tensors(path, tensors), kind)
 
 
 def own_tensors(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of the model itself, without what stands before their names (`module.`, `state_dict.`)."""
+    """The tensors of the model, without the prefix of their names (`module.`, `state_dict.`)."""
     prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
     if len(prefixes) != 1:
         some = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
         raise ModelError(
-            f"{path}: a word LSTM has one encoder.weight beside rnn.weight_ih_l0 and decoder.weight; "
+            f"{path}: a word LSTM has one encoder.weight, rnn.weight_ih_l0 and decoder.weight; "
             f"this file has {len(prefixes) or 'none'} ({some})"
         )
     return {name.removeprefix(prefixes[0]): value for name, value in tensors.items() if name.startswith(prefixes[0])}
 
 
 def read_safetensors(path: Path) -> dict[str, Any]:
-    """The tensors in a file by their names."""
+    """Read a safetensors file."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -123,13 +123,13 @@ def read_safetensors(path: Path) -> dict[str, Any]:
     return tensors
 
 
-def size(shape: Any) -> str:
+def format_size(shape: Sequence[int]) -> str:
     """The size of a tensor in words."""
     return " × ".join(map(str, shape)) or "a single number"
 
 
 def _is_safetensors(path: Path) -> bool:
-    """Whether a file begins with the length of a header and the header's brace."""
+    """Whether a file begins with a safetensors header."""
     try:
         with path.open("rb") as file:
             return file.read(9)[8:] == b"{"
@@ -140,7 +140,7 @@ def _is_safetensors(path: Path) -> bool:
 
 
 def _declared_kind(pickled: Pickled) -> str | None:
-    """What a whole module says of its kind; a feature that would change its answers is refused."""
+    """The kind of layers of a pickled module; features that would change outputs are refused."""
     root = pickled.root
     if not isinstance(root, Inert) or not isinstance(root.state, dict):
         return None
@@ -150,7 +150,7 @@ def _declared_kind(pickled: Pickled) -> str | None:
         ("an embedding with max_norm", encoder.get("max_norm") is not None),
     ):
         if here:
-            raise ModelError(f"{pickled.path}: {feature} is nothing that a word LSTM of this kind has")
+            raise ModelError(f"{pickled.path}: {feature} does not belong to a word LSTM of this kind")
     declared = rnn.get("mode") or root.state.get("rnn_type")
     if declared is not None and (not isinstance(declared, str) or declared not in GATES):
         raise ModelError(f"{pickled.path}: layers of the kind {reprlib.repr(declared)}; known: {', '.join(GATES)}")
@@ -158,17 +158,16 @@ def _declared_kind(pickled: Pickled) -> str | None:
 
 
 def _part(module: Inert, name: str) -> dict[str, Any]:
-    """The state of a part of a module; empty if there is none."""
     parts = module.state.get("_modules")
     part = parts.get(name) if isinstance(parts, dict) else None
     return part.state if isinstance(part, Inert) and isinstance(part.state, dict) else {}
 
 
 _DEEP = 8
-"""Levels of modules and dictionaries that are looked through."""
+"""Levels of modules and dictionaries that are searched."""
 
 
-def _named(pickled: Pickled, value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
+def _named(pickled: Pickled, value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
     """Every tensor with its name, such as `rnn.weight_ih_l0`."""
     array = pickled.array(value)
     if array is not None:
@@ -193,7 +192,7 @@ def _assembled(path: Path, tensors: Mapping[str, Any], declared: str | None) -> 
     decoder = encoder if tied else tensors["decoder.weight"]
     layers = sum(re.fullmatch(r"weight_ih_l\d+", name) is not None for name in rnn)
     if not layers or "weight_hh_l0" not in rnn:
-        raise ModelError(f"{path}: no rnn.weight_ih_l0 and rnn.weight_hh_l0 beside encoder.weight: no word LSTM")
+        raise ModelError(f"{path}: rnn.weight_ih_l0 or rnn.weight_hh_l0 is missing: not a word LSTM")
     weights = Weights(_kind(path, rnn, declared), layers, encoder, rnn, decoder, tensors.get("decoder.bias"), tied)
     _check(path, weights)
     return weights
@@ -216,7 +215,7 @@ def _kind(path: Path, rnn: Mapping[str, Any], declared: str | None) -> str:
 
 
 def _check(path: Path, weights: Weights) -> None:
-    """An error where the sizes of the tensors do not fit each other."""
+    """Refuse tensors whose sizes do not fit each other."""
     hidden, output, words = weights.hidden, weights.output, weights.words
     gates = GATES[weights.kind] * hidden
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {"decoder.weight": (weights.decoder, (words, output))}
@@ -234,11 +233,11 @@ def _check(path: Path, weights: Weights) -> None:
             expected |= {
                 f"rnn.bias_{way}_l{layer}": (weights.rnn.get(f"bias_{way}_l{layer}"), (gates,)) for way in ("ih", "hh")
             }
-    for name, (tensor, wanted) in expected.items():
+    for name, (tensor, shape) in expected.items():
         if tensor is None:
             raise ModelError(f"{path}: {name} is missing")
-        if tuple(tensor.shape) != wanted:
-            raise ModelError(f"{path}: {name} is {size(tensor.shape)} where {size(wanted)} was expected")
+        if tuple(tensor.shape) != shape:
+            raise ModelError(f"{path}: {name} is {format_size(tensor.shape)} where {format_size(shape)} was expected")
     extra = {f"rnn.{name}" for name in weights.rnn} - expected.keys()
     if extra:
-        raise ModelError(f"{path}: {min(extra)} is nothing that a word LSTM of this kind has")
+        raise ModelError(f"{path}: {min(extra)} does not belong to a word LSTM of this kind")

@@ -1,8 +1,7 @@
 """Back-off n-gram models in the ARPA format, as sorted tables.
 
-An n-gram is found by its number: the place of its first n - 1 words in the table below, times the size of the
-vocabulary, plus its last word. (The vocabulary has one word more, for all that it does not know.) One search finds
-any number of them at once.
+The key of an n-gram is the index of its first n - 1 words in the table below, times the size of the vocabulary, plus
+its last word. (The vocabulary has one word more, for unknown words.) One search finds any number of them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError
-from wug.models._ragged import Ints
+from wug.models.tokenization.ragged import Ints
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,19 +26,16 @@ _GAP = re.compile(r"[ \t]+")  # a word may contain other white space, such as a 
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The n-grams of one order, sorted by their numbers; logarithms to base 10.
-
-    The values have a last row for n-grams that are not there, so that -1 is their place.
-    """
+class NgramTable:
+    """The n-grams of one order, sorted by key; logarithms to base 10. The last row, -1, is for missing n-grams."""
 
     keys: Ints
     logprobs: Floats
-    """NaN where the file gives none: the n-gram is not there, or only as the beginning of a longer one."""
+    """NaN for an n-gram that is missing, or only the prefix of a longer one."""
     backoffs: Floats
 
     def find(self, keys: Ints) -> Ints:
-        """The place of each number in the table, -1 if it is not there."""
+        """The index of each key, or -1."""
         places = np.searchsorted(self.keys, keys)
         here = places < len(self.keys)
         here[here] = self.keys[places[here]] == keys[here]
@@ -52,8 +48,8 @@ class Arpa:
 
     words: list[str]
     index: dict[str, int]
-    tables: list[Table]
-    """That of order 1 first, where the number of a word is its place."""
+    tables: list[NgramTable]
+    """By order; in the first, the key of a word is its index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class _Section:
 
 
 def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
-    """The model that the lines of an ARPA file describe."""
+    """Parse the lines of an ARPA file."""
     counts, first = _read_counts(path, lines)
     index: dict[str, int] = {}
     sections: list[_Section] = []
@@ -97,10 +93,10 @@ def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
 
 
 def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
-    """The number of n-grams of each order, and the line behind the header."""
+    """The number of n-grams of each order, and the line after the header."""
     first = next((place for place, line in enumerate(lines, 1) if line.strip() == "\\data\\"), None)
     if first is None:
-        raise InputError("no ARPA file: it has no line \\data\\", file=path)
+        raise InputError("not an ARPA file: it has no line \\data\\", file=path)
     counts: list[int] = []
     end = len(lines)
     for number, line in enumerate(lines[first:], first + 1):
@@ -124,8 +120,8 @@ def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
 def _open(path: Path, text: str, done: int, orders: int, number: int) -> _Section:
     order = int(text[1:].partition("-")[0])
     if order != done + 1 or order > orders:
-        wanted = f"\\{done + 1}-grams:" if done < orders else "\\end\\"
-        raise InputError(f"expected {wanted}, found {text}", file=path, place=f"line {number}")
+        expected = f"\\{done + 1}-grams:" if done < orders else "\\end\\"
+        raise InputError(f"expected {expected}, found {text}", file=path, place=f"line {number}")
     return _Section(order)
 
 
@@ -140,10 +136,7 @@ def _close(path: Path, sections: list[_Section], counts: list[int], number: int)
 
 
 def _add(path: Path, section: _Section, text: str, number: int, index: dict[str, int]) -> None:
-    """Read the line of one n-gram: log-probability, words, and the weight for backing off from them.
-
-    The highest order needs no weights; a file that has them is read all the same.
-    """
+    """Parse the line of an n-gram: log-probability, words, and perhaps a back-off weight."""
     parts, order = _GAP.split(text), section.order
     place = f"line {number}"
     if len(parts) not in (order + 1, order + 2):
@@ -155,7 +148,7 @@ def _add(path: Path, section: _Section, text: str, number: int, index: dict[str,
         )
     logprob = _number(path, parts[0], place)
     if logprob > 0:
-        raise InputError(f"{parts[0]} is above 0, so it is no log-probability", file=path, place=place)
+        raise InputError(f"{parts[0]} is above 0, so it is not a log-probability", file=path, place=place)
     names = parts[1 : order + 1]
     if order == 1:
         if names[0] in index:
@@ -180,10 +173,10 @@ def _number(path: Path, text: str, place: str) -> float:
     return value
 
 
-def _tables(path: Path, sections: Sequence[_Section], words: int) -> list[Table]:
-    """The sorted tables; where the beginning of an n-gram is not listed itself, it is put in without a value."""
+def _tables(path: Path, sections: Sequence[_Section], words: int) -> list[NgramTable]:
+    """The sorted tables; the prefix of an n-gram that is not listed is added without a value."""
     rows = [np.array(section.ids, dtype=np.int64).reshape(-1, section.order) for section in sections]
-    for order in range(len(rows) - 1, 1, -1):  # a beginning may need its own beginning: longest first
+    for order in range(len(rows) - 1, 1, -1):  # a prefix may need its own prefix: longest first
         rows[order - 1] = np.concatenate([rows[order - 1], rows[order][:, :-1]])
     tables = [_table(np.arange(words), sections[0].logprobs, sections[0].backoffs, np.arange(words))]
     for section, ids in zip(sections[1:], rows[1:], strict=True):
@@ -201,5 +194,5 @@ def _tables(path: Path, sections: Sequence[_Section], words: int) -> list[Table]
     return tables
 
 
-def _table(keys: Ints, logprobs: list[float], backoffs: list[float], order: Ints) -> Table:
-    return Table(keys, np.append(np.array(logprobs)[order], math.nan), np.append(np.array(backoffs)[order], 0.0))
+def _table(keys: Ints, logprobs: list[float], backoffs: list[float], order: Ints) -> NgramTable:
+    return NgramTable(keys, np.append(np.array(logprobs)[order], math.nan), np.append(np.array(backoffs)[order], 0.0))

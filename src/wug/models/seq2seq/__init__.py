@@ -7,28 +7,41 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError
 from wug.files import user_path
-from wug.models import _weights
-from wug.models._fingerprint import fingerprint, folder_of
-from wug.models._given_source import END, SOURCE, SourceScorer
-from wug.models._hub import prefetch as prefetch
-from wug.models._loading import Loading, signed
-from wug.models._options import ADAPTER, BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, QUANTIZE, TRUST
-from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import no_panic
-from wug.models._weights import Loaded
 from wug.models.decoding import outputs
-from wug.models.decoding.generation import Decoder
+from wug.models.decoding.conditional_scoring import END, SOURCE, SourceScorer, refuse_unused
 from wug.models.decoding.outputs import Decoded
+from wug.models.huggingface import loading
+from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.huggingface.loading import HubModel
 from wug.models.seq2seq import conversion, scoring
-from wug.models.seq2seq.facts import Facts, HubWords, Words
-from wug.models.seq2seq.spans import SpanScorer
-from wug.models.seq2seq.translator import Translator
+from wug.models.seq2seq.config import DecodingConfig, HubTokenizer, Seq2SeqTokenizer
+from wug.models.seq2seq.conversion import Translator
+from wug.models.seq2seq.scoring import SpanScorer
+from wug.models.spec import (
+    ADAPTER,
+    BATCH,
+    BEAMS,
+    DEVICE,
+    DTYPE,
+    MAX_LENGTH,
+    QUANTIZE,
+    TRUST,
+    Identity,
+    Loading,
+    ModelSpec,
+    signature_options,
+)
+from wug.models.tokenization.tokens import no_panic
+from wug.models.weights.fingerprints import fingerprint, folder_of
 from wug.options import Option
 from wug.types import Answer, Source, Traits
+
+if TYPE_CHECKING:
+    from wug.models.decoding.generation import Decoder
 
 TRAITS = Traits(
     returns="text",
@@ -40,7 +53,7 @@ TRAITS = Traits(
     to_score="Open it with score=source",
     to_generate="Open it without score=source",
 )
-"""Or scores, with the option score."""
+"""With the option score it returns scores."""
 ENGINES = ("auto", "ctranslate", "transformers")
 OPTIONS = (
     BEAMS,
@@ -49,7 +62,7 @@ OPTIONS = (
     DTYPE,
     DEVICE,
     BATCH,
-    Option("engine", ENGINES, "auto", "what writes; auto: CTranslate2 on a CPU, where it writes the same answers"),
+    Option("engine", ENGINES, "auto", "what generates; auto: CTranslate2 on a CPU, if it gives the same answers"),
     scoring.SCORE,
     SOURCE,
     END,
@@ -57,37 +70,39 @@ OPTIONS = (
     ADAPTER,
     TRUST,
 )
-TRIED = 20
-"""Sources with which the tokenizer is tried."""
+TOKENIZER_PROBES = 20
+"""Sources with which the tokenizer is checked."""
 ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""What a Linux machine has where PyTorch may find something faster than a CPU."""
+"""Device files of a Linux machine on which PyTorch may find something faster than a CPU."""
 
 log = logging.getLogger("wug")
 
 
-class Plain:
-    """The model as transformers has it, loaded when it is first needed."""
+class TorchModel:
+    """The model in transformers, loaded when it is first needed."""
 
-    def __init__(self, spec: ModelSpec, expected: str | None = None) -> None:
-        self._spec, self._expected = spec, expected
+    def __init__(self, spec: ModelSpec, fingerprint: str | None = None) -> None:
+        self._spec, self._fingerprint = spec, fingerprint
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> HubModel:
         """The model with its tokenizer."""
-        found = _weights.load(self._spec, "AutoModelForSeq2SeqLM", Loading.of(self._spec.read(OPTIONS)))
-        if self._expected not in (None, found.fingerprint):
-            raise ModelError(f"{self._spec}: its files changed while it was in use. Give the command again")
+        found = loading.load(self._spec, "AutoModelForSeq2SeqLM", Loading.of(self._spec.read(OPTIONS)))
+        if self._fingerprint not in (None, found.fingerprint):
+            raise ModelError(f"{self._spec}: its files changed while it was in use. Run the command again")
         return found
 
     @cached_property
-    def facts(self) -> Facts:
-        """Its marks and limits."""
-        return Facts.of(self.loaded)
+    def config(self) -> DecodingConfig:
+        """Special tokens and limits."""
+        return DecodingConfig.of(self.loaded)
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The engine of transformers."""
-        _ = self.facts  # which refuses a model without marks, and are taken before the decoder changes the settings
+        """Decoding with PyTorch."""
+        from wug.models.decoding.generation import Decoder
+
+        _ = self.config  # which refuses a model without special tokens, before the decoder changes its settings
         options = self._spec.read(OPTIONS)
         return Decoder(self.loaded.model, beams=options["beams"], batch_tokens=options["batch"])
 
@@ -97,199 +112,200 @@ class Plain:
 
 
 class Seq2SeqModel:
-    """An encoder–decoder that turns sources into answers."""
+    """An encoder–decoder that generates answers to sources."""
 
     bounded = True
-    """It stops where a suite says that a right answer cannot be longer (`Source`)."""
-    __slots__ = ("_bound", "_decoder", "_dropped", "_facts", "_prefix", "_tried", "_words", "chunk", "id", "options")
+    """It stops when an answer is longer than any correct one (`Source`)."""
+    __slots__ = (
+        "_config", "_decoder", "_dropped", "_max_length", "_prefix", "_tokenizer", "_tokenizer_checked",
+        "chunk", "id", "options",
+    )  # fmt: skip
 
     def __init__(
-        self, name: str, facts: Facts, words: Words, decoder: Decoder | Translator, spec: ModelSpec, dtype: str
-    ) -> None:
+        self, name: str, config: DecodingConfig, tokenizer: Seq2SeqTokenizer, decoder: Decoder | Translator,
+        spec: ModelSpec, dtype: str,
+    ) -> None:  # fmt: skip
         self.id = f"seq2seq/{name}"
-        self._facts, self._words, self._decoder = facts, words, decoder
-        self._dropped = set(facts.dropped)
+        self._config, self._tokenizer, self._decoder = config, tokenizer, decoder
+        self._dropped = set(config.dropped)
         options = spec.read(OPTIONS)
         self._prefix: str = options["prefix"]
-        self._bound: int | None = options["max_length"]
-        self._tried = False
-        self.options = _signed(options, dtype)
+        self._max_length: int | None = options["max_length"]
+        self._tokenizer_checked = False
+        self.options = _signature(options, dtype)
         self.chunk = decoder.chunk
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
-        """One answer for each source, in order; empty for a source that is longer than the model can take."""
-        return outputs.map_distinct(sources, self._ask)
+        """One answer per source, in order; empty for a source that exceeds the model's limit."""
+        return outputs.map_distinct(sources, self._generate)
 
     @no_panic()
-    def _ask(self, sources: list[str | Source]) -> list[Answer]:
+    def _generate(self, sources: list[str | Source]) -> list[Answer]:
         texts = [source if isinstance(source, str) else source.text for source in sources]
-        self._try_tokenizer(texts)
-        sequences = self._words.read([self._prefix + text for text in texts])
+        self._check_tokenizer(texts)
+        sequences = self._tokenizer.encode([self._prefix + text for text in texts])
         for text, tokens in zip(texts, sequences, strict=True):
             if not tokens:
                 raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {text!r}")
-            if max(tokens) >= self._facts.vocabulary:
+            if max(tokens) >= self._config.vocabulary:
                 raise ModelError(
                     f"{self.id}: the tokenizer gives token {max(tokens):,} for the source {text!r}, and the model has "
-                    f"{self._facts.vocabulary:,}. The tokenizer is probably that of another model"
+                    f"{self._config.vocabulary:,}. The tokenizer is probably that of another model"
                 )
-        limit = self._facts.source_limit or sys.maxsize
-        most = {n: source.most for n, source in enumerate(sources) if isinstance(source, Source)}
-        asked = {n: tokens for n, tokens in enumerate(sequences) if len(tokens) <= limit}
-        answers = self._written(asked, most)
+        limit = self._config.source_limit or sys.maxsize
+        max_words = {n: source.max_words for n, source in enumerate(sources) if isinstance(source, Source)}
+        fitting = {n: tokens for n, tokens in enumerate(sequences) if len(tokens) <= limit}
+        answers = self._decode(fitting, max_words)
         return [answers.get(n) or outputs.source_too_long(limit) for n in range(len(sources))]
 
-    def _written(self, asked: Mapping[int, list[int]], most: Mapping[int, int]) -> dict[int, Answer]:
-        """The answers to sources by their places.
+    def _decode(self, sources: Mapping[int, list[int]], max_words: Mapping[int, int]) -> dict[int, Answer]:
+        """The answers to sources, by their indices.
 
-        How many words so many tokens are is known when they are written: where an answer need not become long, it is
-        begun with about a token a word, and once more with four times as many if that was not enough.
+        How many words a number of tokens makes is known only when they are written. If an answer need not become long,
+        it is first decoded with about one token per word, then with four times as many if that was not enough.
         """
         answers: dict[int, Answer] = {}
-        longest = {n: self._longest(len(tokens)) for n, tokens in asked.items()}
-        bounds = {n: min(longest[n], _power_of_two(most[n] + 3)) if n in most else longest[n] for n in asked}
-        while bounds:
-            written = self._decoder.decode([asked[n] for n in bounds], list(bounds.values()))
+        longest = {n: self._token_limit(len(tokens)) for n, tokens in sources.items()}
+        limits = {
+            n: min(longest[n], _power_of_two(max_words[n] + 3)) if n in max_words else longest[n] for n in sources
+        }
+        while limits:
+            decoded = self._decoder.decode([sources[n] for n in limits], list(limits.values()))
             again: dict[int, int] = {}
-            for n, found in zip(bounds, written, strict=True):
-                text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
-                if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
+            for n, found in zip(limits, decoded, strict=True):
+                text, known = self._text(found.tokens), self._config.unknown not in sources[n]
+                if found.ended or limits[n] == longest[n] or len(text.split()) > max_words[n] + 1:
                     answer = outputs.make_answer(text, ended=found.ended, known=known, near_tie=found.near_tie)
-                    answers[n] = outputs.truncate(answer, most.get(n))
+                    answers[n] = outputs.truncate(answer, max_words.get(n))
                 else:
-                    again[n] = min(longest[n], 4 * bounds[n])
-            bounds = again
+                    again[n] = min(longest[n], 4 * limits[n])
+            limits = again
         return answers
 
-    def _longest(self, source: int) -> int:
-        bound = outputs.token_limit(source, self._bound)
-        return bound if self._facts.answer_limit is None else min(bound, self._facts.answer_limit - 1)
+    def _token_limit(self, source_tokens: int) -> int:
+        limit = outputs.token_limit(source_tokens, self._max_length)
+        return limit if self._config.answer_limit is None else min(limit, self._config.answer_limit - 1)
 
     def _text(self, tokens: Sequence[int]) -> str:
-        return self._words.write([token for token in tokens if token not in self._dropped]).strip()
+        return self._tokenizer.decode([token for token in tokens if token not in self._dropped]).strip()
 
-    def _try_tokenizer(self, sources: Sequence[str]) -> None:
-        """Warn, once, where text does not survive the tokenizer: no answer could then be right to the letter."""
-        if self._tried:
+    def _check_tokenizer(self, sources: Sequence[str]) -> None:
+        """Warn, once, if text does not survive the tokenizer: no answer could then be exactly right."""
+        if self._tokenizer_checked:
             return
-        self._tried = True
-        for source in sources[:TRIED]:
-            tokens = self._words.read_answer(source)
+        self._tokenizer_checked = True
+        for source in sources[:TOKENIZER_PROBES]:
+            tokens = self._tokenizer.encode_answer(source)
             back = self._text(tokens)
-            if self._facts.unknown not in tokens and back.split() != source.split():
-                log.warning("%s: the tokenizer gives %r back as %r, so answers may differ too", self.id, source, back)
+            if self._config.unknown not in tokens and back.split() != source.split():
+                log.warning("%s: the tokenizer turns %r into %r, so answers may differ too", self.id, source, back)
                 return
 
 
 def identify(spec: ModelSpec) -> Identity | None:
-    """What the model will be, told from its files; None where only loading tells."""
+    """The model's identity, from its files; None if only loading tells."""
     options = spec.read(OPTIONS)
-    scoring.refuse_idle(options)
+    refuse_unused(options, scoring.UNUSED)
     folder = folder_of(spec, options)
     if folder is None:
         return None
     if options["score"] != "no":
-        return Identity(f"seq2seq/{folder.name}", scoring.signed(options, options["dtype"]), "scores")
-    return Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text", bounded=True)
+        return Identity(f"seq2seq/{folder.name}", scoring.signature(options, options["dtype"]), "scores")
+    return Identity(f"seq2seq/{folder.name}", _signature(options, options["dtype"]), "text", bounded=True)
 
 
 def load(spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
-    """The model that `spec` names, checked and ready; with the option score, as a scorer."""
+    """Load a model by folder or name on the Hub; with the option score, as a scorer."""
     engine = spec.read(OPTIONS)["engine"]
-    plain = Plain(spec)
+    model = TorchModel(spec)
     if _scores(spec):
-        return _scoring(plain, spec)
+        return scoring.make_scorer(model.loaded, model.config, spec, spec.read(OPTIONS))
     if engine != "transformers":
         try:
-            return _translated(spec, plain)
-        except conversion.Unfit as error:
+            return _with_ctranslate2(spec, model)
+        except conversion.NotConvertible as error:
             if engine == "ctranslate":
-                raise ModelError(f"{spec}: engine=ctranslate cannot be had: {error}") from None
+                raise ModelError(f"{spec}: engine=ctranslate is not possible: {error}") from None
             if error.unexpected:
                 log.warning("%s runs on PyTorch, which is slower than CTranslate2: %s", spec, error)
-    return _on_pytorch(plain, spec)
+    return _with_pytorch(model, spec)
 
 
-def around(loaded: Loaded, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
-    """The model around weights that are in memory, on PyTorch."""
-    plain = Plain(spec)
-    plain.loaded = loaded
-    return _scoring(plain, spec) if _scores(spec) else _on_pytorch(plain, spec)
+def around(loaded: HubModel, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
+    """A model around weights that are in memory, on PyTorch."""
+    model = TorchModel(spec)
+    model.loaded = loaded
+    if _scores(spec):
+        return scoring.make_scorer(loaded, model.config, spec, spec.read(OPTIONS))
+    return _with_pytorch(model, spec)
 
 
 def _scores(spec: ModelSpec) -> bool:
     options = spec.read(OPTIONS)
-    scoring.refuse_idle(options)
+    refuse_unused(options, scoring.UNUSED)
     return bool(options["score"] != "no")
 
 
-def _scoring(plain: Plain, spec: ModelSpec) -> SourceScorer | SpanScorer:
-    return scoring.scorer(plain.loaded, plain.facts, spec, spec.read(OPTIONS))
+def _with_pytorch(model: TorchModel, spec: ModelSpec) -> Seq2SeqModel:
+    loaded = model.loaded
+    name, tokenizer = f"{loaded.name}@{loaded.fingerprint}", HubTokenizer(loaded.tokenizer)
+    return Seq2SeqModel(name, model.config, tokenizer, model.decoder, spec, loaded.dtype)
 
 
-def _on_pytorch(plain: Plain, spec: ModelSpec) -> Seq2SeqModel:
-    loaded = plain.loaded
-    name, dtype = f"{loaded.name}@{loaded.fingerprint}", str(loaded.model.dtype).removeprefix("torch.")
-    return Seq2SeqModel(name, plain.facts, HubWords(loaded.tokenizer), plain.decoder, spec, dtype)
-
-
-def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
-    """The options that change an answer.
-
-    Engine, device and batch are not among them: they change an answer only at a near tie, which is counted.
-    """
+def _signature(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
+    """The options that change an output; engine, device and batch do so only at near ties, which are counted."""
     return {
         "dtype": dtype,
         "beams": str(options["beams"]),
         "max_length": str(options["max_length"] or "auto"),
         **({"prefix": options["prefix"]} if options["prefix"] else {}),
-        **signed(options),
+        **signature_options(options),
     }
 
 
-def _power_of_two(least: int) -> int:
-    """The next one, so that answers of many lengths are written in few kinds of batches."""
-    return 1 << (least - 1).bit_length()
+def _power_of_two(minimum: int) -> int:
+    """The next power of two, so that answers of many lengths share few kinds of batches."""
+    return 1 << (minimum - 1).bit_length()
 
 
-def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
-    """The model on CTranslate2; conversion.Unfit where that cannot be."""
-    _require_fit(spec)
+def _with_ctranslate2(spec: ModelSpec, model: TorchModel) -> Seq2SeqModel:
+    """The model on CTranslate2; NotConvertible if that is not possible."""
+    _require_convertible(spec)
     batch = spec.read(OPTIONS)["batch"]
     folder = user_path(spec.name)
     if folder.is_dir() and spec.revision is None and _has_only_cpu(spec):
-        mark = fingerprint(folder)
-        found = conversion.find(mark)
-        if found is not None and found.words is not None:
-            translator = found.opened(Plain(spec, mark).decode, batch)
-            name = f"{folder.resolve().name}@{mark}"
-            return Seq2SeqModel(name, found.facts, found.words, translator, spec, "float32")
-    loaded = plain.loaded
+        digest = fingerprint(folder)
+        found = conversion.find(digest)
+        if found is not None and found.tokenizer is not None:
+            translator = found.open(TorchModel(spec, digest).decode, batch)
+            name = f"{folder.resolve().name}@{digest}"
+            return Seq2SeqModel(name, found.config, found.tokenizer, translator, spec, "float32")
+    loaded = model.loaded
     if loaded.model.device.type != "cpu":
-        raise conversion.Unfit(f"the model is on {loaded.model.device}, and CTranslate2 is used on a CPU")
-    found = conversion.obtain(loaded, plain.facts, lambda: plain.decoder)
-    words = found.words or HubWords(loaded.tokenizer)
+        raise conversion.NotConvertible(f"the model is on {loaded.model.device}, and CTranslate2 is used on a CPU")
+    found = conversion.obtain(loaded, model.config, lambda: model.decoder)
+    tokenizer = found.tokenizer or HubTokenizer(loaded.tokenizer)
     name = f"{loaded.name}@{loaded.fingerprint}"
-    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.decode, batch), spec, "float32")
+    return Seq2SeqModel(name, model.config, tokenizer, found.open(model.decode, batch), spec, "float32")
 
 
-def _require_fit(spec: ModelSpec) -> None:
-    """Unfit where the options ask for what CTranslate2 does not do as transformers does."""
+def _require_convertible(spec: ModelSpec) -> None:
+    """NotConvertible if CTranslate2 does not do what the options ask for as transformers does."""
     options = spec.read(OPTIONS)
     if options["beams"] > 1:
-        raise conversion.Unfit("it is used for greedy search alone: leave beams out")
+        raise conversion.NotConvertible("it is used for greedy search only: leave beams out")
     if options["dtype"] != "float32":
-        raise conversion.Unfit("it is used in float32 alone: leave dtype out")
+        raise conversion.NotConvertible("it is used in float32 only: leave dtype out")
     if options["quantize"] != "no" or options["adapter"] is not None:
-        raise conversion.Unfit("it is used for models as they are: leave quantize and adapter out")
+        raise conversion.NotConvertible("it is used for plain models only: leave quantize and adapter out")
     if options["trust_remote_code"]:
-        raise conversion.Unfit("it does not know models that bring code along")
+        raise conversion.NotConvertible("it does not support models with remote code")
     if not conversion.available():
-        raise conversion.Unfit("pip install 'wug[ctranslate]'")
+        raise conversion.NotConvertible("pip install 'wug[ctranslate]'")
 
 
 def _has_only_cpu(spec: ModelSpec) -> bool:
-    """Whether the CPU will be used for certain, told without PyTorch, which takes seconds to start."""
-    wanted = spec.read(OPTIONS)["device"]
-    none = sys.platform == "linux" and not any(Path(device).exists() for device in ACCELERATORS)
-    return wanted == "cpu" or (wanted in (None, "auto") and none)
+    """Whether the CPU will be used for certain, without importing PyTorch, which takes seconds."""
+    device = spec.read(OPTIONS)["device"]
+    none = sys.platform == "linux" and not any(Path(path).exists() for path in ACCELERATORS)
+    return device == "cpu" or (device in (None, "auto") and none)

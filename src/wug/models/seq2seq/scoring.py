@@ -1,52 +1,82 @@
-"""Encoder–decoders of transformers that score: texts as answers to a source, or word by word in sentinel spans."""
+"""Encoder–decoders that score: texts as answers to a source, or word by word in sentinel spans.
+
+For spans, each word is taken out of the text and written after its sentinel, as T5 was trained: the encoder reads
+`The keys <extra_id_0> here.`, and the decoder writes `<extra_id_0> are`. Both sides of a word count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wug.errors import InputError
-from wug.models import _loading
-from wug.models._forced import Asker
-from wug.models._given_source import WINDOW, Description, Limits, Line, SourceScorer, lines
-from wug.models._spec import ModelSpec
-from wug.models._tokens import Tokeniser, blank_spans, word_spans
-from wug.models._weights import Loaded
-from wug.models.seq2seq.facts import Facts
-from wug.models.seq2seq.frame import Frame
-from wug.models.seq2seq.marian import MarianTokeniser
-from wug.models.seq2seq.spans import SpanScorer, sentinels
+import numpy as np
+
+from wug.errors import InputError, ModelError
+from wug.models.decoding.conditional_scoring import (
+    DEFAULT_WINDOW_TOKENS,
+    ForcedTarget,
+    ScorerInfo,
+    SourceScorer,
+    TokenizedText,
+    TokenLimits,
+    assemble,
+    score_by_reading,
+    split_texts,
+)
+from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.loading import HubModel
+from wug.models.seq2seq.config import DecodingConfig, Seq2SeqSpecialTokens
+from wug.models.spec import ModelSpec, signature_options
+from wug.models.tokenization.ragged import Ragged, flatten
+from wug.models.tokenization.sliding_windows import window_size
+from wug.models.tokenization.tokens import OffsetTokenizer, TokenizedTexts, blank_spans, cut_off, visible, word_spans
 from wug.options import Option
-from wug.types import Request
+from wug.types import Reading, Request, Scored
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from wug.models.decoding.teacher_forcing import TeacherForcing
 
 SCORE = Option(
     "score",
     ("no", "source", "spans"),
     "no",
-    "score texts instead of writing: as answers to a source, or word by word in sentinel spans (T5)",
+    "score texts instead of generating: as answers to a source, or word by word in sentinel spans (T5)",
 )
-WRITING: Mapping[str, Any] = {"beams": 1, "max_length": None, "engine": "auto"}
-"""Options that are about writing, with the values that say nothing."""
+_GENERATION: Mapping[str, Any] = {"beams": 1, "max_length": None, "engine": "auto"}
+UNUSED: Mapping[str, Mapping[str, Any]] = {
+    "no": {"source": "", "eos": False},
+    "source": _GENERATION,
+    "spans": {**_GENERATION, "source": "", "eos": False},
+}
+"""For each value of the option score, the options without effect and their defaults."""
+SENTINELS = ("<extra_id_{}>", "▁<extra_id_{}>")
+"""Names of sentinels: T5's, and mT5's."""
 
 
-class Network:
-    """The model as `Asker` asks it."""
+class HubEncoderDecoder:
+    """A model of transformers as `TeacherForcing` uses it."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: PreTrainedModel) -> None:
         self._model = model
         self.device, self.dtype = model.device, model.dtype
         self.vocabulary: int = model.get_output_embeddings().weight.shape[0]
 
-    def read(self, sources: Any) -> Any:
+    def read(self, sources: torch.Tensor) -> torch.Tensor:
         """The encoder's last states."""
         import torch
 
         encoder = self._model.get_encoder()
         return encoder(input_ids=sources, attention_mask=torch.ones_like(sources)).last_hidden_state
 
-    def write(self, memory: Any, rows: Any, written: Any) -> Any:
-        """The logits themselves: what a model does behind its last layer (scales, biases) is its own."""
+    def write(self, memory: torch.Tensor, rows: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
+        """The logits themselves, since models differ after their last layer (scales, biases)."""
         from transformers.modeling_outputs import BaseModelOutput
 
         states = memory[rows]
@@ -57,72 +87,241 @@ class Network:
             use_cache=False,
         ).logits
 
-    def logits(self, states: Any) -> Any:
-        """They are the states."""
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """The states are the logits."""
         return states
 
 
-@dataclass(frozen=True, slots=True)
-class HubReader:
-    """A tokenizer of transformers: sources as it reads them, texts as it reads answers."""
+class MarianTokenizer:
+    """Token offsets from the SentencePiece model of the answers: Marian's tokenizer in transformers gives none."""
 
-    tokenise: Tokeniser | MarianTokeniser
+    __slots__ = ("_unknown", "hf")
+
+    def __init__(self, hf: PreTrainedTokenizerBase) -> None:
+        if hf.separate_vocabs:
+            raise ModelError("Marian models with two vocabularies, one per language, cannot score; they can generate")
+        self.hf = hf
+        self._unknown: int = hf.unk_token_id
+
+    def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
+        """The tokens of each request's text, up to the end of its span if `cut`."""
+        texts = [request.text for request in requests]
+        ids: list[list[int]] = self.hf(text_target=texts, add_special_tokens=False)["input_ids"] if texts else []
+        starts: list[list[int]] = []
+        ends: list[list[int]] = []
+        pieces: dict[int, tuple[str, ...]] = {}
+        for place, (text, here) in enumerate(zip(texts, ids, strict=True)):
+            spans = self._spans(text, here)
+            starts.append([visible(text, a) for a, _ in spans])
+            ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
+            if self._unknown in here:
+                named = zip(here, starts[-1], ends[-1], strict=True)
+                pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in named)
+        found = Ragged.of(ids)
+        tokens = TokenizedTexts(found, flatten(starts, len(found.flat)), flatten(ends, len(found.flat)), pieces)
+        return cut_off(tokens, requests) if cut else tokens
+
+    def _spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The span of each token, by SentencePiece, whatever it does to letters (ligatures, widths)."""
+        written: Any = import_module("sentencepiece.sentencepiece_pb2")  # has no types
+        parsed = written.SentencePieceText.FromString(self.hf.spm_target.encode(text, out_type="serialized_proto"))
+        if [self.hf.encoder.get(piece.piece, self._unknown) for piece in parsed.pieces] != list(ids):
+            raise InputError(
+                f"the token offsets of this text are unknown: {text!r}. "
+                f"Remove special tokens of Marian's tokenizer from it (such as {self.hf.eos_token} or >>de<<)"
+            )
+        letters = [0, *accumulate(len(letter.encode()) for letter in text)]  # in bytes, as pieces are counted
+        return [(bisect_left(letters, piece.begin), bisect_left(letters, piece.end)) for piece in parsed.pieces]
+
+
+@dataclass(frozen=True, slots=True)
+class HubScoringTokenizer:
+    """A tokenizer of transformers for sources and answers."""
+
+    tokenize: OffsetTokenizer | MarianTokenizer
     prefix: str
     end: int | None
-    """The mark that is scored behind a text; None where that is not asked."""
+    """The end token to score after a text; None: none."""
 
     def sources(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of sources, with their marks."""
-        found: list[list[int]] = self.tokenise.hf([self.prefix + text for text in texts])["input_ids"]
+        """The tokens of sources, with special tokens."""
+        found: list[list[int]] = self.tokenize.hf([self.prefix + text for text in texts])["input_ids"]
         return found
 
-    def lines(self, requests: Sequence[Request]) -> list[Line]:
-        """The tokens of texts up to the ends of their spans; the end mark only behind whole texts."""
-        found = zip(lines(self.tokenise, requests), requests, strict=True)
-        return [self._closed(line, request) for line, request in found]
+    def answers(self, requests: Sequence[Request]) -> list[TokenizedText]:
+        """The tokens of texts up to the ends of their spans; the end token only after whole texts."""
+        return [
+            self._with_end(text, request)
+            for text, request in zip(split_texts(self.tokenize(requests)), requests, strict=True)
+        ]
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """Where the words of each text begin and end, by the tokenizer's own rule where it has one."""
-        hf = self.tokenise.hf
+        """The spans of the words of each text, by the tokenizer's own rule if it has one."""
+        hf = self.tokenize.hf
         return word_spans(hf.backend_tokenizer, texts) if hf.is_fast else blank_spans(texts)
 
-    def _closed(self, line: Line, request: Request) -> Line:
+    def _with_end(self, tokens: TokenizedText, request: Request) -> TokenizedText:
         text = request.text
         if self.end is None or (request.span is not None and request.span[1] <= len(text)):
-            return line
-        named = line.names or tuple(text[a:b] for a, b in zip(line.starts, line.ends, strict=True))
-        mark: str = self.tokenise.hf.convert_ids_to_tokens(self.end)
-        ids, starts, ends = [*line.ids, self.end], [*line.starts, len(text)], [*line.ends, len(text)]
-        return Line(ids, starts, ends, (*named, mark), line.notices)
+            return tokens
+        names = tokens.names or tuple(text[a:b] for a, b in zip(tokens.starts, tokens.ends, strict=True))
+        end: str = self.tokenize.hf.convert_ids_to_tokens(self.end)
+        ids, starts, ends = [*tokens.ids, self.end], [*tokens.starts, len(text)], [*tokens.ends, len(text)]
+        return TokenizedText(ids, starts, ends, (*names, end), tokens.notices)
 
 
-def scorer(loaded: Loaded, known: Facts, spec: ModelSpec, options: Mapping[str, Any]) -> SourceScorer | SpanScorer:
-    """The model as a scorer, in the manner that its options say."""
-    by_source = options["score"] == "source"
-    marian = by_source and not loaded.tokenizer.is_fast and type(loaded.tokenizer).__name__ == "MarianTokenizer"
-    tokenise = MarianTokeniser(loaded.tokenizer) if marian else Tokeniser(loaded.tokenizer)
-    frame = Frame.of(loaded.tokenizer, known)
-    longest = min(known.source_limit or 1 << 30, known.answer_limit or 1 << 30)
-    asker = Asker(Network(loaded.model), options["batch"], longest=longest)
-    dtype = str(loaded.model.dtype).removeprefix("torch.")
-    usual = loaded.tokenizer.model_max_length
-    window = usual if 2 < usual < 1 << 20 else WINDOW
-    described = Description(
+class Sentinels(NamedTuple):
+    """The sentinel of the first span of a text, and the next one, with which that span ends."""
+
+    opens: int
+    closes: int
+
+    @classmethod
+    def of(cls, tokenizer: PreTrainedTokenizerBase, spec: ModelSpec) -> Sentinels:
+        """The first two sentinels of a tokenizer."""
+        known = tokenizer.get_vocab()
+        for name in SENTINELS:
+            if name.format(0) in known and name.format(1) in known:
+                return cls(known[name.format(0)], known[name.format(1)])
+        raise ModelError(
+            f"{spec}: score=spans needs the sentinels of T5 in the vocabulary (<extra_id_0>), and it has none. "
+            "Use score=source"
+        )
+
+
+class _Span(NamedTuple):
+    """Tokens of a text that are taken out together."""
+
+    text: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _SpanTokens:
+    """Tokenizer, special tokens and sentinels of a model that scores spans."""
+
+    tokenize: OffsetTokenizer
+    special: Seq2SeqSpecialTokens
+    sentinels: Sentinels
+    prefix: Sequence[int]
+
+
+class SpanScorer:
+    """An encoder–decoder that scores each word of a text in a sentinel span."""
+
+    ordered = False
+    __slots__ = ("_forcing", "_limits", "_tokens", "chunk", "id", "options")
+
+    def __init__(self, info: ScorerInfo, tokens: _SpanTokens, forcing: TeacherForcing) -> None:
+        self.id, self.options, self.chunk = info.id, info.options, info.chunk
+        self._tokens, self._forcing, self._limits = tokens, forcing, info.limits
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One output per request, in order, in nats; with a span, only the tokens in it."""
+        return score_by_reading(requests, self._score)
+
+    def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The spans of the words of each text, by the tokenizer's own rule."""
+        return word_spans(self._tokens.tokenize.hf.backend_tokenizer, texts)
+
+    def _score(self, requests: Sequence[Request], reading: Reading | None) -> list[Scored]:
+        texts = split_texts(self._tokens.tokenize(requests, cut=False))
+        spans = [span for n, pair in enumerate(zip(requests, texts, strict=True)) for span in _spans(n, *pair)]
+        size = self._size(requests, texts, reading)
+        boundary = reading is not None and reading.boundary
+        distribution = reading is not None and reading.distribution
+        targets = [self._target(texts[span.text], span, size, boundary=boundary) for span in spans]
+        columns, with_word_end = [np.empty((3 if distribution else 1, 0))], []
+        for values in self._forcing.columns(targets, distribution=distribution):
+            inside = values[:, :-1] if boundary else values
+            columns.append(inside)
+            if boundary:  # the sentinel after a word says that it is over
+                inside = inside[0].copy()
+                inside[-1] += values[0, -1]
+                with_word_end += inside.tolist()
+        kept = [
+            text if request.span is None else text.take(_places(request.span, text))
+            for request, text in zip(requests, texts, strict=True)
+        ]
+        return list(assemble(requests, kept, np.concatenate(columns, axis=1), with_word_end if boundary else None))
+
+    def _size(self, requests: Sequence[Request], texts: Sequence[TokenizedText], reading: Reading | None) -> int | None:
+        """Tokens of a text per window; None: all of it."""
+        tokens, limit = self._tokens, self._limits.source
+        special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1
+        if reading is not None:
+            return window_size(reading, limit or self._limits.window, special, self.id)[0]
+        for request, text in zip(requests, texts, strict=True):
+            if limit is not None and len(text.ids) + special > limit:
+                raise ModelError(
+                    f"{self.id}: a text of {len(text.ids) + special:,} tokens is longer than the {limit:,} that "
+                    f"the model takes: {request.text[:60]!r}…"
+                )
+        return None
+
+    def _target(self, text: TokenizedText, span: _Span, size: int | None, *, boundary: bool) -> ForcedTarget:
+        tokens, begin, end = self._tokens, 0, len(text.ids)
+        if size is not None and end > size:  # as much before the word as after it
+            begin = min(max(0, (span.first + span.end - size) // 2), end - size)
+            end = begin + size
+        before, after = text.ids[begin : span.first], text.ids[span.end : end]
+        special, sentinels = tokens.special, tokens.sentinels
+        source = (*special.before, *tokens.prefix, *before, sentinels.opens, *after, *special.after)
+        lead = [*special.lead, sentinels.opens]
+        closes = [sentinels.closes] if boundary else []
+        return ForcedTarget(source, [*lead, *text.ids[span.first : span.end], *closes], len(lead))
+
+
+def _places(span: tuple[int, int], text: TokenizedText) -> list[int]:
+    """The tokens that begin in a span of characters."""
+    return [place for place, start in enumerate(text.starts) if span[0] <= start < span[1]]
+
+
+def _spans(number: int, request: Request, text: TokenizedText) -> Iterator[_Span]:
+    """What is taken out at a time: the span of the request, or each word between white space."""
+    if request.span is not None:
+        if here := _places(request.span, text):
+            yield _Span(number, here[0], here[-1] + 1)
+        return
+    first = 0
+    for place in range(1, len(text.ids) + 1):
+        # A token opens a word if there is white space between it and the one before.
+        if place == len(text.ids) or any(map(str.isspace, request.text[text.starts[place - 1] : text.starts[place]])):
+            yield _Span(number, first, place)
+            first = place
+
+
+def make_scorer(
+    loaded: HubModel, config: DecodingConfig, spec: ModelSpec, options: Mapping[str, Any]
+) -> SourceScorer | SpanScorer:
+    """The model as a scorer, by the option score."""
+    from wug.models.decoding.teacher_forcing import TeacherForcing
+
+    tokenizer, by_source = loaded.tokenizer, options["score"] == "source"
+    marian = by_source and not tokenizer.is_fast and type(tokenizer).__name__ == "MarianTokenizer"
+    tokenize = MarianTokenizer(tokenizer) if marian else OffsetTokenizer(tokenizer)
+    special = Seq2SeqSpecialTokens.of(tokenizer, config)
+    max_length = min(config.source_limit or 1 << 30, config.answer_limit or 1 << 30)
+    forcing = TeacherForcing(HubEncoderDecoder(loaded.model), options["batch"], max_length=max_length)
+    usual = tokenizer.model_max_length
+    chunk = requests_per_chunk(loaded.model, cpu=(2e4, 32, 1024), gpu=(4e5, 256, 16384))
+    info = ScorerInfo(
         f"seq2seq/{loaded.name}@{loaded.fingerprint}",
-        signed(options, dtype),
-        _chunk(loaded.model, known, each_word=options["score"] == "spans"),
-        frame.lead,
-        Limits(known.source_limit, known.answer_limit, window),
+        signature(options, loaded.dtype),
+        chunk if by_source else max(16, chunk // 8),
+        special.lead,
+        TokenLimits(config.source_limit, config.answer_limit, usual if 2 < usual < 1 << 20 else DEFAULT_WINDOW_TOKENS),
     )
-    if isinstance(tokenise, Tokeniser) and not by_source:
-        marks = sentinels(loaded.tokenizer, spec)
-        return SpanScorer(described, tokenise, asker, frame, marks, options["prefix"])
-    end = known.ends[0] if options["eos"] else None
-    reader = HubReader(tokenise, options["prefix"], end)
-    return SourceScorer(described, reader, asker, options["source"])
+    if isinstance(tokenize, OffsetTokenizer) and not by_source:
+        sentinels = Sentinels.of(tokenizer, spec)
+        prefix = tokenizer.backend_tokenizer.encode(options["prefix"], add_special_tokens=False).ids
+        return SpanScorer(info, _SpanTokens(tokenize, special, sentinels, prefix), forcing)
+    reader = HubScoringTokenizer(tokenize, options["prefix"], config.ends[0] if options["eos"] else None)
+    return SourceScorer(info, reader, forcing, options["source"])
 
 
-def signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
+def signature(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
     """The options that change a score."""
     by_source = options["score"] == "source"
     return {
@@ -131,24 +330,5 @@ def signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
         **({"source": options["source"]} if by_source and options["source"] else {}),
         **({"prefix": options["prefix"]} if options["prefix"] else {}),
         **({"eos": "yes" if options["eos"] else "no"} if by_source else {}),
-        **_loading.signed(options),
+        **signature_options(options),
     }
-
-
-def refuse_idle(options: Mapping[str, Any]) -> None:
-    """An error for options that say how to write where nothing is written, or how to score where nothing is scored."""
-    idle: Mapping[str, Any] = {
-        "no": {"source": "", "eos": False},
-        "source": WRITING,
-        "spans": {**WRITING, "source": "", "eos": False},
-    }[options["score"]]
-    for name, nothing in idle.items():
-        if options[name] != nothing:
-            raise InputError(f"option {name} is of no use with score={options['score']}")
-
-
-def _chunk(model: Any, facts: Facts, *, each_word: bool) -> int:
-    """Requests for a few seconds' work, guessed from the number of parameters."""
-    rate, least, most = (4e5, 256, 16384) if model.device.type == "cuda" else (2e4, 32, 1024)
-    found = int(min(most, max(least, rate / max(facts.millions, 1.0))))
-    return max(16, found // 8) if each_word else found

@@ -1,4 +1,4 @@
-/* Charts with a legend of buttons, and strips of dots: for the report and the site alike. */
+/* Charts with a legend of buttons, and strips of dots, for report and site. */
 window.wugCharts = (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -16,7 +16,7 @@ window.wugCharts = (() => {
     return made;
   };
 
-  // The line and the shape that a name has in the chart.
+  // Line and shape of a legend entry.
   const sample = (colour, { shape, dash, hollow }) => {
     const picture = drawn("svg", { viewBox: "-13 -7 26 14", width: 26, height: 14, "aria-hidden": "true" });
     const paint = colour ? `var(--chart-${colour})` : "currentColor";
@@ -25,7 +25,7 @@ window.wugCharts = (() => {
     return picture;
   };
 
-  // A button for each name; one that is pressed is seen alone, and pressed again brings the others back.
+  // One button per series: a pressed one shows only its series.
   const legend = (given) => {
     const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of} to see it alone` });
     for (const key of given.keys) {
@@ -50,7 +50,7 @@ window.wugCharts = (() => {
     });
   };
 
-  // Where lines have ends and there is room, the buttons stand at them, one below the other.
+  // If there is space, the buttons are placed at the ends of their lines.
   const label = (box, view) => {
     const buttons = [...box.querySelectorAll("button")].sort((a, b) => a.wugPlace - b.wugPlace);
     const beside = getComputedStyle(box.parentElement).flexDirection === "row";
@@ -70,7 +70,7 @@ window.wugCharts = (() => {
     });
   };
 
-  // Draws into `place`, in which nothing is taken away before the chart is there.
+  // Draw into `place`; its content stays until the chart is ready.
   const draw = async (place, spec, options) => {
     const given = spec.usermeta?.legend;
     const stage = element("div", { class: "live" });
@@ -98,7 +98,7 @@ window.wugCharts = (() => {
     }
   };
 
-  // A strip of dots is one stop of the tab key: arrows go from item to item, Enter opens one, as a click does.
+  // A strip is one tab stop: arrows move between items, Enter opens one.
   const strip = (box) => {
     const dots = [...box.querySelectorAll("circle, rect")], said = box.querySelector("output");
     const usual = said.textContent;
@@ -135,7 +135,7 @@ window.wugCharts = (() => {
     box.classList.toggle("goes", Boolean(dots[0]?.dataset.go));
   };
 
-  // The page's colours are variables; a picture of its own needs plain ones.
+  // Replace CSS variables by their colours for a standalone picture.
   const save = (plot, name) => {
     const picture = plot.querySelector(".live svg, :scope > svg")?.cloneNode(true);
     if (!picture) return;

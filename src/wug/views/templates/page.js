@@ -2,7 +2,7 @@
   "use strict";
   const options = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true };
 
-  // A chart comes alive when it is about to be seen; until then its SVG stands there.
+  // A chart replaces its SVG when it scrolls into view.
   const wake = (data) => {
     const plot = document.getElementById(data.dataset.chart);
     wugCharts.draw(plot, JSON.parse(data.textContent), options).catch((error) => console.error(error));
@@ -59,7 +59,7 @@
     items.before(button);
   }
 
-  // A link into a folded block opens it, and everything that it lies in.
+  // A link to an element opens all collapsed sections around it.
   const unfold = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
@@ -73,7 +73,7 @@
   });
   unfold();
 
-  // On paper every suite stands open, with its figures and without its items.
+  // For print, open every suite without its items.
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details.suite:not([open])")];

@@ -17,7 +17,7 @@ from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute, opened_cache
 from wug.types import Reading, Request, Scored, Suite, Token
 
-Stage: TypeAlias = Literal["waiting", "loading", "asking", "done", "failed", "stopped"]
+Stage: TypeAlias = Literal["waiting", "loading", "scoring", "done", "failed", "stopped"]
 ReportProgress: TypeAlias = Callable[[int, int], None]
 """Called with the number of finished and of all requests; raises JobStopped if the user stopped the job."""
 

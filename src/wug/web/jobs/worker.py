@@ -66,12 +66,12 @@ class Worker:
             now = time.monotonic()
             if done == total or now - last >= PROGRESS_INTERVAL_SECONDS:
                 last = now
-                self._send(TaskProgress("asking", done, total))
+                self._send(TaskProgress("scoring", done, total))
 
         try:
             model = self._model(command)
             self._raise_if_stopped(command)
-            self._send(TaskProgress("asking"))
+            self._send(TaskProgress("scoring"))
             return TaskEnded("done", command.task(model, report))
         except JobStopped:
             return TaskEnded("stopped")

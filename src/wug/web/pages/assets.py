@@ -12,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.views import face, page
-from wug.web import chart_rendering
-from wug.web.site import site_of
-from wug.web.templating import JsonResponse
+from wug.views import report
+from wug.web import downloads
+from wug.web.site import JsonResponse, site_of
 
 FONT_URL = "/assets/inter-4.1.woff2"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's table may differ
@@ -34,19 +33,19 @@ def static_files() -> dict[str, tuple[bytes, str]]:
 
 
 def _style(request: Request) -> Response:
-    return Response(face.css(FONT_URL) + page.source("page.css"), media_type="text/css")
+    return Response(report.font_css(FONT_URL) + report.template_source("page.css"), media_type="text/css")
 
 
 def _chart_script(request: Request) -> Response:
-    return Response(page.source("chart.js"), media_type="text/javascript")
+    return Response(report.template_source("chart.js"), media_type="text/javascript")
 
 
 def _font(request: Request) -> Response:
-    return Response(face.woff2(), media_type="font/woff2", headers=IMMUTABLE)
+    return Response(report.font_woff2(), media_type="font/woff2", headers=IMMUTABLE)
 
 
 def _vega(request: Request) -> Response:
-    script = chart_rendering.vega_script(site_of(request).cache.parent)
+    script = downloads.vega_script(site_of(request).cache.parent)
     return Response(script, media_type="text/javascript", headers=IMMUTABLE)
 
 

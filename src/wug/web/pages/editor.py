@@ -20,14 +20,29 @@ from starlette.routing import BaseRoute, Route
 from wug.errors import InputError, StoreError
 from wug.evaluation.inline_suites import read_suite
 from wug.labels import short_names
-from wug.web.editor import files
-from wug.web.editor.drafts import Draft, DraftConflict, DraftStore
-from wug.web.editor.families import Document, default_editor, editor_of, suite_editors
+from wug.rows import Filter
+from wug.web.editor import (
+    Document,
+    Draft,
+    DraftConflict,
+    DraftStore,
+    SuiteFileExists,
+    default_editor,
+    editable_builtins,
+    editor_of,
+    find_suites,
+    open_pasted_table,
+    open_suite,
+    safe_file_name,
+    save_suite,
+    suite_editors,
+    suite_file_name,
+    suite_suffixes,
+)
 from wug.web.jobs.queue import job_queue, scoring_models
 from wug.web.jobs.tasks import run_suites
 from wug.web.request_body import JsonObject, json_endpoint, revision, timestamp_ms
-from wug.web.site import Site, build_url, site_of
-from wug.web.templating import JsonResponse
+from wug.web.site import JsonResponse, Site, build_url, site_of
 
 NAV = ("Suite editor", "/editor", 30)
 MEDIA_TYPES = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".tsv": "text/tab-separated-values"}
@@ -46,8 +61,8 @@ def _start_page(request: Request) -> Response:
         request,
         "editor_start.html",
         drafts=draft_store(site).list(),
-        builtins=list(files.editable_builtins()),
-        folders=[(folder, files.find_suites(folder)) for folder in site.folders],
+        builtins=list(editable_builtins()),
+        folders=[(folder, find_suites(folder)) for folder in site.folders],
     )
 
 
@@ -59,7 +74,7 @@ def _grid_page(request: Request) -> Response:
         "editor.html",
         draft=id,
         name=draft.name if draft else "",
-        metrics=list(default_editor().METRICS),
+        metrics=list(default_editor().REGION_METRICS),
         fields=default_editor().FIELDS,
         folders=site.folders,
         models=scoring_models(site.models),
@@ -71,12 +86,12 @@ def _new(request: Request, given: JsonObject) -> JsonObject:
     site, source = site_of(request), str(given.get("from"))
     kind, _, name = source.partition(":")
     if kind == "builtin":
-        builtins = files.editable_builtins()
+        builtins = editable_builtins()
         if name not in builtins:
             raise InputError(f"there is no built-in suite {name!r}")
-        return _created(site, files.open_suite(builtins[name])[0], f"the built-in suite {name}")
+        return _created(site, open_suite(builtins[name])[0], f"the built-in suite {name}")
     if kind == "file":
-        document, notes = files.open_suite(site.resolve_path(name))
+        document, notes = open_suite(site.resolve_path(name))
         return _created(site, document, " ".join([name, *notes]))
     designs = default_editor().DESIGNS
     if source not in designs:
@@ -128,7 +143,7 @@ def _open_table(request: Request, given: JsonObject) -> JsonObject:
     text = given.get("text")
     if not isinstance(text, str):
         raise InputError("'text' should be a table")
-    document, notes = files.open_pasted_table(text)
+    document, notes = open_pasted_table(text)
     return {"document": document, "notes": notes}
 
 
@@ -137,7 +152,7 @@ def _download(request: Request) -> Response:
     if suffix not in MEDIA_TYPES:
         raise HTTPException(404)
     text = default_editor().to_text(document, suffix)
-    name = files.suite_file_name(document, suffix)
+    name = suite_file_name(document, suffix)
     ascii_name = name.encode("ascii", "replace").decode().replace("?", "_")
     quoted = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in name.encode())
     disposition = f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quoted}"
@@ -157,10 +172,10 @@ def _save(request: Request, given: JsonObject) -> Response | JsonObject:
     path = path if path.suffix else site.resolve_path(f"{path}.json")
     seen = given.get("seen")
     try:
-        digest = files.save(
+        digest = save_suite(
             document, path, overwrite=given.get("overwrite") is True, seen=seen if isinstance(seen, str) else None
         )
-    except files.SuiteFileExists as error:
+    except SuiteFileExists as error:
         return JsonResponse({"error": str(error), "path": str(path)}, status_code=409)
     return {"path": str(path), "digest": digest}
 
@@ -170,7 +185,7 @@ def _score(request: Request, given: JsonObject) -> JsonObject:
     site, model, document = site_of(request), str(given.get("model")), _draft(request).document
     if model not in site.models:
         raise InputError(f"{model!r} is not one of the models of this page: {', '.join(site.models) or 'none'}")
-    name = files.suite_file_name(document, ".json")
+    name = suite_file_name(document, ".json")
     command = shlex.join(["wug", "run", name, "--model", model])
     task = run_suites([read_suite(document, name=name)], site.store.path, site.cache, command)
     return job_queue(site).start(model, task).state()
@@ -265,18 +280,20 @@ def _draft_of_result(site: Site, given: str) -> Draft:
     if known is not None:
         return known
     origin = f"result {given}, {result.suite} as {result.model} was evaluated on it"
-    judged = dataclasses.replace(result, outcomes=tuple(row.outcome for row in site.reader.every(int(given))))
+    judged = dataclasses.replace(
+        result, outcomes=tuple(row.outcome for row in site.reader.rows(int(given)).each(Filter()))
+    )
     return draft_store(site).create(editor.suite_of_result(judged), _now_ms(), origin, id)
 
 
 def _open_upload(site: Site, name: str, data: bytes) -> JsonObject:
-    if not name.endswith(files.suffixes()):
+    if not name.endswith(suite_suffixes()):
         raise InputError(f"{name!r} is not a suite file: {', '.join(default_editor().SUFFIXES)}")
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
-        path = Path(folder) / files.safe_file_name(name)
+        path = Path(folder) / safe_file_name(name)
         path.write_bytes(data)
         try:
-            document, notes = files.open_suite(path)
+            document, notes = open_suite(path)
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None
     return _created(site, document, " ".join([name, *notes]))

@@ -1,20 +1,21 @@
-"""The pages of a result: its charts and its estimates."""
+"""The pages of a result: its charts, its estimates, and its variants by option of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.views.numbers import shown
-from wug.views.parts import Beside, Figure, Later, Other, Part, Table
-from wug.web.downloads import figure_response, table_response
-from wug.web.pages.run import ESTIMATE_COLUMNS
-from wug.web.result_view import RelatedResult, ResultView, headline, load_result, related_results
+from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines
+from wug.labels import caption
+from wug.views.opening import opening_of
+from wug.views.parts import DeferredPart, Figure, FigurePair, OptionPage, OtherResult, TablePart, ViewPart
+from wug.web.downloads import estimates_response, figure_response
+from wug.web.result_view import RelatedResult, ResultView, load_result, related_results
 from wug.web.site import Site, page_count, parse_page_number, site_of
 
 SIDES = {"first": "first", "second": "second", "one": "both"}
@@ -28,9 +29,20 @@ class ChartPair:
     id: int
     """Id of the other result."""
     names: tuple[str, str]
-    figures: Beside
+    figures: FigurePair
     one: bool
     """Whether both are shown in one chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionVariant:
+    """The result with one value of the option."""
+
+    label: str
+    url: str
+    headlines: Mapping[str, FormattedEstimate]
+    """By metric."""
+    table_rows: Mapping[tuple[str, ...], str]
 
 
 def _result(request: Request) -> Response:
@@ -40,62 +52,89 @@ def _result(request: Request) -> Response:
         request,
         "result.html",
         result_view=view,
-        headline=headline(view.result),
+        headline=headline_estimate(view.result),
+        opening=opening_of(view.result, view.rows),
         parts=parts,
         others=related,
-        beside=_chart_pair(site, view, parts, related, request),
-        file_name=view.file_name,
+        chart_pair=_chart_pair(site, view, parts, related, request),
         tab="overview",
     )
 
 
 def _numbers(request: Request) -> Response:
     site, view = _load(request)
-    check = request.query_params.get("check", "")
-    estimates = [one for one in view.result.estimates if not check or one.check == check]
+    metric = request.query_params.get("metric", "")
+    estimates = [one for one in view.result.estimates if not metric or one.metric == metric]
     page = parse_page_number(request.query_params.get("page", ""))
     first = (page - 1) * ESTIMATES_PER_PAGE
     return site.render(
         request,
         "numbers.html",
         result_view=view,
-        checks=list(dict.fromkeys(one.check for one in view.result.estimates)),
-        selected_check=check,
+        metrics=list(dict.fromkeys(one.metric for one in view.result.estimates)),
+        selected_metric=metric,
         page=page,
         pages=page_count(len(estimates), ESTIMATES_PER_PAGE),
-        rows=[shown(view.result, one) for one in estimates[first : first + ESTIMATES_PER_PAGE]],
+        rows=[format_estimate(view.result, one) for one in estimates[first : first + ESTIMATES_PER_PAGE]],
         tab="numbers",
     )
 
 
 def _table(request: Request) -> Response:
     _, view = _load(request)
-    rows = ({"suite": view.result.suite, **asdict(one)} for one in view.result.estimates)
-    return table_response(request.path_params["form"], view.file_name, ESTIMATE_COLUMNS, rows)
+    return estimates_response(request.path_params["form"], view.file_name, [view.result])
 
 
 def _figure(request: Request) -> Response:
     site, view = _load(request)
     name, form, query = request.path_params["name"], request.path_params.get("form", "vl.json"), request.query_params
     part = _find_part(view, name)
-    found: Part | None
-    if query.get("item") and isinstance(part, Figure | Later) and part.alone is not None:
+    names: tuple[str, ...] = (view.name,)
+    found: ViewPart | None
+    if query.get("item") and isinstance(part, Figure | DeferredPart) and part.alone is not None:
         found = part.alone(query["item"])
     elif query.get("with"):
         pair = _chart_pair(site, view, view.parts, related_results(site, view), request)
-        found = None if pair is None else getattr(pair.figures, SIDES.get(query.get("as", ""), "both"))
+        side = SIDES.get(query.get("as", ""), "both")
+        found = None if pair is None else getattr(pair.figures, side)
+        if pair is not None:
+            names = pair.names if side == "both" else (pair.names[side == "second"],)
     else:
-        found = part.make() if isinstance(part, Later) else part
+        found = part.make() if isinstance(part, DeferredPart) else part
     figure = found if isinstance(found, Figure) else None
-    return figure_response(figure, form, f"{view.file_name}-{name}", optional=isinstance(part, Later))
+    about = caption([view.result.suite], names, None if query.get("item") else view.result.n)
+    return figure_response(
+        figure, form, f"{view.file_name}-{name}", about=about, optional=isinstance(part, DeferredPart)
+    )
 
 
 def _deferred_part(request: Request) -> Response:
     site, view = _load(request)
     part = _find_part(view, request.path_params["name"])
-    if not isinstance(part, Later):
+    if not isinstance(part, DeferredPart):
         raise HTTPException(404, "This result has no part of this name that is loaded later.")
     return site.render(request, "part.html", result_view=view, part=part.make())
+
+
+def _option(request: Request) -> Response:
+    site = site_of(request)
+    view = load_result(site, request.path_params["result"])
+    page = next((one for one in view.option_pages if one.option == request.path_params["option"]), None)
+    if page is None:
+        raise HTTPException(404, "Results of this model and suite have no such option.")
+    results = site.reader.variants_by_option(view.id, page.option)
+    variants = [_variant(site, page, results[value], label) for value, label in page.values.items() if value in results]
+    return site.render(
+        request,
+        "option.html",
+        result_view=view,
+        page=page,
+        variants=variants,
+        missing=next((value for value in page.values if value not in results), None) if len(variants) < 2 else None,
+        metrics=[row.metric for row in headlines(view.result)],
+        rows=list(dict.fromkeys(row for variant in variants for row in variant.table_rows)),
+        tab="",
+    )
 
 
 ROUTES: list[BaseRoute] = [
@@ -105,6 +144,7 @@ ROUTES: list[BaseRoute] = [
     Route("/result/{result:number}/figure/{name}.vl.json", _figure),
     Route("/result/{result:number}/figure/{name}.{form}", _figure),
     Route("/result/{result:number}/part/{name}", _deferred_part),
+    Route("/result/{result:number}/option/{option}", _option),
 ]
 
 
@@ -114,19 +154,27 @@ def _load(request: Request) -> tuple[Site, ResultView]:
 
 
 def _chart_pair(
-    site: Site, view: ResultView, parts: Sequence[Part], related: Sequence[RelatedResult], request: Request
+    site: Site, view: ResultView, parts: Sequence[ViewPart], related: Sequence[RelatedResult], request: Request
 ) -> ChartPair | None:
     """The charts of this result and of the one that the URL adds; None if it names none."""
     wanted = request.query_params.get("with", "")
     named = next((one for one in related if str(one.id) == wanted), None)
-    draw = next((part.beside for part in parts if isinstance(part, Figure) and part.beside), None)
+    draw = next((part.pair for part in parts if isinstance(part, Figure) and part.pair), None)
     if named is None or draw is None:
         return None
     other = load_result(site, named.id)
     own = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
-    figures = draw(own, Other(named.name, other.result, other.rows))
+    figures = draw(own, OtherResult(named.name, other.result, other.rows))
     return ChartPair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
 
 
-def _find_part(view: ResultView, name: str) -> Part | None:
-    return next((part for part in view.parts if isinstance(part, Figure | Table | Later) and part.id == name), None)
+def _find_part(view: ResultView, name: str) -> ViewPart | None:
+    return next(
+        (part for part in view.parts if isinstance(part, Figure | TablePart | DeferredPart) and part.id == name), None
+    )
+
+
+def _variant(site: Site, page: OptionPage, id: int, label: str) -> OptionVariant:
+    view = load_result(site, id)
+    shown = {row.metric: row for row in headlines(view.result)}
+    return OptionVariant(label, view.url, shown, page.table_rows(view.result, view.rows))

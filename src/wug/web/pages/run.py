@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,22 +12,22 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import StoreError
+from wug.formatting import FormattedEstimate, format_estimate
 from wug.identity import Group
-from wug.labels import short_names
+from wug.labels import caption, short_names
 from wug.results import run_admin
-from wug.results.reader import Summary
+from wug.results.records import Summary
 from wug.types import Result, Signature
 from wug.views import charts
-from wug.views.grouped import best_first, in_order, point, record
-from wug.views.numbers import Shown, shown
+from wug.views.chance import chance_level, chance_note
+from wug.views.grouped import best_first, estimate_figure, in_order, point
 from wug.views.parts import Figure
-from wug.web.downloads import figure_response, table_response
-from wug.web.pages.runs.run_list import run_entry
+from wug.web.downloads import estimates_response, figure_response
+from wug.web.pages.runs import run_entry
 from wug.web.request_body import Form, form_endpoint
 from wug.web.result_view import summary_headline
 from wug.web.site import Site, site_of
 
-ESTIMATE_COLUMNS = ("suite", "check", "group", "value", "low", "high", "method", "n")
 FAILURE_PREFIX = "failed: "
 """Beginning of the warning that says why a suite failed."""
 MAX_GROUPS, MAX_GROUP_FIELDS = 24, 2
@@ -42,7 +42,7 @@ class GroupTable:
     result: int
     suite: str
     field: str
-    rows: tuple[Shown, ...]
+    rows: tuple[FormattedEstimate, ...]
 
 
 def _run(request: Request) -> Response:
@@ -51,7 +51,7 @@ def _run(request: Request) -> Response:
         run = site.reader.run(request.path_params["run"])
         summaries = site.reader.overview([run.id])
         results = [(one, summary_headline(one)) for one in summaries]
-        heads = {one.id: site.reader.head(one.id) for one in summaries if not one.fault}
+        heads = {one.id: site.reader.head(one.id) for one in summaries if not one.error}
         state, running = site.reader.state()
         return site.render(
             request,
@@ -81,20 +81,23 @@ def _annotate(request: Request, form: Form) -> str:
 
 
 def _figure(request: Request) -> Response:
-    figure = suites_figure([(one, summary_headline(one)) for one in _summaries(request)])
-    return figure_response(figure, request.path_params.get("form", "vl.json"), "suites")
+    summaries = _summaries(request)
+    figure = suites_figure([(one, summary_headline(one)) for one in summaries])
+    about = caption([one.suite for one in summaries], short_names(one.model for one in summaries).values())
+    return figure_response(figure, request.path_params.get("form", "vl.json"), "suites", about=about)
 
 
 def _groups(request: Request) -> Response:
     site = site_of(request)
-    found = [one for one in _summaries(request) if not one.fault]
+    found = [one for one in _summaries(request) if not one.error]
     tables = [table for one in found for table in group_tables(one.id, _result(site, one.id))]
     return site.render(request, "groups.html", tables=tables)
 
 
 def _table(request: Request) -> Response:
-    rows = _estimate_rows(site_of(request), _summaries(request))
-    return table_response(request.path_params["form"], f"run-{request.path_params['run']}", ESTIMATE_COLUMNS, rows)
+    reader = site_of(request).reader
+    results = [reader.result(one.id)[0] for one in _summaries(request) if not one.error]
+    return estimates_response(request.path_params["form"], f"run-{request.path_params['run']}", results)
 
 
 ROUTES: list[BaseRoute] = [
@@ -109,35 +112,36 @@ ROUTES: list[BaseRoute] = [
 
 def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
     """The headline of a result by the first fields that its items are grouped by."""
-    check = None if result.headline is None else result.headline.check
-    fields: dict[str, list[Shown]] = {}
+    metric = None if result.headline is None else result.headline.metric
+    fields: dict[str, list[FormattedEstimate]] = {}
     for estimate in result.estimates:
         group = Group.parse(estimate.group)
-        if estimate.check == check and not group.is_overall and group.field != "macro":
-            fields.setdefault(group.field, []).append(replace(shown(result, estimate), group=group.value))
+        if estimate.metric == metric and not group.is_overall and group.field != "macro":
+            fields.setdefault(group.field, []).append(replace(format_estimate(result, estimate), group=group.value))
     fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= MAX_GROUPS]
     for field, rows in fitting[:MAX_GROUP_FIELDS]:
         yield GroupTable(id, result.suite, field, tuple(best_first(in_order(rows))))
 
 
-def suites_figure(results: Sequence[tuple[Summary, Shown | None]]) -> Figure | None:
+def suites_figure(results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
     """A chart of the headlines that are proportions, by phenomenon; None for fewer than two."""
     shares = [(kept, row) for kept, row in results if row is not None and row.share][:MAX_CHART_SUITES]
     if len(shares) < 2:
         return None
     grouped = sorted(shares, key=lambda pair: not pair[0].phenomenon)
-    points = [point(row, name=kept.suite, group=kept.phenomenon or kept.kind) for kept, row in grouped]
-    return Figure(
-        id="suites",
-        draw=partial(charts.accuracy, points),
-        title="Every suite",
-        note="The headline of each suite with its 95% interval.",
-        columns=("suite", "family", "check", "value", "interval", "n"),
-        rows=tuple((k.suite, k.kind, s.name, s.text, s.interval, f"{s.n:,}") for k, s in grouped),
-        records=tuple(
-            {"suite": k.suite, "family": k.kind, "check": s.check, **record(point(s), "value")} for k, s in grouped
-        ),
+    points = [_point(kept, row) for kept, row in grouped]
+    return estimate_figure(
+        "suites",
+        "Every suite",
+        f"The headline of each suite with its 95% interval.{chance_note(one.chance for one in points)}",
+        partial(charts.intervals, points, title="accuracy", share=True),
+        [({"suite": kept.suite, "family": kept.kind, "metric": row.metric}, row) for kept, row in grouped],
     )
+
+
+def _point(kept: Summary, row: FormattedEstimate) -> charts.Point:
+    chance = chance_level(kept.kind, row.metric, kept.estimates)
+    return point(row, name=kept.suite, group=kept.phenomenon or kept.kind, chance=chance)
 
 
 def _summaries(request: Request) -> list[Summary]:
@@ -149,7 +153,7 @@ def _failed_suites(summaries: Sequence[Summary], heads: Mapping[int, Mapping[str
     """Result, suite and reason of each suite that failed."""
     found = []
     for one in summaries:
-        if one.status == "failed" and not one.fault:
+        if one.status == "failed" and not one.error:
             reasons = [text for text in heads[one.id]["warnings"] if text.startswith(FAILURE_PREFIX)]
             found.append((one.id, one.suite, "".join(reasons[-1:]).removeprefix(FAILURE_PREFIX)))
     return found
@@ -161,11 +165,3 @@ def _result(site: Site, id: int) -> Result:
         return site.reader.result(id)[0]
     except StoreError:
         return Result("", "", "", "failed", Signature(), 0, ())
-
-
-def _estimate_rows(site: Site, summaries: Sequence[Summary]) -> Iterator[dict[str, Any]]:
-    for one in summaries:
-        if not one.fault:
-            result, _ = site.reader.result(one.id)
-            for estimate in result.estimates:
-                yield {"suite": result.suite, **asdict(estimate)}

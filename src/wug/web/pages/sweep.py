@@ -13,15 +13,15 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
 from wug.identity import Group
-from wug.results.reader import Run, RunReader, Summary
+from wug.results.reader import RunReader
+from wug.results.records import Run, Summary
 from wug.results.sweep_curves import placed, sweep_curves
 from wug.results.sweeps import Member, Sweep, counts, members, sweeps
-from wug.views.matrix import values_are
 from wug.views.parts import Figure
-from wug.views.sweep import figures
+from wug.views.sweeps import default_scale, metric_names, step_unit, sweep_figures
 from wug.web.downloads import figure_response, table_response
-from wug.web.pages.runs.grid_view import GridCell
-from wug.web.result_view import summary_headline
+from wug.web.result_grid import GridCell
+from wug.web.result_view import summary_headline, summary_row
 from wug.web.site import build_url, page_count, parse_page_number, site_of
 
 MODELS_PER_PAGE, SUITES_PER_PAGE = 50, 24
@@ -29,8 +29,8 @@ MAX_INLINE_RUNS = 300
 """Runs whose curves are computed with the page; for more, the browser requests each chart."""
 DEFERRED_CHARTS = 3
 """Charts that the browser requests then; those that do not exist are left out."""
-ESTIMATE_COLUMNS = ("check", "value", "low", "high", "n")
-COLUMNS = ("model", "run", "status", "suite", *ESTIMATE_COLUMNS, "result")
+SCALES = ("linear", "log")
+COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n", "result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _page(request: Request) -> Response:
     suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
     shown = every[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
     rows = list(_rows(site.reader, shown, suites))
-    by = query.get("by", "")
+    by, scale = query.get("by", ""), query.get("scale", "")
     return site.render(
         request,
         "sweep.html",
@@ -74,21 +74,25 @@ def _page(request: Request) -> Response:
         tally=counts(every),
         suites=suites,
         rows=rows,
-        values=values_are(suites, ([cell.shown if cell else None for cell in row.cells] for row in rows)),
+        values=metric_names(suites, ([cell.shown if cell else None for cell in row.cells] for row in rows)),
         page=page,
         pages=pages,
         columns=columns,
         column_pages=column_pages,
         url=lambda **changed: build_url(f"/sweeps/{sweep.id}", {**dict(query), **changed}),
-        figures=_figures(site.reader, sweep, every, by),
+        figures=_figures(site.reader, sweep, every, by, scale),
         by=by,
+        scale=scale if scale in SCALES else default_scale(_steps(sweep, every)),
+        scales=SCALES,
+        figure_query=build_url("", {key: query[key] for key in ("by", "scale") if query.get(key)}),
         fields=_group_fields(site.reader, every),
     )
 
 
 def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-    curves = _curves(site_of(request).reader, _find_sweep(request), request.query_params.get("by", ""))
+    query = request.query_params
+    curves = _curves(site_of(request).reader, _find_sweep(request), query.get("by", ""), query.get("scale", ""))
     return figure_response({one.id: one for one in curves}.get(name), form, name, optional=True)
 
 
@@ -129,7 +133,7 @@ def _rows(reader: RunReader, some: Sequence[Member], suites: Sequence[str]) -> I
 
 
 def _cell(one: Summary | None) -> GridCell | None:
-    return None if one is None else GridCell(one.id, one.run, one.status, one.fault, summary_headline(one))
+    return None if one is None else GridCell(one.id, one.run, one.status, one.error, summary_headline(one))
 
 
 def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
@@ -141,37 +145,36 @@ def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str,
     return found
 
 
-def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, Any]]:
+def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
     """One row per model and suite, of all pages."""
     every = members(reader, sweep)
     by_run = _summaries(reader, every)
     for member in every:
         for kept in () if member.run is None else by_run.get(member.run.id, {}).values():
-            shown = summary_headline(kept)
-            yield {
-                "model": str(member.model),
-                "run": kept.run,
-                "status": kept.status,
-                "suite": kept.suite,
-                "result": kept.id,
-                **({} if shown is None else {name: getattr(shown, name) for name in ESTIMATE_COLUMNS}),
-            }
+            yield {**summary_row(kept), "model": str(member.model)}
 
 
-def _figures(reader: RunReader, sweep: Sweep, every: Sequence[Member], by: str) -> Sequence[Figure | dict[str, Any]]:
+def _steps(sweep: Sweep, every: Sequence[Member]) -> list[float]:
+    """The training steps of a sweep's models."""
+    return [place.step for place in placed(sweep, [member.run for member in every if member.run is not None])]
+
+
+def _figures(
+    reader: RunReader, sweep: Sweep, every: Sequence[Member], by: str, scale: str
+) -> Sequence[Figure | dict[str, Any]]:
     """The learning curves, or placeholders for charts that the browser requests."""
-    runs = [member.run for member in every if member.run is not None]
-    if len({place.step for place in placed(sweep, runs)}) < 2:
+    if len(set(_steps(sweep, every))) < 2:
         return []
-    if len(runs) <= MAX_INLINE_RUNS:
-        return _curves(reader, sweep, by)
+    if sum(member.run is not None for member in every) <= MAX_INLINE_RUNS:
+        return _curves(reader, sweep, by, scale)
     placeholder = {"title": "Over training", "note": "", "columns": (), "rows": ()}
     return [{"id": f"curve-{number}", **placeholder} for number in range(DEFERRED_CHARTS)]
 
 
-def _curves(reader: RunReader, sweep: Sweep, by: str) -> list[Figure]:
+def _curves(reader: RunReader, sweep: Sweep, by: str, scale: str) -> list[Figure]:
+    unit = step_unit(str(model) for model in sweep.models)
     try:
-        return figures(sweep_curves(reader, [sweep], by=by))
+        return sweep_figures(sweep_curves(reader, [sweep], by=by), scale if scale in SCALES else "", unit)
     except InputError:
         return []
 

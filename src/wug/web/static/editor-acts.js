@@ -1,7 +1,7 @@
-/* What buttons and keys do with the item, the condition or the region of the active cell; the selection follows. */
+/* Actions of buttons and keys on the item, condition or region of the active cell; the selection follows. */
 import * as model from "./editor-model.js";
 
-/* The first column that is a region: before it stand the item and the condition. */
+/* The first column of a region, after item and condition. */
 export const FIRST = 2;
 
 export const makeActs = ({ state, change, here, rowOf, width, go, spot }) => {

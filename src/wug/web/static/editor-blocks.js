@@ -1,4 +1,4 @@
-/* Blocks of cells from and to a spreadsheet, and whole tables that say themselves what they hold. */
+/* Copying and pasting blocks of cells, and whole tables with named columns. */
 import { addItem, addPrediction, addRegion, nextNumber, number, put, renameRegion, rowsOf, setCell } from "./editor-model.js";
 
 /* A block of cells as spreadsheets put it on the clipboard: tabs and line ends, quotes around either. */
@@ -36,7 +36,7 @@ const widened = (state, width) => {
   return wide;
 };
 
-/* A block put into the grid at a row (0: the names of the regions) and a column (0: item, 1: condition). */
+/* Paste a block at a row (0: region names) and a column (0: item, 1: condition). */
 export const pasteBlock = (state, top, left, block) => {
   const width = Math.max(...block.map((line) => line.length));
   if (left < 2) return pasteTable(state, top, left, block, width);
@@ -102,7 +102,7 @@ const withRow = (state, i, condition, texts) => {
   return changed;
 };
 
-/* Without the empty rows that a new suite begins with and that a pasted table does not speak of. */
+/* Remove the empty rows of a new suite that a pasted table does not mention. */
 const tidied = (state, met, named) => {
   const blank = (row) => row.cells.every((cell) => !cell.trim());
   const items = state.items
@@ -111,7 +111,7 @@ const tidied = (state, met, named) => {
   return items.length ? { ...state, items } : state;
 };
 
-/* ---- tables with a first line that names their columns ---- */
+/* ---- tables with a header ---- */
 
 const ITEM = /^(item|item_number|item_id)$/i, CONDITION = /^(condition|condition_name|cond)$/i;
 

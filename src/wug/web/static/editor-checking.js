@@ -1,25 +1,25 @@
-/* The check: what `wug check` will say of the file, while it is being written, with links to the cells. */
+/* Checks the suite like `wug check` while it is edited, with links to the cells. */
 import { send } from "./site.js";
 
 const CHECK = 250;
 
 export const makeChecking = ({ state, textOf, predictions, grid }) => {
   const by = (name) => document.getElementById(name);
-  let waiting = null, asked = 0;
+  let waiting = null, latest = 0;
 
   const check = async () => {
-    const mine = (asked += 1), was = state();
+    const mine = (latest += 1), was = state();
     try {
       const body = `{"formulas":${JSON.stringify(was.predictions.map(({ text }) => text))},"document":${textOf()}}`;
       const answer = await send("/editor/check.json", { body, headers: { "Content-Type": "application/json" } });
       const said = await answer.json();
-      if (mine !== asked) return;
+      if (mine !== latest) return;
       if (!answer.ok) throw new Error(said.error);
       if (was.predictions.length === state().predictions.length) predictions.setSaid(said.predictions);
       problems(said.problems);
     } catch (error) {
-      if (mine !== asked) return;
-      by("verdict").textContent = error instanceof TypeError ? "Not checked: the server does not answer." : error.message;
+      if (mine !== latest) return;
+      by("verdict").textContent = error instanceof TypeError ? "Not checked: the server does not respond." : error.message;
       if (error instanceof TypeError) waiting = setTimeout(check, 3000);
     }
   };
@@ -30,8 +30,8 @@ export const makeChecking = ({ state, textOf, predictions, grid }) => {
     const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
     by("verdict").className = `verdict ${errors ? "bad" : odd ? "odd" : "good"}`;
     by("verdict").textContent = errors
-      ? `Not ready yet: ${count(errors, "thing")} to mend.`
-      : odd ? `Ready, with ${count(odd, "thing")} to look at.` : "Ready: nothing to mend.";
+      ? `Not ready: ${count(errors, "error")} to fix.`
+      : odd ? `Ready, with ${count(odd, "warning")}.` : "Ready: no problems found.";
     by("problems").replaceChildren(...found.map(problem));
     grid.setFaults(found.flatMap(({ level, places }) => places.map((place) => ({ ...place, level: level === "error" ? "fault" : "odd" }))));
   };
@@ -40,7 +40,7 @@ export const makeChecking = ({ state, textOf, predictions, grid }) => {
     const made = document.createElement("li");
     made.className = level;
     const word = document.createElement("b");
-    word.textContent = level === "error" ? "To mend" : "Look at";
+    word.textContent = level === "error" ? "Error" : "Warning";
     made.append(word, " ");
     const where = document.createElement("span");
     where.textContent = `${message} `;
@@ -69,6 +69,6 @@ export const makeChecking = ({ state, textOf, predictions, grid }) => {
     } else grid.goTo(place);
   };
 
-  /* As soon as nothing was changed for a moment. */
+  /* Debounced. */
   return { soon: () => { clearTimeout(waiting); waiting = setTimeout(check, CHECK); } };
 };

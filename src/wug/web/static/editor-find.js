@@ -1,4 +1,4 @@
-/* Find and replace in the sentences: the browser's own search sees only the rows that are in view. */
+/* Find and replace in the sentences: the browser's search sees only the rendered rows. */
 import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
 
@@ -7,7 +7,7 @@ const pattern = (text, { word, exact }) => {
   return new RegExp(word ? `(?<![\\p{L}\\p{N}_])${plain}(?![\\p{L}\\p{N}_])` : plain, exact ? "gu" : "giu");
 };
 
-/* Every place where a text stands, from top to bottom. */
+/* All matches of a text, from top to bottom. */
 const matchesOf = (state, text, how) => {
   if (!text) return [];
   const sought = pattern(text, how), found = [];
@@ -19,7 +19,7 @@ const matchesOf = (state, text, how) => {
   return found;
 };
 
-/* The suite with some of the places replaced; those of a cell are given from left to right. */
+/* The suite with some matches replaced; those in one cell are given from left to right. */
 export const replaced = (state, matches, text) => {
   let changed = state;
   for (const { item, sentence, region, start, length } of [...matches].reverse()) {
@@ -64,7 +64,7 @@ export const makeFind = ({ state, change, grid }) => {
     const at = matches[now];
     change(replaced(state(), [at], other.value));
     look();
-    // On behind what was put in, which may hold the text itself.
+    // Continue after the replacement, which may contain the text.
     now = matches.findIndex((next) => next.row > at.row || (next.row === at.row && (next.column > at.column || (next.column === at.column && next.start >= at.start + other.value.length))));
     if (now < 0 && matches.length) now = 0;
     if (now >= 0) grid.look(matches[now].row, matches[now].column);
@@ -77,7 +77,7 @@ export const makeFind = ({ state, change, grid }) => {
     change(replaced(state(), matches, other.value));
     now = -1;
     look();
-    say(`${count} replaced in ${cells} ${cells === 1 ? "cell" : "cells"}; Undo takes it back`);
+    say(`${count} replaced in ${cells} ${cells === 1 ? "cell" : "cells"}; Undo restores it`);
   };
 
   const open = () => {

@@ -23,7 +23,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   const height = () => rows().length + 1;
   const width = () => state().regions.length + FIRST;
 
-  /* ---- what stands in a cell ---- */
+  /* ---- content of cells ---- */
 
   const textAt = ({ row, column }) => {
     const now = state();
@@ -78,7 +78,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     return inside;
   };
 
-  /* The active cell and the chosen ones tinted, as far as they are in view. */
+  /* Highlight the active and the selected cells that are in view. */
   const paint = () => {
     const [top, bottom, left, right] = bounds();
     for (const [row, cells] of lines.each()) {
@@ -162,7 +162,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     field.setAttribute("aria-label", nameOf(at));
   };
 
-  /* A sentence is kept letter by letter, so that a crash loses none; all of them are one step to undo. */
+  /* Every keystroke is stored, so that a crash loses nothing; all of them are one undo step. */
   const key = () => `cell ${session}`;
   const written = () => {
     if (at.row > 0 && at.column >= FIRST) change(write(state(), at, field.value), key());
@@ -208,7 +208,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   };
 
   const paste = (text) => {
-    // Wherever it is put: a table that names its columns is read as a file would be.
+    // A table with a header is read like a file.
     if (isTable(text)) { readTable(text); return; }
     const block = parseBlock(text);
     const [top, bottom, left, right] = bounds();
@@ -234,7 +234,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     if (now !== state()) change(now);
   };
 
-  /* ---- what the toolbar does with the active cell ---- */
+  /* ---- toolbar ---- */
 
   const here = () => {
     const spot = rows()[Math.max(at.row, 1) - 1];
@@ -274,7 +274,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     return true;
   };
 
-  /* The selection grown to a cell: its first corner stays. */
+  /* Extend the selection to a cell. */
   const spread = (row, column) => {
     const anchor = corner;
     at = within({ row, column });
@@ -293,7 +293,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     else if (event.key === "Tab" && !command && !event.altKey) {
       taken = !free && finish() && tab(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
-      // Tab then goes on to what stands after the grid, or before it; a second Escape leads to the toolbar.
+      // Tab then leaves the grid; a second Escape moves to the toolbar.
       if (mode !== "choose") cancel();
       else if (free) document.querySelector("[data-act]")?.focus();
       else leaving = true;
@@ -346,7 +346,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   table.addEventListener("pointerdown", (event) => {
     pointer = event.pointerType;
     const to = placeOf(event);
-    // A finger that is put down may be about to scroll.
+    // A touch may be the beginning of a scroll.
     if (!to || event.button !== 0 || pointer !== "mouse" || (event.target === field && mode !== "choose")) return;
     const same = to.row === at.row && to.column === at.column && document.activeElement === field;
     event.preventDefault();
@@ -360,7 +360,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   table.addEventListener("click", (event) => {
     const to = placeOf(event);
     if (!to || pointer === "mouse" || (event.target === field && mode !== "choose")) return;
-    // A finger has no second way to say that it wants to write.
+    // A touch has no other gesture to start editing.
     go(to.row, to.column);
     edit();
   });
@@ -391,7 +391,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     focus: () => { field.focus({ preventScroll: true }); },
     finish,
     busy: () => mode !== "choose",
-    /* A cell chosen and shown, while something else has the focus. */
+    /* Select and show a cell without moving the focus. */
     look: (row, column) => {
       if (!finish()) return;
       at = within({ row, column });

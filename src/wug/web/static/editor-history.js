@@ -29,7 +29,7 @@ const decode = (from, { items, ...head }) => ({
   }),
 });
 
-/* A number that another text hardly has. */
+/* A hash of a text. */
 const mark = (text) => {
   let hash = 2166136261;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
@@ -79,7 +79,7 @@ export const makeHistory = (id, { state, become, textOf }) => {
   };
 
   return {
-    /* A new state; letters that are written one after the other are undone together, those of a cell always. */
+    /* Add a state; consecutive keystrokes are one undo step. */
     record: (next, name = "") => {
       const now = Date.now();
       if (!(name && name === last.key && (name.startsWith("cell ") || now - last.time < TOGETHER))) past.push(state());
@@ -89,20 +89,20 @@ export const makeHistory = (id, { state, become, textOf }) => {
       become(next);
       later();
     },
-    /* The state before a name's changes, where they were the last. */
+    /* Drop the last changes with a name, and return the state before them. */
     drop: (name) => {
       if (name !== last.key || !past.length) return;
       last.key = "";
       become(past.pop());
       later();
     },
-    /* Another window has brought about the state that comes. */
+    /* The next state comes from another window. */
     adopt: (next) => { past.push(state()); last.key = ""; become(next, false); later(); },
     undo: () => go(past, future),
     redo: () => go(future, past),
     canUndo: () => past.length > 0,
     canRedo: () => future.length > 0,
-    /* What this browser kept, where it belongs to the state that there is. */
+    /* Restore the stored history if it belongs to the current state. */
     restore: () => {
       try {
         const found = JSON.parse(localStorage.getItem(key));

@@ -8,7 +8,7 @@ const WAIT = 500, RETRY = 2000;
  * writing it whole takes as long as a few keys. */
 const LARGE = 200_000, SOON = 100;
 
-/* `textOf` gives the JSON of a document in one way of writing it, so that two of them can be compared. */
+/* `textOf` returns the canonical JSON of a document, for comparisons. */
 export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
   const key = `wug-draft-${id}`;
   const address = `/editor/${id}/draft.json`;
@@ -25,7 +25,7 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     stored = put() || (makeRoom(), put());
     return stored;
   };
-  /* Without room, the copies of other drafts go that the server has. */
+  /* If there is no space, delete copies of other drafts that are on the server. */
   const makeRoom = () => {
     for (const name of Object.keys(localStorage)) {
       if (!name.startsWith("wug-draft-") || name === key) continue;
@@ -34,7 +34,7 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
   };
   const clock = (ms) => new Date(ms).toLocaleTimeString();
 
-  /* The draft to begin with: of the server's and the browser's, the one that was changed last. */
+  /* The draft of the server or of the browser, whichever was changed last. */
   const load = async () => {
     const mine = local();
     const theirs = await ask();
@@ -43,13 +43,13 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     if (!mine) return first(theirs);
     if (!theirs) {
       keep(textOf(mine.document), mine.changed);
-      tell("kept", "This suite was not on the server; it is back from this browser.");
+      tell("kept", "This suite was not on the server; it was restored from this browser.");
       return mine;
     }
     if (textOf(mine.document) === textOf(theirs.document)) return first(theirs);
     if (mine.changed > theirs.changed) {
       keep(textOf(mine.document), mine.changed);
-      other(`Changes of ${clock(mine.changed)} that had not reached the server are back from this browser.`, "Show the server's version", theirs.document);
+      other(`Changes of ${clock(mine.changed)} that had not reached the server were restored from this browser.`, "Show the server's version", theirs.document);
       return mine;
     }
     other(`The suite was changed elsewhere at ${clock(theirs.changed)}: that version is shown.`, "Show this browser's version", mine.document);
@@ -71,18 +71,18 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
       } catch (error) {
         const mine = local();
         if (mine) return null;
-        tell("alone", `The server does not answer (${error.message}). Trying again…`);
+        tell("alone", `The server does not respond (${error.message}). Trying again…`);
         await new Promise((done) => setTimeout(done, RETRY));
       }
     }
   };
 
-  /* The JSON of a document, kept. */
+  /* Store the JSON of a document. */
   const keep = (text, changed = Date.now()) => {
     latest = { text, changed };
     kept = false;
     if (text.length < LARGE) storeNow();
-    else { tell("going", "Keeping…"); storing ??= setTimeout(storeNow, SOON); }
+    else { tell("going", "Saving…"); storing ??= setTimeout(storeNow, SOON); }
     clearTimeout(waiting);
     waiting = setTimeout(flush, WAIT);
   };
@@ -92,11 +92,11 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     clearTimeout(storing);
     storing = null;
     if (kept) return;
-    if (store(latest)) tell("going", "Keeping…");
-    else tell("going", "This browser has no room to keep it; it goes to the server alone.");
+    if (store(latest)) tell("going", "Saving…");
+    else tell("going", "This browser has no space left; it is stored on the server only.");
   };
 
-  /* Everything on the server, as soon as it answers. */
+  /* Wait until everything is on the server. */
   const flush = async () => {
     clearTimeout(waiting);
     if (sending) { await sending; if (kept) return; }
@@ -104,10 +104,10 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     sending = write(latest).finally(() => { sending = null; });
     await sending;
   };
-  /* The same, or an error that says why not: nobody must go on with what the server had before. */
+  /* The same, or an error, so that nobody continues with an older version. */
   const settle = async () => {
     await flush();
-    if (!kept) throw new Error(trouble || "The server does not answer.");
+    if (!kept) throw new Error(trouble || "The server does not respond.");
   };
   const write = async (draft) => {
     try {
@@ -116,12 +116,12 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
       const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
       if (answer.status === 409) {
         seen = said.theirs.revision;
-        if (textOf(said.theirs.document) !== common) other("The suite was also changed in another window; what you see here has taken its place.", "Show the other version", said.theirs.document);
+        if (textOf(said.theirs.document) !== common) other("The suite was also changed in another window; this version replaced it.", "Show the other version", said.theirs.document);
         await write(draft);
         return;
       }
       if (!answer.ok) {
-        trouble = `Not kept on the server, only in this browser: ${said.error}`;
+        trouble = `Stored in this browser only, not on the server: ${said.error}`;
         tell("bad", trouble);
         waiting = setTimeout(flush, 5 * RETRY);
         return;
@@ -130,11 +130,11 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
       if (draft === latest) {
         kept = true;
         store({ ...draft, kept: true });
-        tell("kept", `Kept at ${clock(draft.changed)}`);
+        tell("kept", `Draft saved at ${clock(draft.changed)}`);
       }
     } catch {
-      trouble = "The server does not answer.";
-      tell("alone", "The server does not answer. What you write is kept in this browser, and goes there when it is back.");
+      trouble = "The server does not respond.";
+      tell("alone", "The server does not respond. Your changes are stored in this browser and sent when it is back.");
       clearTimeout(waiting);
       waiting = setTimeout(flush, RETRY);
     }

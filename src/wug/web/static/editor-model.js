@@ -8,7 +8,7 @@
 const without = (object, ...keys) => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 const RELATIONS = { greaterthan: ">", lessthan: "<", equal: "=" };
 
-/* The text of a prediction in any of the shapes that files have. */
+/* The text of a prediction in any file format. */
 const formulaOf = (raw) => {
   if (typeof raw === "string") return raw;
   if ("relation" in raw) {
@@ -68,13 +68,13 @@ const itemText = (item) => {
   return texts.get(item);
 };
 
-/* The document as JSON; an item that has not changed since is not written anew. */
+/* The document as JSON; unchanged items are cached. */
 export const toText = (state) => {
   const { items, ...rest } = toDocument({ ...state, items: [] });
   return `${JSON.stringify(rest).slice(0, -1)},"items":[${state.items.map(itemText).join(",")}]}`;
 };
 
-/* What is made of the items alone is made once: a large suite has thousands of rows, and a key changes one. */
+/* Caches what depends on the items only: a large suite has thousands of rows, and a keystroke changes one. */
 const once = (make) => {
   const made = new WeakMap();
   return ({ items }) => {
@@ -103,7 +103,7 @@ const drop = (list, index) => list.filter((_, i) => i !== index);
 const shift = (list, index, by) => insert(drop(list, index), index + by, list[index]);
 export const number = (text) => (/^-?(0|[1-9]\d{0,14})$/.test(text.trim()) ? Number(text.trim()) : text.trim());
 
-/* What a changed text no longer agrees with: the values that another program measured for it. */
+/* Remove values that were measured for a text that has changed. */
 const still = (extra) => {
   if (!extra) return null;
   const rest = without(extra, "metric_value", "oovs");
@@ -118,7 +118,7 @@ export const setCell = (state, i, r, c, text) => {
   return { ...state, items: put(state.items, i, { ...item, rows: put(item.rows, r, changed) }) };
 };
 
-/* ---- predictions follow what they speak of ---- */
+/* ---- references in predictions ---- */
 
 const ATOM = /\(\s*([^()[\];%]*?)\s*;\s*%([^%;]*)%\s*\)/g;
 
@@ -159,7 +159,7 @@ export const addRegion = (state, c, name = "") => {
 
 export const removeRegion = (state, c) => {
   if (state.regions.length === 1) throw new Error("A suite has at least one region.");
-  // A prediction about it must not come to mean the region that takes its number.
+  // A prediction about it must not refer to the region that takes its number.
   const gone = `removed ${state.regions[c].replace(/[()[\];%]/g, " ").trim()}`.trim();
   const numbers = Object.fromEntries(state.regions.map((_, index) => [index + 1, index < c ? index + 1 : index === c ? gone : index]));
   const less = eachRow(state, (row) => ({ ...row, cells: drop(row.cells, c), extras: drop(row.extras, c) }));
@@ -181,7 +181,7 @@ const fresh = (names, stem) => {
   return `${stem}${count}`;
 };
 
-/* A new condition in every item, behind the row of the same name as `after`, and beginning as a copy of it. */
+/* Add a condition to every item, after the condition `after` and as a copy of it. */
 export const addCondition = (state, after) => {
   const name = fresh(conditionsOf(state), "condition_");
   return {

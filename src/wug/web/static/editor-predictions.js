@@ -1,4 +1,4 @@
-/* Predictions: a formula each, checked while it is written. Under it stands what it says, or a caret under its fault. */
+/* Predictions: one formula each, checked while it is edited. Below it is its meaning, or a caret under the error. */
 import * as model from "./editor-model.js";
 
 export const makePredictions = (list, { state, change, here }) => {
@@ -18,7 +18,7 @@ export const makePredictions = (list, { state, change, here }) => {
     made.addEventListener("click", act);
     return made;
   };
-  /* As high as its text; measured only where that has changed, since it makes the browser lay out the page. */
+  /* Fit the height to the text; measuring forces a layout, so it is done only for changed texts. */
   const grow = (field) => {
     const now = `${field.value}\0${innerWidth}`;
     if (field.fitted === now) return;
@@ -65,20 +65,20 @@ export const makePredictions = (list, { state, change, here }) => {
     return made;
   };
 
-  /* A region of a condition, chosen rather than written, put where the caret is. */
+  /* Insert a region of a condition at the caret. */
   const picker = (field, index) => {
     const made = element("span", "picker");
     const region = element("select"), condition = element("select");
-    region.setAttribute("aria-label", "Region to put in");
-    condition.setAttribute("aria-label", "Condition to put in");
+    region.setAttribute("aria-label", "Region to insert");
+    condition.setAttribute("aria-label", "Condition to insert");
     region.className = "regions";
     condition.className = "conditions";
-    made.append(region, condition, button("Put in", "Put this region of this condition into the formula", () => {
+    made.append(region, condition, button("Insert", "Insert this region of this condition into the formula", () => {
       const text = `(${region.value};%${condition.value}%)`;
       field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
       field.dispatchEvent(new Event("input"));
       field.focus();
-    }), button("From the grid", "Put the cell that is chosen in the grid into the formula", () => {
+    }), button("From the grid", "Insert the selected cell of the grid into the formula", () => {
       const cell = here();
       region.value = String(cell.region + 1);
       condition.value = cell.condition.trim();

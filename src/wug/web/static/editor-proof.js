@@ -1,11 +1,11 @@
-/* All sentences as plain text to be proof-read, by item or by condition; a word that stands twice in a row is marked. */
+/* All sentences as plain text for proof-reading, by item or condition; repeated words are marked. */
 import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
 
 const PAGE = 200;
 const TWICE = /(?<![\p{L}\p{N}])([\p{L}\p{N}]+)(\s+)\1(?![\p{L}\p{N}])/giu;
 
-/* The sentences in the order of reading, each with its place in the grid. */
+/* The sentences in reading order, each with its position in the grid. */
 const sentencesOf = (state, byCondition) => {
   const found = model.rowsOf(state).map(({ item, row }, index) => {
     const line = state.items[item].rows[row];
@@ -56,7 +56,7 @@ export const makeProof = ({ state, grid }) => {
     by("proof-rows").replaceChildren(...some.map(line));
     const doubled = sentences.filter(({ text }) => text.search(TWICE) >= 0).length;
     const count = `${(page * PAGE + 1).toLocaleString("en")}–${(page * PAGE + some.length).toLocaleString("en")} of ${sentences.length.toLocaleString("en")}`;
-    by("proof-count").textContent = doubled ? `${count}; ${doubled} with a word twice in a row` : count;
+    by("proof-count").textContent = doubled ? `${count}; ${doubled} with a repeated word` : count;
     by("proof-before").disabled = page === 0;
     by("proof-next").disabled = page === pages - 1;
     by("proof-scroll").scrollTop = 0;

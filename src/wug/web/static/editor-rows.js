@@ -7,7 +7,7 @@ import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
 
 const BEYOND = 8;
-/* rem: how narrow and how wide a column may be; a longer text is cut off, and seen whole where one writes in it. */
+/* Minimum and maximum width of a column in rem; longer text is clipped unless it is edited. */
 const NARROW = 4.2, WIDE = 20, WIDE_ON_PHONES = 12, ITEM = 3.2;
 
 const element = (tag, className, text) => {
@@ -97,7 +97,7 @@ export const makeRows = (table, { state, painted }) => {
     height = 0;
   };
 
-  /* A row with nothing in it, copied from the one that was made first: that takes half the time. */
+  /* An empty row, cloned from the first one, which takes half the time. */
   let pattern = null;
   const build = (index) => {
     if (pattern?.children.length !== built + FIRST) {
@@ -112,7 +112,7 @@ export const makeRows = (table, { state, painted }) => {
     return line;
   };
 
-  /* An item's number stands in the first of its rows; the cells below it belong to it. */
+  /* An item's number is in the first of its rows. */
   const lead = (line, index, spot) => {
     const first = spot.row === 0, now = line.firstElementChild;
     if (now.dataset.row === String(index - spot.row) && now.classList.contains("item") === first) return;
@@ -167,7 +167,7 @@ export const makeRows = (table, { state, painted }) => {
     where.classList.toggle("odd", level === "odd");
   };
 
-  /* ---- which rows are there ---- */
+  /* ---- virtual scrolling ---- */
 
   const wanted = (beyond) => {
     const count = rows().length;
@@ -186,7 +186,7 @@ export const makeRows = (table, { state, painted }) => {
     return made;
   };
 
-  /* Which rows stand where: as long as that is so, nothing but texts can change, and layout has little to do. */
+  /* The rendered rows: while they stay the same, only texts change, and layout is cheap. */
   let standing = "";
 
   const sync = (beyond = BEYOND) => {
@@ -201,7 +201,7 @@ export const makeRows = (table, { state, painted }) => {
     for (const old of body.querySelectorAll(".gap")) old.remove();
     for (const [index, line] of shown) if (!kept.has(index)) { line.remove(); shown.delete(index); }
     let next = body.firstElementChild, before = 0;
-    // Rows that are there stay where they are: one of them has the focus.
+    // Existing rows are kept: one of them has the focus.
     for (const index of now) {
       if (index > before + 1) body.insertBefore(gap(index - before - 1), next);
       let line = shown.get(index);
@@ -228,14 +228,14 @@ export const makeRows = (table, { state, painted }) => {
 
   const again = () => { version += 1; height = 0; if (state()) { draw(); painted(); } };
 
-  /* As little as is needed to see a row. */
+  /* Scroll as little as needed to show a row. */
   const scroll = (row) => {
     const top = (row - 1) * tall(), room = sheet.clientHeight - headTall(), from = sheet.scrollTop;
     if (top < from) sheet.scrollTop = top;
     else if (top + tall() > from + room) sheet.scrollTop = top + tall() - room;
   };
 
-  /* The rows beyond those in view, once these have been seen. */
+  /* Render rows outside the viewport after those inside. */
   const fillSoon = () => {
     filling ||= requestAnimationFrame(() => setTimeout(() => { filling = 0; if (state()) { sync(); painted(); } }));
   };
@@ -250,10 +250,10 @@ export const makeRows = (table, { state, painted }) => {
 
   return {
     draw,
-    /* Whether the number of regions is another: then every cell is made anew. */
+    /* Whether the number of regions changed, so that every cell must be rendered again. */
     renewed: () => built !== state().regions.length,
     setActive: (row) => { active = row; if (row > 0 && !shown.has(row) && built === state().regions.length) sync(); },
-    /* The sheet scrolled to a row that is about to be the active one; after a leap, with no more than what is in view. */
+    /* Scroll to the next active row; after a jump, render only what is in view. */
     approach: (row) => {
       if (row < 1 || built !== state().regions.length) return;
       const leap = !shown.has(row);

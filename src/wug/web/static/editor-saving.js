@@ -18,16 +18,16 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
     by("save-name").select();
   };
 
-  /* With what is on the page, so that it can be saved even where the server has no room for drafts. */
+  /* Send the document itself, so that it can be saved even if the server cannot store drafts. */
   const write = async ({ folder, name, overwrite = false, seen = null }) => {
     const wanted = JSON.stringify({ folder, name, overwrite, seen });
     const body = `${wanted.slice(0, -1)},"document":${textOf()}}`;
     const answer = await send(`/editor/${id}/save.json`, { body, headers: { "Content-Type": "application/json" } })
-      .catch(() => { throw new Error("The server does not answer."); });
+      .catch(() => { throw new Error("The server does not respond."); });
     const said = await answer.json();
     if (answer.status === 409 && !overwrite) {
-      const why = seen ? "The file has changed since it was saved here" : "There is a file already";
-      return confirm(`${why}:\n${said.path}\nWrite over it?`) ? write({ folder, name, overwrite: true }) : null;
+      const why = seen ? "The file has changed since it was saved here" : "The file exists";
+      return confirm(`${why}:\n${said.path}\nOverwrite it?`) ? write({ folder, name, overwrite: true }) : null;
     }
     if (!answer.ok) throw new Error(said.error);
     localStorage.setItem(key, JSON.stringify({ folder, name, seen: said.digest, path: said.path }));
@@ -77,9 +77,9 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
       event.preventDefault();
       finish();
       try { await keeper.settle(); } catch (error) { notice(error.message, "bad"); return; }
-      // A table that cannot be written yet is words on this page, not a file with words in it.
+      // Show an error on the page instead of downloading it as a file.
       const answer = await fetch(link.href, { headers: { Accept: "application/json" } }).catch(() => null);
-      if (!answer) { notice("The server does not answer.", "bad"); return; }
+      if (!answer) { notice("The server does not respond.", "bad"); return; }
       if (!answer.ok) { notice((await answer.json()).error, "bad"); return; }
       const hidden = document.createElement("a");
       hidden.href = link.href;

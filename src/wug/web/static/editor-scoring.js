@@ -1,8 +1,8 @@
-/* "Run it on these models": a job for each on the server, how far they are, and what came out beside the grid. */
+/* Scores the suite: one job per model on the server, its progress, and the results next to the grid. */
 import { draw, send } from "./site.js";
 
 const LOOK = 400;
-const STAGES = { waiting: "Waiting for other work", loading: "Loading the model", asking: "Asking the model" };
+const STAGES = { waiting: "Waiting for other jobs", loading: "Loading the model", scoring: "Scoring" };
 
 export const makeScoring = (id, { flush, marks, held, current }) => {
   const by = (name) => document.getElementById(name);
@@ -56,7 +56,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
       }
       fail(faults.join("\n"));
     } catch (error) {
-      fail(error instanceof TypeError ? "The server does not answer." : error.message);
+      fail(error instanceof TypeError ? "The server does not respond." : error.message);
     } finally {
       jobs = [];
       going(false);
@@ -74,7 +74,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
 
   const stage = (now, model = "") => {
     const bar = by("progress");
-    const counted = now.stage === "asking" && now.total;
+    const counted = now.stage === "scoring" && now.total;
     if (counted) { bar.max = now.total; bar.value = now.done; } else bar.removeAttribute("value");
     const words = now.stopping || stopped ? "Stopping" : STAGES[now.stage] ?? "";
     const who = model ? `${model}: ` : "";
@@ -103,7 +103,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     by("run-link").href = `/run/${found.run}`;
     by("run-model").textContent = found.name;
     by("run-model").title = found.model;
-    by("estimates").tBodies[0].replaceChildren(...found.checks.map((row) => {
+    by("estimates").tBodies[0].replaceChildren(...found.metrics.map((row) => {
       const line = document.createElement("tr");
       const name = element("th", row.name);
       name.scope = "row";
@@ -120,13 +120,13 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     else by("chart").replaceChildren();
   };
 
-  /* Where several models were asked: a row for each, one of them shown in full. */
+  /* For several models: one row each, and the details of one. */
   const models = () => {
     by("models-result").hidden = results.length < 2;
     by("compare-link").hidden = results.length < 2;
     if (results.length < 2) return;
     by("compare-link").href = `/compare?${new URLSearchParams(results.map(({ run }) => ["run", run]))}`;
-    const names = results[0].checks.map(({ check, name }) => [check, name]);
+    const names = results[0].metrics.map(({ metric, name }) => [metric, name]);
     const head = document.createElement("tr");
     head.append(element("th", "model"), ...names.map(([, name]) => element("th", name, "num")));
     for (const one of head.children) one.scope = "col";
@@ -139,7 +139,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
       pick.setAttribute("aria-pressed", String(found === result));
       pick.addEventListener("click", () => show(found));
       name.append(pick);
-      line.append(name, ...names.map(([check]) => element("td", found.checks.find((row) => row.check === check)?.text ?? "–", "num")));
+      line.append(name, ...names.map(([metric]) => element("td", found.metrics.find((row) => row.metric === metric)?.text ?? "–", "num")));
       return line;
     }));
   };
@@ -154,11 +154,11 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     for (const row of chart.rows) body.insertRow().append(...row.map((text) => element("td", text)));
   };
 
-  /* What the result says about the suite as it is now. */
+  /* Apply the result to the current suite. */
   const redraw = () => {
     if (!result) return;
     const now = current();
-    held(now.predictions.map(({ text }) => result.checks.find((row) => row.formula === text) ?? null));
+    held(now.predictions.map(({ text }) => result.metrics.find((row) => row.formula === text) ?? null));
     by("stale").hidden = same(now);
   };
   const compared = new WeakMap();
@@ -173,7 +173,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   };
   const same = (now) =>
     now.items.length === Object.keys(result.items).length &&
-    now.predictions.every(({ text }) => result.checks.some((row) => row.formula === text)) &&
+    now.predictions.every(({ text }) => result.metrics.some((row) => row.formula === text)) &&
     now.items.every(sameItem);
 
   form?.addEventListener("submit", (event) => { event.preventDefault(); if (!jobs.length) start(); });

@@ -1,4 +1,4 @@
-/* The page where suites are begun: files from the disk, drafts that are thrown away. */
+/* The start page of the editor: uploads, and discarding drafts. */
 import { send } from "./site.js";
 
 const failure = document.getElementById("failure");
@@ -17,7 +17,7 @@ const begin = async (address, given) => {
     if (answer.ok) location.href = said.address;
     else say(said.error);
   } catch {
-    say("The server does not answer.");
+    say("The server does not respond.");
   }
 };
 for (const button of document.querySelectorAll("[data-from]")) {

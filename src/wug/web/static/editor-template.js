@@ -1,12 +1,12 @@
-/* Items filled from a template: cells with `{noun_sg}` in them, and a list of words for each. */
+/* Makes items from a template: cells with placeholders such as `{noun_sg}`, and a list of words for each. */
 import * as model from "./editor-model.js";
 
 const SLOT = /\{([\p{L}\p{N}_-]+)\}/gu, MOST = 2000;
 
-/* The names in braces of an item, in the order of reading. */
+/* The placeholders of an item, in reading order. */
 const slotsOf = (item) => [...new Set(item.rows.flatMap((row) => row.cells.flatMap((text) => [...text.matchAll(SLOT)].map(([, name]) => name))))];
 
-/* One set of words for each item to be made: line by line, or every combination. */
+/* One set of words per new item: line by line, or every combination. */
 const fillings = (slots, lists, crossed) => {
   const empty = slots.find((name) => !lists[name]?.length);
   if (!slots.length) throw new Error("The item has no place to fill in: write {noun_sg} or the like into its cells first.");
@@ -15,7 +15,7 @@ const fillings = (slots, lists, crossed) => {
   const total = crossed ? counts.reduce((product, count) => product * count, 1) : Math.max(...counts);
   if (total > MOST) throw new Error(`These would be ${total.toLocaleString("en")} items; ${MOST.toLocaleString("en")} at once is the most.`);
   if (!crossed) {
-    // A list of one word is that word in every item.
+    // A list with one word is used for every item.
     const short = slots.find((name) => lists[name].length !== 1 && lists[name].length !== total);
     if (short !== undefined) throw new Error(`{${short}} has ${lists[short].length} words and another list has ${total}: line by line, all lists have as many words, or one.`);
     return Array.from({ length: total }, (_, index) => Object.fromEntries(slots.map((name) => [name, lists[name][lists[name].length === 1 ? 0 : index]])));
@@ -23,7 +23,7 @@ const fillings = (slots, lists, crossed) => {
   return slots.reduce((made, name) => made.flatMap((one) => lists[name].map((word) => ({ ...one, [name]: word }))), [{}]);
 };
 
-/* The suite with an item made of the template for each set of words, behind it or in its place. */
+/* The suite with one item per set of words, after the template or instead of it. */
 const fillTemplate = (state, i, sets, keep) => {
   const template = state.items[i], start = model.nextNumber(state);
   const made = sets.map((words, index) => ({
@@ -80,7 +80,7 @@ export const makeTemplate = ({ state, change, grid, notice }) => {
     fields()[0]?.focus();
   };
 
-  // Columns of a spreadsheet go into the lists from here on.
+  // Pasted columns fill this list and the following ones.
   list.addEventListener("paste", (event) => {
     const text = event.clipboardData.getData("text/plain").replace(/[\r\n]+$/, "");
     if (!text.includes("\t")) return;

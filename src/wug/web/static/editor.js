@@ -1,4 +1,4 @@
-/* The suite editor: one state, its history, and the parts of the page that show and change it. */
+/* The suite editor: the state, its history, and the parts of the page. */
 import { mergeTable } from "./editor-blocks.js";
 import { makeChecking } from "./editor-checking.js";
 import { makeFind } from "./editor-find.js";
@@ -28,7 +28,7 @@ const become = (next, keep = true) => {
 const history = makeHistory(id, { state: now, become, textOf: text });
 const change = (next, key = "") => { if (next !== state) history.record(next, key); };
 
-/* ---- words for the user ---- */
+/* ---- messages ---- */
 
 const notice = (words, kind = "", action = null) => {
   const made = document.createElement("p");
@@ -54,7 +54,7 @@ const keeper = makeKeeper(id, {
   textOf,
 });
 
-/* A table from the clipboard, read by the reader of files. */
+/* A pasted table, parsed on the server. */
 const readTable = async (given) => {
   try {
     const answer = await send("/editor/table.json", { json: { text: given } });
@@ -123,7 +123,7 @@ const asText = (value) => (Array.isArray(value) ? value.join(", ") : typeof valu
 const meta = () => {
   for (const field of FIELDS) {
     const words = asText(state.meta[field.dataset.meta]);
-    // A list is written with commas: while it is being written, it stands as it is written.
+    // A list is separated by commas; while it is edited, its text is kept.
     if (field.value !== words && !(field.dataset.meta === "tags" && document.activeElement === field)) field.value = words;
   }
   const given = state.meta.metric ?? "sum";
@@ -149,7 +149,7 @@ by("metric").addEventListener("change", () => {
 /* ---- buttons and keys ---- */
 
 for (const button of document.querySelectorAll("[data-act]")) {
-  // The grid keeps the focus, so that the next key is for the cell.
+  // The grid keeps the focus for the next key.
   button.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse") event.preventDefault(); });
   button.addEventListener("click", () => grid.act(button.dataset.act, ...(button.dataset.by ? [Number(button.dataset.by)] : [])));
 }
@@ -168,10 +168,10 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Only where neither the browser nor the server has it.
+// Only if neither the browser nor the server has it.
 addEventListener("beforeunload", (event) => { if (!keeper.isSafe()) event.preventDefault(); });
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 /* The item that the address names (`?item=12`), or the first cell. */
 const begin = () => {

@@ -1,7 +1,7 @@
-/* The pages about runs: what a cell says on pointing at it, and sorting, pinning and filtering without a new page. */
+/* The pages about runs: tooltips of cells, and sorting, pinning and filtering without a page load. */
 import { send, swap } from "./site.js";
 
-// One box for all: a title is for the pointer alone, and comes late.
+// One tooltip for all cells: a title attribute is slow and needs a pointer.
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.id = "tip";
@@ -37,14 +37,14 @@ document.addEventListener("focusout", hide);
 document.addEventListener("scroll", hide, true);
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
-// The grid of another address in the place of this one; the rest of the page, its scroll and the focus stay.
-let asked = 0;
+// Replace the grid by that of another URL; scroll position and focus stay.
+let latest = 0;
 const bring = async (address, { push = true, fill = false } = {}) => {
-  const mine = ++asked;
+  const mine = ++latest;
   const answer = await fetch(address);
   if (!answer.ok) return location.assign(address);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (mine !== asked) return;
+  if (mine !== latest) return;
   const other = fresh.getElementById("grid"), own = document.getElementById("grid");
   if (!other || !own) return location.assign(address);
   hide();
@@ -78,7 +78,7 @@ let typing = false;
 form?.addEventListener("input", (event) => {
   if (!event.target.matches("input[type=search]")) return;
   clearTimeout(waiting);
-  // The first letter makes an address to come back from; the next ones change it.
+  // The first keystroke adds a history entry; the next ones replace it.
   waiting = setTimeout(() => { bring(wanted(form), { push: !typing }); typing = true; }, 200);
 });
 form?.addEventListener("focusout", () => { typing = false; });
@@ -91,7 +91,7 @@ addEventListener("popstate", () => {
   if (document.getElementById("grid")) bring(location.href, { push: false, fill: true });
 });
 
-// What changes runs is sent with the page's token; the answer says where to go on.
+// Changes are sent with the CSRF token; the response contains the next URL.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.matches("[data-sent]")) return;
@@ -99,7 +99,7 @@ document.addEventListener("submit", async (event) => {
   const sure = event.submitter?.dataset.sure;
   if (sure && !confirm(sure)) return;
   const said = await send(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, event.submitter)) })
-    .then((answer) => answer.json(), () => ({ error: "The server does not answer: is wug view still running?" }));
+    .then((answer) => answer.json(), () => ({ error: "The server does not respond: is wug view still running?" }));
   if (said.address) return location.assign(said.address);
   const words = document.createElement("p");
   words.className = "notice bad refused";

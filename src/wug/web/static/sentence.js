@@ -2,7 +2,7 @@
  * into what the model expected in its place. */
 import { send } from "./site.js";
 
-const STAGES = { waiting: "Waiting for other work…", loading: "Loading the model…", asking: "Asking the model…" };
+const STAGES = { waiting: "Waiting for other jobs…", loading: "Loading the model…", scoring: "Scoring…" };
 const LOOK = 600, PAUSE = 350;
 
 const by = (name) => document.getElementById(name);
@@ -17,7 +17,7 @@ const element = (tag, className = "", text = "") => {
 const plain = (text) => text.split(/\s+/).filter(Boolean).join(" ");
 const texts = () => [...list.querySelectorAll("input")].map((input) => plain(input.value)).filter(Boolean);
 
-/* ---- the address of what is written ---- */
+/* ---- URL ---- */
 
 const addressNow = () => {
   const query = new URLSearchParams(texts().map((text) => ["s", text]));
@@ -32,9 +32,9 @@ const grey = () => {
   for (const line of document.querySelectorAll(".scored > li")) line.classList.toggle("old", !now.has(line.dataset.text));
 };
 
-/* ---- asking while one writes ---- */
+/* ---- scoring while typing ---- */
 
-let asked = 0, pause = null;
+let latest = 0, pause = null;
 const put = (fresh) => {
   for (const name of ["fault", "answers", "scale"]) by(name).replaceWith(fresh.getElementById(name));
   grey();
@@ -42,10 +42,10 @@ const put = (fresh) => {
 const say = (states) => {
   for (const { model, stage, done, total } of states ?? []) {
     const words = [...document.querySelectorAll(".waiting, .old-words")].find((one) => one.dataset.model === model);
-    if (words && STAGES[stage]) words.textContent = stage === "asking" && total ? `${STAGES[stage]} ${done} of ${total}` : STAGES[stage];
+    if (words && STAGES[stage]) words.textContent = stage === "scoring" && total ? `${STAGES[stage]} ${done} of ${total}` : STAGES[stage];
   }
 };
-/* What was answered before stays, greyed, until the new answer is there. */
+/* Old results stay, greyed out, until new ones arrive. */
 const hold = () => {
   for (const panel of document.querySelectorAll(".panel")) {
     if (!panel.querySelector(".scored") || panel.querySelector(".old-words")) continue;
@@ -59,21 +59,21 @@ const look = async (address, mine) => {
   try {
     const answer = await fetch(address, { headers: { "X-Wug-Live": self } });
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== asked) return;
+    if (mine !== latest) return;
     const waits = fresh.getElementById("answers")?.dataset.waiting !== undefined;
     if (!waits || !document.querySelector(".scored")) put(fresh);
     else hold();
     if (!waits) return;
     say((await (await fetch(`/sentence/state.json?${address.split("?")[1]}`, { headers: { Accept: "application/json" } })).json()).models);
   } catch {
-    if (mine !== asked) return;
-    for (const words of document.querySelectorAll(".waiting, .old-words")) words.textContent = "The server does not answer. Trying again…";
+    if (mine !== latest) return;
+    for (const words of document.querySelectorAll(".waiting, .old-words")) words.textContent = "The server does not respond. Trying again…";
   }
-  setTimeout(() => { if (mine === asked) look(address, mine); }, LOOK);
+  setTimeout(() => { if (mine === latest) look(address, mine); }, LOOK);
 };
 const ask = () => {
   clearTimeout(pause);
-  const mine = (asked += 1);
+  const mine = (latest += 1);
   grey();
   if (!texts().length) return;
   history.replaceState(null, "", addressNow());
@@ -96,7 +96,7 @@ if (form) {
     more.hidden = !room();
     input.focus();
   });
-  // An address without the lines that were left empty.
+  // Leave empty sentences out of the URL.
   form.addEventListener("formdata", ({ formData }) => {
     const given = formData.getAll("s").filter((text) => text.trim());
     formData.delete("s");
@@ -111,7 +111,7 @@ if (form) {
   form.querySelector("fieldset").addEventListener("change", ask);
 }
 
-/* ---- what else could stand in a place ---- */
+/* ---- most probable tokens ---- */
 
 const instead = async (piece) => {
   const line = piece.closest("li"), before = line.querySelector(".instead");
@@ -129,10 +129,10 @@ const instead = async (piece) => {
   box.append(words);
   line.querySelector(".sums").after(box);
   const { place, entropy, rank } = piece.dataset;
-  const asking = { text: line.dataset.text, model: piece.closest(".panel").dataset.model, token: Number(place) };
+  const request = { text: line.dataset.text, model: piece.closest(".panel").dataset.model, token: Number(place) };
   try {
     for (;;) {
-      const answer = await send("/sentence/likeliest.json", { json: asking });
+      const answer = await send("/sentence/likeliest.json", { json: request });
       const said = await answer.json();
       if (!box.isConnected) return;
       if (!answer.ok || said.error) throw new Error(said.error);
@@ -152,7 +152,7 @@ const instead = async (piece) => {
       return;
     }
   } catch (error) {
-    words.textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+    words.textContent = error instanceof TypeError ? "The server does not respond." : error.message;
     words.className = "notice bad";
   }
 };
@@ -161,4 +161,4 @@ document.addEventListener("click", (event) => {
   if (piece) instead(piece);
 });
 
-if (by("answers").dataset.waiting !== undefined) look(`/sentence${location.search}`, asked);
+if (by("answers").dataset.waiting !== undefined) look(`/sentence${location.search}`, latest);

@@ -1,9 +1,9 @@
-/* What every page needs: charts, copying, keeping up with a run, writing with the page's token. */
+/* Common to all pages: charts, copy buttons, live updates, requests with the CSRF token. */
 const meta = document.querySelector('meta[name="wug-token"]');
 const charts = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true, defaultStyle: false, logLevel: 1,
   tooltip: { disableDefaultStyle: true } };
 
-// A write shows the token. A server that was started again has a new one, which only our own pages can read.
+// Writes carry the CSRF token. A restarted server has a new one, which only our own pages can read.
 export const send = async (address, { method = "POST", json, body, headers = {} } = {}, again = true) => {
   const given = json === undefined ? body : JSON.stringify(json);
   const type = json === undefined ? {} : { "Content-Type": "application/json" };
@@ -29,7 +29,7 @@ const vega = () => {
   return loading;
 };
 
-// A chart takes the place of whatever stands in `place`.
+// Replace the content of `place` by a chart.
 export const draw = async (place, spec) => {
   await vega();
   return wugCharts.draw(place, spec, charts);
@@ -83,7 +83,7 @@ const copyable = (block) => {
   frame.append(block, button("Copy", copy));
 };
 
-// A part of the page that takes a while to make.
+// Load a part of the page that takes long to compute.
 const read = async (place) => {
   const answer = await fetch(place.dataset.fragment);
   const part = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("fragment");
@@ -91,7 +91,7 @@ const read = async (place) => {
   place.replaceChildren(...(part ? part.childNodes : ["This part cannot be read."]));
 };
 
-// An item becomes a draft of its own in the editor.
+// Open an item as a draft in the editor.
 const edit = async (one) => {
   const suite = await fetch(one.dataset.edit);
   const answer = suite.ok && await send("/editor/upload.json", { body: await suite.text(), headers: { "X-File-Name": "item.json" } });
@@ -100,16 +100,10 @@ const edit = async (one) => {
   else one.replaceWith(said ? said.error : "This item cannot be opened in the editor.");
 };
 
-// Everything under `root` that needs a hand.
+// Initialise everything under `root`.
 const dress = (root) => {
   for (const plot of root.querySelectorAll("[data-spec]")) {
     seen.observe(plot);
-    const tools = plot.parentElement.querySelector(".tools");
-    if (tools) {
-      const save = button("SVG", () => wugCharts.save(plot, plot.dataset.name));
-      save.className = "as-link";
-      tools.querySelector("span").after(save);
-    }
   }
   for (const one of root.querySelectorAll("[data-edit]")) {
     one.hidden = false;
@@ -120,7 +114,7 @@ const dress = (root) => {
   for (const place of root.querySelectorAll("[data-fragment]")) read(place);
   for (const form of root.querySelectorAll("form[data-filter]")) {
     form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
-    // An address without what was left empty.
+    // Leave empty fields out of the URL.
     form.addEventListener("formdata", ({ formData }) => {
       const kept = [...formData].filter(([, value]) => value !== "");
       for (const name of new Set(formData.keys())) formData.delete(name);
@@ -129,7 +123,7 @@ const dress = (root) => {
   }
 };
 
-// What is fresh in the place of what was there; ticks, the scroll inside and the focus stay.
+// Replace an element; checkboxes, scroll position and focus stay.
 const same = (element) => {
   if (element.id) return `#${CSS.escape(element.id)}`;
   if (element.name) return `[name="${CSS.escape(element.name)}"][value="${CSS.escape(element.value ?? "")}"]`;
@@ -147,7 +141,7 @@ export const swap = (part, other) => {
   if (active) other.querySelector(active)?.focus({ preventScroll: true });
 };
 
-// Keeping up: a small look every few seconds; where something is new, only what differs is replaced.
+// Live updates: poll the state every few seconds, and replace only what differs.
 let state = document.body.dataset.state;
 const refresh = async () => {
   const answer = await fetch(location.href);
@@ -168,7 +162,7 @@ const follow = async () => {
     if (!document.hidden) {
       const answer = await fetch("/state.json");
       const now = await answer.json();
-      // A server that was started again lets nobody in before its new address was opened.
+      // A restarted server needs its new URL to be opened first.
       document.body.classList.toggle("shut", answer.status === 403);
       document.body.classList.remove("alone");
       if (answer.ok && now.state !== state) { state = now.state; await refresh(); }
@@ -182,7 +176,7 @@ const follow = async () => {
   setTimeout(follow, wait);
 };
 
-// `/` goes to the filter, `[` and `]` to the pages beside this one.
+// `/` focuses the filter, `[` and `]` open the previous and next page.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
@@ -193,7 +187,7 @@ document.addEventListener("keydown", (event) => {
   target.matches("a") ? target.click() : target.focus();
 });
 
-// Back brings a page as it was left: what was typed into its filter goes, since the list is not filtered by it.
+// After Back, reset filters that were typed but not applied.
 addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-filter]")) form.reset(); });
 
 dress(document);

@@ -1,13 +1,14 @@
-"""Whether a logical form keeps to the grammar of its dialect and makes sense, with a sentence for each fault.
+"""Whether a logical form follows the grammar of its dialect and makes sense, with a message per violation.
 
 Two levels. `grammar`: the form cannot be derived (an unknown role, a noun with two arguments, `x _ 01`).
-`sense`: it can be, but no sentence means it (an index that nothing introduces, a duplicate, loose parts).
+`sense`: it can be derived, but no sentence means it (an unbound index, a duplicate, loose parts).
 Every published gold form passes both.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,56 +29,56 @@ RULES = {
     "word": "a noun or verb is a lower-case word, a name begins with a capital",
     "role": "a predicate is a noun, or a verb with a known role, or a noun with a known modifier",
     "arity": "a noun has one argument, a role two",
-    "argument": "an argument is an index, or a name where a name may stand",
+    "argument": "an argument is an index, or a name where the role allows one",
     "zero-padded": "an index has no leading zero",
-    "prefix": "terms with an iota stand before `;`, the others after it",
+    "prefix": "terms with an iota come before `;`, the others after it",
     "lambda": "a LAMBDA form is that of a noun, of an intransitive or of a transitive verb",
     "unbound": "every index is introduced by a noun or a verb",
     "two-words": "an index has one noun or one verb",
     "target": "a role points at a noun or a name, a clause at a verb, a modifier at what it modifies with",
-    "modifier-head": "the noun of a modifier is the noun of its first argument",
+    "modifier-head": "a modifier names the noun of its first argument",
     "role-twice": "a verb has each role once",
-    "duplicate": "no term stands there twice",
+    "duplicate": "no term is repeated",
     "iota-unused": "every iota is used in a conjunct",
-    "disconnected": "the form hangs together",
+    "disconnected": "the form is connected",
 }
-"""What each rule asks for. Up to `lambda` they are the grammar, from `unbound` on the sense."""
+"""What each rule requires. Rules up to `lambda` concern the grammar, the others the sense."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that is wrong with a form."""
+    """A rule that a form violates."""
 
     rule: str
     """One of `RULES`."""
     message: str
-    """A sentence about this form."""
+    """What is wrong with this form."""
 
     @property
     def level(self) -> Literal["grammar", "sense"]:
-        """Which of the two the rule belongs to."""
+        """Level of the rule."""
         return "grammar" if _ORDER.index(self.rule) <= _ORDER.index("lambda") else "sense"
 
     def __str__(self) -> str:
         return self.message
 
 
-class Shape(NamedTuple):
-    """What kind of term a predicate makes, and what may stand in its argument places."""
+class PredicateType(NamedTuple):
+    """The kind of term that a predicate forms, and the arguments that it takes."""
 
     word: str
-    """The noun or verb; empty where the predicate has none (ReCOGS roles)."""
+    """The noun or verb; empty if the predicate has none (ReCOGS roles)."""
     role: str
     """The role, clause or preposition; empty for a noun or verb alone, `?` for a predicate that does not exist."""
     takes: tuple[frozenset[str], ...]
-    """For each argument, the kinds of argument that may stand there."""
+    """The kinds of argument that are allowed in each position."""
     first: Literal["noun", "verb"]
-    """What its first argument is, which a predicate with a word introduces."""
+    """What its first argument is; a predicate with a word introduces it."""
     second: Literal["noun", "verb"] = "noun"
 
 
 def violations(form: LogicalForm) -> list[Violation]:
-    """Everything that is wrong with a form; if it breaks the grammar, only how it does that."""
+    """Every violation of the grammar or, if there is none, of the sense."""
     return list(grammar_violations(form)) or list(sense_violations(form))
 
 
@@ -92,29 +93,32 @@ def makes_sense(form: LogicalForm) -> bool:
 
 
 def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
-    """What keeps a form from being derived from the grammar of its dialect."""
+    """Violations of the grammar of the dialect."""
     if form.kind == "name":
         if not _NAME.fullmatch(form.body[0].predicate):
-            yield Violation("word", f"`{form.body[0].predicate}` is no proper name")
+            yield Violation("word", f"`{form.body[0].predicate}` is not a proper name")
         return
     if form.kind == "lambda":
         if not _is_primitive(form):
-            yield Violation("lambda", f"`{render(form)}` is the form of no noun and no verb")
+            yield Violation("lambda", f"`{render(form)}` is not the form of a noun or a verb")
         return
     dialect = form.dialect
     starred = dialect not in _BARE
     for before in (True, False):
         for term in form.prefix if before else form.body:
             predicate, arguments, definite = term
-            shape = shape_of(predicate, dialect, before)
+            shape = predicate_type(predicate, dialect, before)
             takes = shape.takes
             starless = definite is not before and (starred or definite)
             if starless or (before and shape.role not in ("", "?")):
-                yield _misplaced(term, before, dialect)
+                where = f"is before `;`, where only nouns {_BEFORE[dialect in _BARE]} are allowed"
+                wrong = where if before else "has an iota, but is after the last `;`"
+                yield Violation("prefix", f"`{render_term(term, dialect)}` {wrong}")
             if shape is _UNKNOWN or (len(arguments) == 2 and len(takes) == 1 and not starred):
                 yield _unknown(term, dialect)
             elif len(arguments) != len(takes):
-                yield _miscounted(term, len(takes), dialect)
+                count = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
+                yield Violation("arity", f"`{render_term(term, dialect)}` has {count}, not {len(takes)}")
             else:
                 for argument, kinds in zip(arguments, takes, strict=True):
                     if kind_of(argument) not in kinds:
@@ -122,12 +126,14 @@ def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
 
 
 def sense_violations(form: LogicalForm) -> Iterator[Violation]:
-    """What a well-formed form says that no sentence means."""
+    """Violations of sense in a well-formed form."""
     if form.kind != "sentence":
         return
     dialect, prefix, body = form.dialect, form.prefix, form.body
     if len(set(prefix)) != len(prefix) or len(set(body)) != len(body):
-        yield from _duplicates(form)
+        for term, count in (*Counter(prefix).items(), *Counter(body).items()):
+            if count > 1:
+                yield Violation("duplicate", f"`{render_term(term, dialect)}` occurs {count} times")
         prefix, body = tuple(dict.fromkeys(prefix)), tuple(dict.fromkeys(body))
     nouns: dict[str, str] = {}
     verbs: dict[str, str] = {}
@@ -137,7 +143,7 @@ def sense_violations(form: LogicalForm) -> Iterator[Violation]:
             yield _two_words(index, nouns[index], noun, dialect)
         nouns[index] = noun
     for predicate, arguments, _ in body:
-        word, role, _, first, _ = shape_of(predicate, dialect)
+        word, role, _, first, _ = predicate_type(predicate, dialect)
         index = arguments[0]
         if first == "verb":
             if word and verbs.setdefault(index, word) != word:
@@ -153,26 +159,28 @@ def sense_violations(form: LogicalForm) -> Iterator[Violation]:
     for index, verb in verbs.items():
         if index in nouns:
             yield _two_words(index, nouns[index], verb, dialect)
-    yield from _stray_ends(body, nouns, verbs, dialect)
+    yield from _argument_violations(body, nouns, verbs, dialect)
     used = {argument for _, arguments, _ in body for argument in arguments}
     for term in prefix:
         if term[1][0] not in used:
-            yield Violation("iota-unused", f"`{render_term(term, dialect)}` is used in no conjunct")
+            yield Violation("iota-unused", f"`{render_term(term, dialect)}` is not used in any conjunct")
     parts = _parts(prefix, body)
     if parts > 1:
         yield Violation("disconnected", f"the form falls into {parts} parts that share no index and no name")
 
 
 @lru_cache(maxsize=1 << 16)
-def shape_of(predicate: str, dialect: Dialect, before: bool = False) -> Shape:
-    """What kind of term `predicate` makes in the body, or in the prefix where `before`."""
+def predicate_type(predicate: str, dialect: Dialect, before: bool = False) -> PredicateType:
+    """The type of a predicate in the body, or in the prefix if `before`."""
     parts = predicate.split(".")
-    return _bare_shape(parts, before) if dialect in _BARE else _shape(parts, dialect == "slog")
+    if dialect == "variable_free" and (extended := _variable_free_type(parts, before)):
+        return extended
+    return _bare_type(parts, before) if dialect in _BARE else _type_of(parts, dialect == "slog")
 
 
 @lru_cache(maxsize=1 << 16)
 def kind_of(argument: str) -> str:
-    """What an argument is: `index`, `zero-padded`, `name`, `?`, or `variable` for any other word."""
+    """The kind of an argument: `index`, `zero-padded`, `name`, `?`, or `variable` for any other word."""
     if argument.isdigit():
         return "index" if argument[0] != "0" or argument == "0" else "zero-padded"
     if argument == "?":
@@ -188,7 +196,7 @@ _INDEX_OR_NAME = frozenset({"index", "name"})
 _INDEX_NAME_OR_WH = frozenset({"index", "name", "?"})
 _BEFORE = ("with an iota", "and names")
 _ORDER = tuple(RULES)
-_UNKNOWN = Shape("", "?", (), "noun")
+_UNKNOWN = PredicateType("", "?", (), "noun")
 _PRIMITIVES = {
     (("a",), (("", ("a",)),)),
     (("a", "e"), (("agent", ("e", "a")),)),
@@ -198,41 +206,48 @@ _PRIMITIVES = {
 """The variables of a primitive and its roles with their arguments, sorted."""
 
 
-def _shape(parts: list[str], slog: bool) -> Shape:
+def _type_of(parts: list[str], slog: bool) -> PredicateType:
     word = parts[0]
     good = _WORD.fullmatch(word) is not None
     noun = good or (slog and word == "TV")
     match parts[1:]:
         case [] if noun:
-            return Shape(word, "", (_INDEX,), "noun")
+            return PredicateType(word, "", (_INDEX,), "noun")
         case [role] if good and role in ROLES:
-            return Shape(word, role, (_INDEX, _INDEX_NAME_OR_WH if slog else _INDEX_OR_NAME), "verb")
+            return PredicateType(word, role, (_INDEX, _INDEX_NAME_OR_WH if slog else _INDEX_OR_NAME), "verb")
         case [clause] if good and clause in CLAUSES:
-            return Shape(word, clause, (_INDEX, _INDEX), "verb", "verb")
+            return PredicateType(word, clause, (_INDEX, _INDEX), "verb", "verb")
         case ["nmod"] if noun and slog:  # a relative clause
-            return Shape(word, "nmod", (_INDEX, _INDEX), "noun", "verb")
+            return PredicateType(word, "nmod", (_INDEX, _INDEX), "noun", "verb")
         case ["nmod", preposition] if noun and preposition in PREPOSITIONS:
-            return Shape(word, preposition, (_INDEX, _INDEX), "noun")
+            return PredicateType(word, preposition, (_INDEX, _INDEX), "noun")
     return _UNKNOWN
 
 
-def _bare_shape(parts: list[str], before: bool) -> Shape:
+def _bare_type(parts: list[str], before: bool) -> PredicateType:
     match parts:
         case [role] if role in ROLES:
-            return Shape("", role, (_INDEX, _INDEX), "verb")
+            return PredicateType("", role, (_INDEX, _INDEX), "verb")
         case [clause] if clause in CLAUSES:
-            return Shape("", clause, (_INDEX, _INDEX), "verb", "verb")
+            return PredicateType("", clause, (_INDEX, _INDEX), "verb", "verb")
         case ["nmod", preposition] if preposition in PREPOSITIONS:
-            return Shape("", preposition, (_INDEX, _INDEX), "noun")
+            return PredicateType("", preposition, (_INDEX, _INDEX), "noun")
         case [word] if before and (_WORD.fullmatch(word) or _NAME.fullmatch(word)):
-            return Shape(word, "", (_INDEX,), "noun")
+            return PredicateType(word, "", (_INDEX,), "noun")
         case [word] if not before and _WORD.fullmatch(word):
-            return Shape(word, "", (_INDEX,), "verb")
+            return PredicateType(word, "", (_INDEX,), "verb")
     return _UNKNOWN
+
+
+def _variable_free_type(parts: list[str], before: bool) -> PredicateType | None:
+    """What SLOG adds to variable-free forms: `?`, `TV` and relative clauses."""
+    if before and parts in (["?"], ["TV"]):
+        return PredicateType(parts[0], "", (_INDEX,), "noun")
+    return PredicateType("", "nmod", (_INDEX, _INDEX), "noun", "verb") if parts == ["nmod"] else None
 
 
 def _is_primitive(form: LogicalForm) -> bool:
-    """Whether a LAMBDA form is one of the four that primitives have, its conjuncts in any order."""
+    """Whether a LAMBDA form is one of the four of primitives, its conjuncts in any order."""
     parts = [term.predicate.split(".") for term in form.body]
     if form.prefix or any(term.definite for term in form.body) or any(len(part) > 2 for part in parts):
         return False
@@ -242,15 +257,15 @@ def _is_primitive(form: LogicalForm) -> bool:
     return known and len(words) == 1 and _WORD.fullmatch(words.pop()) is not None
 
 
-def _stray_ends(
+def _argument_violations(
     body: tuple[Term, ...], nouns: dict[str, str], verbs: dict[str, str], dialect: Dialect
 ) -> Iterator[Violation]:
-    """Faults of the two ends of roles, clauses and modifiers."""
+    """Violations by the arguments of roles, clauses and modifiers."""
     for term in body:
         if len(term[1]) != 2:
             continue
         first, second = term[1]
-        word, _, _, from_what, to_what = shape_of(term[0], dialect)
+        word, _, _, from_what, to_what = predicate_type(term[0], dialect)
         starts = nouns if from_what == "noun" else verbs
         if first not in starts:
             yield _astray(term, first, from_what, first in verbs or first in nouns, dialect)
@@ -262,7 +277,7 @@ def _stray_ends(
 
 
 def _parts(prefix: tuple[Term, ...], body: tuple[Term, ...]) -> int:
-    """Into how many parts the form falls that share no index and no name."""
+    """Number of connected components (union-find)."""
     parent: dict[str, str] = {}
     parts = 0
     for _, arguments, _ in (*prefix, *body):
@@ -272,7 +287,7 @@ def _parts(prefix: tuple[Term, ...], body: tuple[Term, ...]) -> int:
                 parent[node] = node
                 parts += 1
             up = parent[node]
-            while up != node:  # shortening the way up as it goes
+            while up != node:  # path compression
                 parent[node] = parent[up]
                 node, up = up, parent[up]
             tops.append(node)
@@ -282,52 +297,28 @@ def _parts(prefix: tuple[Term, ...], body: tuple[Term, ...]) -> int:
     return parts
 
 
-def _duplicates(form: LogicalForm) -> Iterator[Violation]:
-    for terms in (form.prefix, form.body):
-        seen: dict[Term, int] = {}
-        for term in terms:
-            seen[term] = seen.get(term, 0) + 1
-        for term, count in seen.items():
-            if count > 1:
-                text = f"`{render_term(term, form.dialect)}` stands there {count} times"
-                yield Violation("duplicate", text)
-
-
-def _misplaced(term: Term, before: bool, dialect: Dialect) -> Violation:
-    text = f"`{render_term(term, dialect)}`"
-    if before:
-        return Violation("prefix", f"{text} stands before `;`, where only nouns {_BEFORE[dialect in _BARE]} do")
-    return Violation("prefix", f"{text} has an iota, but stands after the last `;`")
-
-
 def _unknown(term: Term, dialect: Dialect) -> Violation:
     word, *rest = term.predicate.split(".")
     if not rest and len(term.arguments) == 2 and dialect in _BARE:
-        return Violation("role", f"`{word}` in `{render_term(term, dialect)}` is no role and no clause")
+        return Violation("role", f"`{word}` in `{render_term(term, dialect)}` is neither a role nor a clause")
     if not rest:
-        return Violation("word", f"`{word}` in `{render_term(term, dialect)}` is no lower-case word")
-    text = f"`{' . '.join(rest)}` in `{render_term(term, dialect)}` is no role, clause or modifier of {word!r}"
+        return Violation("word", f"`{word}` in `{render_term(term, dialect)}` is not a lower-case word")
+    text = f"`{' . '.join(rest)}` in `{render_term(term, dialect)}` is not a role, clause or modifier of {word!r}"
     return Violation("role", text)
-
-
-def _miscounted(term: Term, wanted: int, dialect: Dialect) -> Violation:
-    found = len(term.arguments)
-    text = f"`{render_term(term, dialect)}` has {found} argument{'s' if found != 1 else ''}, not {wanted}"
-    return Violation("arity", text)
 
 
 def _odd_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
     shown, whole = _name(argument, dialect), render_term(term, dialect)
     if kind_of(argument) == "zero-padded":
         return Violation("zero-padded", f"the index of `{shown}` in `{whole}` has a leading zero")
-    return Violation("argument", f"`{shown}` cannot stand there in `{whole}`")
+    return Violation("argument", f"`{shown}` is not allowed there in `{whole}`")
 
 
-def _astray(term: Term, index: str, wanted: str, known: bool, dialect: Dialect) -> Violation:
+def _astray(term: Term, index: str, expected: str, known: bool, dialect: Dialect) -> Violation:
     shown, whole = _name(index, dialect), render_term(term, dialect)
     if known:
-        return Violation("target", f"`{shown}` in `{whole}` is not a {wanted}")
-    return Violation("unbound", f"`{shown}` in `{whole}` is introduced by no noun and no verb")
+        return Violation("target", f"`{shown}` in `{whole}` is not a {expected}")
+    return Violation("unbound", f"`{shown}` in `{whole}` is not introduced by a noun or a verb")
 
 
 def _two_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:

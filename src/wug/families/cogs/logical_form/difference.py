@@ -1,4 +1,4 @@
-"""The difference of two logical forms, term by term, and what kinds of error it comes to."""
+"""The difference of two logical forms, term by term, and the kinds of error in it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from typing import NamedTuple
 
 from wug.families.cogs.logical_form.checks import is_well_formed
 from wug.families.cogs.logical_form.match import order_invariant, renaming
-from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, read, render_term, tokens
-from wug.families.cogs.logical_form.trees import triples
+from wug.families.cogs.logical_form.parse import (
+    Dialect,
+    LogicalForm,
+    Term,
+    Unreadable,
+    read,
+    render_term,
+    tokens,
+    triples,
+)
 
 ERRORS = {
     "ill-formed": "not a logical form",
@@ -19,27 +27,27 @@ ERRORS = {
     "index": "a term has a wrong index or variable",
     "role": "a term has a wrong role, clause or preposition",
     "name": "a term has a wrong noun, verb or proper name",
-    "definiteness": "a noun has an iota and should not, or the other way round",
+    "definiteness": "a noun has an iota and should not, or vice versa",
     "missing": "a term is missing",
-    "extra": "a term is too many",
+    "extra": "there is an extra term",
 }
-"""The kinds of error; a prediction may have several, but `ill-formed` and `order` stand alone."""
+"""The kinds of error; a prediction may have several, but `ill-formed` and `order` exclude the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermPair:
-    """A term of the gold form beside the one that the prediction has in its place."""
+    """A term of the gold form and the corresponding one of the prediction."""
 
     gold: str | None
     prediction: str | None
     changes: tuple[str, ...] = ()
-    """What differs, of ERRORS; nothing if the two are the same and stand in order."""
+    """The differences, from ERRORS; empty if the two are the same and in order."""
 
 
 def difference(gold: str, prediction: str, dialect: Dialect) -> list[TermPair]:
-    """The terms of both forms side by side, in the gold form's order, surplus ones where they stand.
+    """Align the terms of both forms, in the gold form's order, extra ones where they occur.
 
-    An ill-formed prediction is compared piece by piece as far as it has pieces.
+    An ill-formed prediction is compared as far as it has recognisable parts.
     """
     return _side_by_side(_readable(gold, dialect), _readable(prediction, dialect), dialect)
 
@@ -63,7 +71,7 @@ def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
 
 
 class _Piece(NamedTuple):
-    """A term as what it says, or a stretch of an ill-formed form."""
+    """The features of a term, or a stretch of an ill-formed form."""
 
     features: tuple[str, ...] | None
     """Word, role and arguments; None if it cannot be read."""
@@ -71,14 +79,12 @@ class _Piece(NamedTuple):
     source: Term | str
 
     def text(self, dialect: Dialect) -> str:
-        """The piece as it stands in the form."""
         if isinstance(self.source, str):
             return self.source
         return _tree_text(self.source) if dialect == "variable_free" else render_term(self.source, dialect)
 
 
 def _readable(text: str, dialect: Dialect) -> LogicalForm | list[str]:
-    """The form, or the tokens of an ill-formed one."""
     words = tokens(text)
     try:
         return read(words, dialect)
@@ -109,7 +115,7 @@ def _side_by_side(
 
 
 def _pieces(form: LogicalForm | list[str], dialect: Dialect) -> list[_Piece]:
-    """The terms of a form, or of an ill-formed one what stands between `;` and `AND`."""
+    """The terms of a form; for an ill-formed one, its stretches between `;` and `AND`."""
     if isinstance(form, LogicalForm):
         return _form_pieces(form)
     pieces: list[_Piece] = []
@@ -143,7 +149,7 @@ def _form_pieces(form: LogicalForm) -> list[_Piece]:
 
 
 def _tree_text(term: Term) -> str:
-    """A word of a variable-free form with what it is to the word above it."""
+    """A word of a variable-free form with its role in the word above."""
     word = f"* {term.arguments[0]}" if term.definite else term.arguments[0]
     return f"{term.predicate.replace('.', ' . ')} = {word}" if term.predicate else word
 
@@ -151,7 +157,7 @@ def _tree_text(term: Term) -> str:
 def _renamed_pieces(
     gold: LogicalForm | list[str], prediction: LogicalForm | list[str], theirs: list[_Piece]
 ) -> list[_Piece]:
-    """The prediction's pieces with the gold form's indices, if it is the gold form but for those."""
+    """The prediction's pieces with the gold form's indices, if only these differ."""
     if isinstance(gold, list) or isinstance(prediction, list) or gold.dialect == "variable_free":
         return theirs
     names = renaming(gold, prediction)
@@ -164,7 +170,7 @@ def _renamed_pieces(
 
 
 def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequence[_Piece]) -> dict[int, int]:
-    """Which piece of the prediction answers which piece of the gold form: the same one, else the most alike."""
+    """The piece of the prediction for each piece of the gold form: the same one, else the most similar."""
     places: dict[tuple[object, ...], list[int]] = {}
     for place, piece in reversed(list(enumerate(renamed))):
         places.setdefault((piece[0] or piece[2], piece[1]), []).append(place)
@@ -177,9 +183,9 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     taken = set(pairs.values())
     open_theirs = [place for place in range(len(theirs)) if place not in taken]
     likely = sorted(
-        (-likeness, abs(left - right), left, right)
+        (-similarity, abs(left - right), left, right)
         for left, right in product(open_ours, open_theirs)
-        if (likeness := _likeness(ours[left].features, theirs[right].features)) >= 0.5
+        if (similarity := _similarity(ours[left].features, theirs[right].features)) >= 0.5
     )
     for _, _, left, right in likely:
         if left not in pairs and right not in taken:
@@ -188,8 +194,8 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     return pairs
 
 
-def _likeness(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> float:
-    """The share of what two terms say that is the same: word, role, arguments; a like word tips the scale."""
+def _similarity(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> float:
+    """The share of features that two terms have in common: word, role, arguments; the same word breaks ties."""
     if first is None or second is None or len(first) != len(second):
         return 0.0
     features = len(first) - (first[1] == second[1] == "")
@@ -198,7 +204,6 @@ def _likeness(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> 
 
 
 def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
-    """What differs between two terms that answer each other."""
     if first.features is None or second.features is None or len(first.features) != len(second.features):
         return ()
     word, role, *arguments = first.features
@@ -219,7 +224,7 @@ def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:
 
 
 def _out_of_order(places: Iterable[int]) -> set[int]:
-    """The places that are not part of the longest ascending run through the list."""
+    """The positions outside of the longest increasing subsequence."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for place in places:

@@ -1,29 +1,35 @@
-"""Whether two logical forms are the same but for the order of their terms, or but for the names of their indices.
+"""Whether two logical forms are equal except for the order of their terms, or for the names of their indices.
 
-Renaming is graph isomorphism. What stands around an index (`want.agent` in first place, `want.xcomp` in second)
-tells it apart from the others in nearly every published form, so two forms are first compared by that alone.
-Where it does not, the search refines: what stands around the neighbours counts too, until nothing changes; then
-one of the indices that still look alike is fixed and the rest is refined again. Parts that share no open index are
-searched one by one, so that a form with many like parts does not multiply the work.
+Renaming is graph isomorphism. The positions of an index (`want.agent` first, `want.xcomp` second) identify it in
+nearly every published form, so two forms are first compared by these alone. Otherwise the search refines: positions
+of neighbours count too, until nothing changes; then one of the indices that still look the same is fixed and the rest
+is refined again. Parts that share no open index are searched separately, so many similar parts do not multiply work.
+
+`recogs_exact_match` is that of the authors of ReCOGS (Wu, Manning and Potts 2023). Some replacement of the
+prediction's indices by those of the gold form makes the two equal as sets of conjuncts, iota terms included; an index
+may replace another only if the two occur with the same predicates, each as often. So the forms need not be
+well-formed, `;` and `AND` are the same, and a repeated conjunct fails; but two indices may be replaced by one, so a
+form that is repeated as a whole passes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.families.cogs.logical_form.parse import LogicalForm, Term
 
 Around: TypeAlias = dict[str, list[tuple[str, tuple[str, ...]]]]
-"""For each index, the places where it stands and the other indices there."""
+"""For each index, its positions and the other indices of the same terms."""
 Code: TypeAlias = list[tuple[str, tuple[tuple[bool, int], ...]]]
-"""The terms of a part, with nothing in them that depends on the names of its indices."""
+"""The terms of a part, independent of the names of its indices."""
 
 
 def order_invariant(first: LogicalForm, second: LogicalForm) -> bool:
-    """Whether the two have the same terms, each as often, before `;` and after it; LAMBDAs in the same order."""
+    """Whether the forms have the same terms, each as often, in prefix and body; LAMBDAs in the same order."""
     if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return False
     if len(first.body) != len(second.body) or len(first.prefix) != len(second.prefix):
@@ -39,7 +45,7 @@ def equivalent(first: LogicalForm, second: LogicalForm) -> bool:
 
 
 def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
-    """Which index of `second` stands for which of `first`, if the two are equivalent."""
+    """The index of `first` for each index of `second`, if the two are equivalent."""
     if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return None
     if (in_order := _names_in_order(first, second)) is not None:
@@ -63,7 +69,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
 
 
 def canonical(form: LogicalForm) -> LogicalForm:
-    """The form that stands for all equivalent ones: indices renamed 0, 1, …, terms sorted, duplicates dropped."""
+    """The canonical form of all equivalent ones: indices renamed 0, 1, …, terms sorted, duplicates dropped."""
     prefix, body = frozenset(form.prefix), frozenset(form.body)
     names = {index: str(place) for place, index in enumerate(_canonical_order(prefix, body))}
     return replace(
@@ -79,7 +85,7 @@ def indices(terms: Iterable[Term]) -> list[str]:
 
 
 def _by_index(term: Term) -> tuple[list[tuple[bool, int, str, str]], str]:
-    """By the numbers of the indices; written out they may be too long for Python to make numbers of them."""
+    """Sort key by index; compared as digits, since they may be too long for Python's int()."""
     return [(not a.isdigit(), *_size(a), a) for a in term.arguments], term.predicate
 
 
@@ -89,7 +95,7 @@ def _size(index: str) -> tuple[int, str]:
 
 
 def _names_in_order(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
-    """The renaming if the terms correspond one by one as they stand, as they mostly do."""
+    """The renaming if the terms correspond one by one in order, as they mostly do."""
     if len(first.prefix) != len(second.prefix) or len(first.body) != len(second.body):
         return None
     names: dict[str, str] = {}
@@ -112,7 +118,7 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
 
 
 def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
-    """For each index, the places where it stands, as one string."""
+    """For each index, its positions, as one string."""
     around: defaultdict[str, list[str]] = defaultdict(list)
     for terms, separator in ((prefix, ";"), (body, "/")):
         for predicate, arguments, definite in terms:
@@ -134,7 +140,7 @@ def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
 
 
 def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[str]:
-    """The indices in an order that does not depend on their names or on that of the terms."""
+    """The indices in an order that is independent of their names and of the order of terms."""
     around: Around = {}
     for terms, separator in ((prefix, ";"), (body, "")):
         for predicate, arguments, definite in terms:
@@ -154,9 +160,9 @@ class _Search:
     around: Around
 
     def order(self, members: list[str], colours: dict[str, int]) -> tuple[Code, list[str]]:
-        """The members in order, and what can be said of them by their places in it and the colours of others.
+        """The members in canonical order, and their terms by position in it and by the colours of others.
 
-        `colours` tells indices apart as far as is known; the answer is the same for any names they may have.
+        `colours` distinguishes indices as far as is known; the result is independent of their names.
         """
         colours = self._refined(members, colours)
         cells: dict[int, list[str]] = {}
@@ -176,10 +182,10 @@ class _Search:
         return self._code(order, colours), order
 
     def _refined(self, members: list[str], colours: dict[str, int]) -> dict[str, int]:
-        """Colours that tell members apart by what stands around them, and around that, and so on."""
+        """Refine colours by those of the neighbours until they are stable (Weisfeiler-Leman)."""
         colours = dict(colours)
         base = max(colours.values(), default=0) + 1  # no colour inside is one outside
-        told = 0
+        classes = 0
         while True:
             seen = {
                 index: (
@@ -193,9 +199,9 @@ class _Search:
                 rank += seen[index] != last
                 last = seen[index]
                 colours[index] = rank
-            if rank - base + 1 == told:
+            if rank - base + 1 == classes:
                 return colours
-            told = rank - base + 1
+            classes = rank - base + 1
 
     def _parts(self, members: list[str]) -> list[list[str]]:
         """The members in groups that share no term."""
@@ -212,10 +218,117 @@ class _Search:
         return parts
 
     def _code(self, order: list[str], colours: Mapping[str, int]) -> Code:
-        """Every term around the members, in which a member is its place and another index its colour."""
+        """Every term of the members: a member is its position, another index its colour."""
         place = {index: number for number, index in enumerate(order)}
         return sorted(
             (key, tuple((True, place[o]) if o in place else (False, colours[o]) for o in (index, *others)))
             for index in order
             for key, others in self.around[index]
         )
+
+
+_SEPARATOR = re.compile(r"\s*(?:AND|;)\s*")
+_TERM = re.compile(r"(\D*?)(\w+)\((\d+)(?:,(\d+))?\)")
+_DIGIT = re.compile(r"\d")
+MAX_REPLACEMENTS = 100_000
+"""Replacements to try for a prediction with more indices than the gold form. No model output is known to take more than
+a hundred; the authors' program tries all, and would not end where this gives up."""
+
+Conjunct: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+class _Conjuncts(NamedTuple):
+    """A form as the ReCOGS program reads it."""
+
+    plain: frozenset[str]
+    """Conjuncts without indices, such as those of `LAMBDA` forms."""
+    terms: frozenset[Conjunct]
+    around: Mapping[str, tuple[str, ...]]
+    """For each index, its predicates, sorted."""
+
+
+def recogs_exact_match(gold: str, prediction: str) -> bool:
+    """Whether the ReCOGS program counts a prediction as correct."""
+    gold_form, found = _read(gold), _read(prediction)
+    if gold_form is None or found is None or gold_form.plain != found.plain:
+        return False
+    candidates: dict[str, list[str]] = {}
+    by_predicates: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for index, predicates in gold_form.around.items():
+        by_predicates[predicates].append(index)
+    for index in _connected(found):
+        candidates[index] = by_predicates.get(found.around[index], [])
+        if not candidates[index]:
+            return False
+    if len(found.around) < len(gold_form.around) or len(found.terms) < len(gold_form.terms):
+        return False
+    return any(image == gold_form.terms for image in _images(found, gold_form, candidates))
+
+
+def _read(form: str) -> _Conjuncts | None:
+    """The conjuncts of a form; None if it has a number that is not an index."""
+    plain, terms = set(), []
+    for conjunct in _SEPARATOR.split(form.replace(" ", "")):
+        if not _DIGIT.search(conjunct):
+            plain.add(conjunct)
+        elif term := _TERM.fullmatch(conjunct):
+            terms.append((term[1], term[2], tuple(argument for argument in term.groups()[2:] if argument)))
+        else:
+            return None
+    around: defaultdict[str, list[str]] = defaultdict(list)
+    for _, predicate, indices in terms:
+        for index in indices:
+            around[index].append(predicate)
+    return _Conjuncts(
+        frozenset(plain),
+        frozenset((before + predicate, indices) for before, predicate, indices in terms),
+        {index: tuple(sorted(predicates)) for index, predicates in around.items()},
+    )
+
+
+def _connected(form: _Conjuncts) -> list[str]:
+    """The indices, each after a neighbour if it has one, so that a wrong start fails early."""
+    neighbours: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for _, indices in sorted(form.terms):
+        for index in indices:
+            neighbours[index].update(dict.fromkeys(indices))
+    order: dict[str, None] = {}
+    for start in form.around:
+        waiting = [start]
+        while waiting:
+            index = waiting.pop()
+            if index not in order:
+                order[index] = None
+                waiting += neighbours[index]
+    return list(order)
+
+
+def _images(form: _Conjuncts, gold: _Conjuncts, candidates: Mapping[str, Sequence[str]]) -> Iterator[set[Conjunct]]:
+    """The conjuncts after each replacement that keeps them in the gold form."""
+    order = list(candidates)
+    due: defaultdict[str, list[Conjunct]] = defaultdict(list)
+    place = {index: number for number, index in enumerate(order)}
+    for term in form.terms:
+        due[max(term[1], key=place.__getitem__)].append(term)
+    one_to_one = len(form.around) == len(gold.around)
+    replaced: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    steps = 0
+
+    def extend(depth: int) -> Iterator[set[Conjunct]]:
+        nonlocal steps
+        if depth == len(order):
+            yield {(predicate, tuple(replaced[index] for index in indices)) for predicate, indices in form.terms}
+            return
+        index = order[depth]
+        for candidate in candidates[index]:
+            steps += 1
+            if steps > MAX_REPLACEMENTS or (one_to_one and used[candidate]):
+                continue
+            replaced[index] = candidate
+            if all((term[0], tuple(replaced[other] for other in term[1])) in gold.terms for term in due[index]):
+                used[candidate] += 1
+                yield from extend(depth + 1)
+                used[candidate] -= 1
+
+    yield from extend(0)

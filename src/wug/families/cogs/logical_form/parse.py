@@ -1,8 +1,10 @@
-"""Logical forms of COGS and its relatives: the types, reading and printing.
+"""Logical forms of COGS and its relatives: types, parsing and printing.
 
-Reading is one walk over the tokens and asks only for the shape `predicate ( argument , … )`, so that a form
-with a wrong role or a stray variable can still be taken apart and told what is wrong with it
-(`checks`); only text without that shape is refused.
+Parsing is one walk over the tokens and only requires the shape `predicate ( argument , … )`, so that `checks` can say
+what is wrong with a form that has a wrong role or a stray variable. Only text without that shape is refused.
+
+Variable-free forms, `eat ( agent = Emma , theme = * cake )`, become terms like those of the other dialects. Every
+word gets an index, counted from the left: `Emma ( 1 ) ; * cake ( 2 ) ; eat ( 0 ) AND agent ( 0 , 1 ) AND …`.
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ class Term(NamedTuple):
     arguments: tuple[str, ...]
     """The digits of an index, a proper name, a variable of a LAMBDA, or `?`."""
     definite: bool = False
-    """Whether a `*` (iota) stands before it."""
+    """Whether it has a `*` (iota)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalForm:
-    """A logical form taken apart, nothing reordered."""
+    """A parsed logical form, in its original order."""
 
     kind: Literal["name", "lambda", "sentence"]
     prefix: tuple[Term, ...]
-    """What stands before a `;`, in order."""
+    """The terms before a `;`, in order."""
     body: tuple[Term, ...]
     """The conjuncts in order; a bare name is one term without arguments."""
     lambdas: tuple[str, ...] = ()
@@ -55,7 +57,7 @@ class LogicalForm:
 
 
 class Unreadable(Exception):
-    """Tokens that are no logical form: `position` is the first token that does not fit."""
+    """Tokens that are not a logical form: `position` is the first token that does not fit."""
 
     def __init__(self, position: int, message: str) -> None:
         self.position, self.message = position, message
@@ -63,14 +65,14 @@ class Unreadable(Exception):
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a form: what stands between ASCII white space, and nothing else splits."""
+    """The tokens of a form, separated by ASCII white space only."""
     if "  " in text or text[:1] in ("", " ") or text[-1] == " " or not text.isprintable():
-        return _TOKEN.findall(text)  # odd spacing or control characters: the careful way
+        return _TOKEN.findall(text)  # unusual spacing or control characters
     return text.split(" ")
 
 
 def recognise(forms: Iterable[str]) -> Dialect:
-    """The dialect in which these forms are written; `cogs` where nothing tells."""
+    """The dialect in which these forms are written; `cogs` if they fit several."""
     found: Dialect = "cogs"
     for form in forms:
         if " = " in form:
@@ -83,9 +85,9 @@ def recognise(forms: Iterable[str]) -> Dialect:
 
 
 def parse(text: str, dialect: Dialect | None = None) -> LogicalForm:
-    """The form that `text` spells, or FormulaError with a caret under the first token that does not fit.
+    """Parse a form; FormulaError with a caret under the first token that does not fit.
 
-    Without a dialect, the one in which the text seems to be written. Time grows linearly with the length.
+    Without a dialect, it is inferred from the text. Time grows linearly with the length.
     """
     if dialect is None:
         dialect = recognise([text])
@@ -94,18 +96,16 @@ def parse(text: str, dialect: Dialect | None = None) -> LogicalForm:
     words = tokens(text)
     try:
         return read(words, dialect)
-    except Unreadable as fault:
+    except Unreadable as error:
         spans = [match.span() for match in _TOKEN.finditer(text)]
-        start, end = spans[fault.position] if fault.position < len(spans) else (len(text), len(text) + 1)
-        raise FormulaError(fault.message, text, start, end) from None
+        start, end = spans[error.position] if error.position < len(spans) else (len(text), len(text) + 1)
+        raise FormulaError(error.message, text, start, end) from None
 
 
 def read(words: list[str], dialect: Dialect) -> LogicalForm:
-    """The form that these tokens spell, or Unreadable."""
+    """Parse tokens, or raise Unreadable."""
     if dialect == "variable_free":
-        from wug.families.cogs.logical_form.trees import read_tree
-
-        return read_tree(words)
+        return _read_tree(words)
     first = words[0] if words else ""
     if first == "LAMBDA":
         return _read_lambda(words, dialect)
@@ -116,11 +116,9 @@ def read(words: list[str], dialect: Dialect) -> LogicalForm:
 
 
 def render(form: LogicalForm) -> str:
-    """The form as text, tokens separated by one space, as the published files have it."""
+    """The form as text, tokens separated by one space, as in the published files."""
     if form.dialect == "variable_free":
-        from wug.families.cogs.logical_form.trees import render_tree
-
-        return render_tree(form)
+        return _render_tree(form)
     opening = "".join(f"LAMBDA {variable} . " for variable in form.lambdas)
     prefix = "".join(f"{render_term(term, form.dialect)} ; " for term in form.prefix)
     return opening + prefix + " AND ".join(render_term(term, form.dialect) for term in form.body)
@@ -139,11 +137,10 @@ def render_term(term: Term, dialect: Dialect = "cogs") -> str:
 _TOKEN = re.compile(r"[^ \t\n\r\f\v]+")
 _BARE_INDEX = re.compile(r"[(,] \d+ [,)]")
 _SLOG = re.compile(r"[(,] \? [,)]|(?:^|[ *]) ?TV [(.]|\. nmod \(")
-_END = ["", "", ""]  # what the walk sees past the last token, so that it need not count
+_END = ["", "", ""]  # sentinels after the last token, so that the walk needs no bounds checks
 
 
 def _read_lambda(words: list[str], dialect: Dialect) -> LogicalForm:
-    """LAMBDA a . LAMBDA e . terms."""
     t, i, variables = words + _END, 0, []
     while t[i] == "LAMBDA":
         if not t[i + 1].isalpha():
@@ -206,6 +203,95 @@ def _read_terms(words: list[str], i: int, *, bare: bool) -> tuple[tuple[Term, ..
 
 
 def refuse(t: list[str], position: int, expected: str) -> NoReturn:
-    """Unreadable, with what was expected at a token and what stands there."""
+    """Raise Unreadable with the expected and the actual token."""
     found = repr(t[position]) if position < len(t) and t[position] else "the end"
     raise Unreadable(position, f"expected {expected}, found {found}")
+
+
+def _read_tree(words: list[str]) -> LogicalForm:
+    """A variable-free form; without recursion, so nesting may be of any depth."""
+    if len(words) == 1 and words[0].isalpha() and words[0][0].isupper():
+        return LogicalForm("name", (), (Term(words[0], ()),), (), "variable_free")
+    t = [*words, "", "", ""]
+    nouns: list[Term] = []
+    body: list[Term] = []
+    open_nodes: list[str] = []
+    i, count, role = 0, 0, ""
+    while True:
+        definite = t[i] == "*"
+        i += definite
+        if not t[i].isalpha() and t[i] != "?":
+            refuse(t, i, "a word")
+        node = str(count)
+        count += 1
+        if open_nodes:
+            body.append(Term(role, (open_nodes[-1], node)))
+        # A noun alone is the root if a modifier follows (SLOG); a clause may modify a noun (`nmod = eat ( … )`).
+        is_verb = t[i + 1 : i + 3] != ["(", "nmod"] if not open_nodes else role in (*CLAUSES, "nmod")
+        (body if is_verb else nouns).append(Term(t[i], (node,), definite))
+        i += 1
+        if t[i] == "(":
+            open_nodes.append(node)
+        else:
+            while open_nodes and t[i] == ")":
+                open_nodes.pop()
+                i += 1
+            if not open_nodes:
+                break
+            if t[i] != ",":
+                refuse(t, i, "',' or ')'")
+        role, i = _read_role(t, i + 1)
+    if t[i]:
+        refuse(t, i, "the end")
+    return LogicalForm("sentence", tuple(nouns), tuple(body), (), "variable_free")
+
+
+def _render_tree(form: LogicalForm) -> str:
+    if form.kind == "name":
+        return form.body[0].predicate
+    words = {term.arguments[0]: term for term in (*form.prefix, *form.body) if len(term.arguments) == 1}
+    below: dict[str, list[Term]] = {}
+    for term in form.body:
+        if len(term.arguments) == 2:
+            below.setdefault(term.arguments[0], []).append(term)
+    root = words["0"]
+    out: list[str] = []
+    waiting: list[str | Term] = [root]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        out.append(f"* {item.predicate}" if item.definite else item.predicate)
+        roles = below.get(item.arguments[0], [])
+        for place, term in reversed(list(enumerate(roles))):
+            if place == len(roles) - 1:
+                waiting.append(")")
+            waiting.append(words[term.arguments[1]])
+            waiting.append(f"{',' if place else '('} {term.predicate.replace('.', ' . ')} =")
+    return " ".join(out)
+
+
+def triples(form: LogicalForm) -> tuple[Term, ...]:
+    """Each word of a variable-free form with its role in the word above: `eat.agent ( Emma )`."""
+    if form.kind == "name":
+        return (Term("", (form.body[0].predicate,)),)
+    words = {term.arguments[0]: term for term in (*form.prefix, *form.body) if len(term.arguments) == 1}
+    above = {t.arguments[1]: f"{words[t.arguments[0]].predicate}.{t.predicate}" for t in form.body if len(t[1]) == 2}
+    return tuple(
+        Term(above.get(node, ""), (t.predicate,), t.definite)
+        for node, t in sorted(words.items(), key=lambda item: int(item[0]))
+    )
+
+
+def _read_role(t: list[str], i: int) -> tuple[str, int]:
+    """The role before a `=`, and the position after it."""
+    start = i
+    if not t[i].isalpha():
+        refuse(t, i, "a role")
+    i += 1
+    while t[i] == "." and t[i + 1].isalpha():
+        i += 2
+    if t[i] != "=":
+        refuse(t, i, f"'=' after {t[i - 1]!r}")
+    return ".".join(t[start:i:2]), i + 1

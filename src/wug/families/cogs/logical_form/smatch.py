@@ -1,8 +1,8 @@
-"""How much of two logical forms agrees under the best renaming of indices: Smatch (Cai and Knight 2013).
+"""Smatch (Cai and Knight 2013): how far two logical forms agree under the best renaming of indices.
 
-The graded form of `equivalent`: terms count as a set, and an index of the prediction stands for at most one index
-of the gold form. Hill climbing from several starts finds a good renaming, and branch and bound shows that there is
-no better one, as long as that stays small; beyond it the answer says that it may not be the best.
+The graded form of `equivalent`: terms count as a set, and an index of the prediction maps to at most one index of the
+gold form. Hill climbing from several starts finds a good renaming; branch and bound proves that there is no better
+one, as long as the search stays small. Otherwise the score is marked as a lower bound.
 """
 
 from __future__ import annotations
@@ -16,77 +16,76 @@ from typing import TypeAlias
 from wug.families.cogs.logical_form.match import equivalent
 from wug.families.cogs.logical_form.parse import LogicalForm
 
-Names: TypeAlias = dict[str, str]
-"""Which index of the gold form an index of the prediction stands for; one that stands for none is left out."""
+IndexMap: TypeAlias = dict[str, str]
+"""The gold index for each index of the prediction that has one."""
 Key: TypeAlias = tuple[bool, str, bool, tuple[str, ...]]
 """A term without the names of its indices."""
 Skeleton: TypeAlias = set[tuple[Key, tuple[str, ...]]]
-"""The terms of a form, each with its indices beside it."""
+"""The terms of a form, each with its indices."""
 
-STEPS = 2_000
-"""Branches to look at before the search gives up being exact."""
-STARTS = 5
-"""Hills to climb: one from what the indices look like, the others from chance."""
-DEEPEST = 100
-"""Indices beyond which branch and bound is not tried."""
+MAX_BRANCHES = 2_000
+"""Branches to visit before the search stops being exact."""
+HILL_CLIMBS = 5
+"""Starts of hill climbing: one by similarity of indices, the others random."""
+MAX_EXACT_INDICES = 100
+"""Most indices for which branch and bound is tried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two forms agree."""
+class SmatchScore:
+    """F1 of the terms of two forms."""
 
     f1: float
     exact: bool
-    """Whether no renaming does better; if not, `f1` is a lower bound."""
+    """Whether it is proven to be the best; otherwise `f1` is a lower bound."""
 
 
-def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> Agreement:
+def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> SmatchScore:
     """F1 of the terms under the best one-to-one renaming of the prediction's indices."""
     if gold.lambdas != prediction.lambdas:  # without its variables the body of a LAMBDA form means nothing
-        return Agreement(0.0, True)
+        return SmatchScore(0.0, True)
     if equivalent(gold, prediction):
-        return Agreement(1.0, True)
+        return SmatchScore(1.0, True)
     ours, theirs = _skeleton(gold), _skeleton(prediction)
-    game = _game(ours, theirs)
+    gains = _gains(ours, theirs)
     score, exact = 0, False
-    for start in range(STARTS):
+    for start in range(HILL_CLIMBS):
         chance = None if start == 0 else random.Random(f"{seed}/{start}")
-        score = max(score, game.score(_climb(game, _start(game, chance))))
-        if score == game.limit:
+        score = max(score, gains.score(_climb(gains, _start(gains, chance))))
+        if score == gains.limit:
             exact = True
             break
-    if not exact and len(game.single) <= DEEPEST:
-        score, exact = _Bound(game, score).search()
-    return Agreement(2 * (game.always + score) / (len(ours) + len(theirs)), exact)
+    if not exact and len(gains.single) <= MAX_EXACT_INDICES:
+        score, exact = _Bound(gains, score).search()
+    return SmatchScore(2 * (gains.always + score) / (len(ours) + len(theirs)), exact)
 
 
 @dataclass(frozen=True, slots=True)
-class _Game:
-    """What renaming earns."""
+class _Gains:
+    """Matching terms by renaming."""
 
     always: int
-    """Terms that agree whatever the renaming is."""
+    """Terms that match under any renaming."""
     limit: int
-    """No renaming earns more: terms that have a counterpart at all."""
+    """Upper bound: terms that have a counterpart."""
     single: Mapping[str, Counter[str]]
-    """What it earns that an index stands for another, by itself; every index of the prediction has an entry."""
+    """Matches gained by mapping one index; every index of the prediction has an entry."""
     paired: Mapping[tuple[str, str], Counter[tuple[str, str]]]
-    """What it earns beside another such pair; both ways round."""
+    """Matches gained by two mappings together, in both orders."""
     places: Mapping[str, list[str]]
-    """For each index of the prediction, those of the gold form that could earn anything."""
+    """The gold indices with a possible gain, by index of the prediction."""
     keys: Mapping[Key, tuple[list[tuple[str, ...]], int]]
-    """For each term that has a counterpart, its indices, and how many counterparts there are."""
+    """For each term with a counterpart, its indices and the number of counterparts."""
 
-    def gain(self, index: str, place: str | None, names: Names) -> int:
-        """What `index` standing for `place` earns, given the others."""
+    def gain(self, index: str, place: str | None, names: IndexMap) -> int:
+        """Matches gained by mapping `index` to `place`, given the others."""
         if place is None:
             return 0
-        beside = self.paired.get((index, place))
+        with_others = self.paired.get((index, place))
         earned = self.single[index][place]
-        return earned + sum(n for (v, u), n in beside.items() if names.get(v) == u) if beside else earned
+        return earned + sum(n for (v, u), n in with_others.items() if names.get(v) == u) if with_others else earned
 
-    def score(self, names: Names) -> int:
-        """What a renaming earns."""
+    def score(self, names: IndexMap) -> int:
         alone = sum(self.single[v][u] for v, u in names.items())
         together = sum(
             n for pair in names.items() for (v, u), n in self.paired.get(pair, _NOTHING).items() if names.get(v) == u
@@ -107,7 +106,7 @@ def _skeleton(form: LogicalForm) -> Skeleton:
     return found
 
 
-def _game(ours: Skeleton, theirs: Skeleton) -> _Game:
+def _gains(ours: Skeleton, theirs: Skeleton) -> _Gains:
     counterparts: dict[Key, list[tuple[str, ...]]] = defaultdict(list)
     for key, indices in sorted(ours):
         counterparts[key].append(indices)
@@ -133,85 +132,64 @@ def _game(ours: Skeleton, theirs: Skeleton) -> _Game:
                 paired[first][second] += 1
                 paired[second][first] += 1
     limit = sum(min(len(terms), partners) for terms, partners in keys.values())
-    return _Game(always, limit, single, paired, {v: list(found) for v, found in places.items()}, keys)
+    return _Gains(always, limit, single, paired, {v: list(found) for v, found in places.items()}, keys)
 
 
-def _start(game: _Game, chance: random.Random | None) -> Names:
-    """A renaming to begin with: likely places first, or any places."""
-    names: Names = {}
+def _start(gains: _Gains, chance: random.Random | None) -> IndexMap:
+    """A renaming to start from: greedy, or random."""
+    names: IndexMap = {}
     taken: set[str] = set()
-    order = list(game.places)
+    order = list(gains.places)
     if chance is not None:
         chance.shuffle(order)
     for index in order:
-        free = [place for place in game.places[index] if place not in taken]
+        free = [place for place in gains.places[index] if place not in taken]
         if free:
-            likely = max(free, key=lambda place: (game.gain(index, place, names), _kinship(game, index, place)))
+            likely = max(free, key=lambda place: (gains.gain(index, place, names), _potential(gains, index, place)))
             place = likely if chance is None else chance.choice(free)
             names[index] = place
             taken.add(place)
     return names
 
 
-def _kinship(game: _Game, index: str, place: str) -> int:
-    """How much `index` standing for `place` could earn at all."""
-    beside = game.paired.get((index, place), _NOTHING)
-    return game.single[index][place] + len({v for v, _ in beside})
+def _potential(gains: _Gains, index: str, place: str) -> int:
+    """Upper bound of the gain of mapping `index` to `place`."""
+    with_others = gains.paired.get((index, place), _NOTHING)
+    return gains.single[index][place] + len({v for v, _ in with_others})
 
 
-def _climb(game: _Game, names: Names) -> Names:
-    """The renaming after the best moves and swaps, one after the other, until none helps."""
+def _climb(gains: _Gains, names: IndexMap) -> IndexMap:
+    """The renaming after the best moves and swaps, until none helps."""
+    best, best_score = names, gains.score(names)
     while True:
-        holder = {place: index for index, place in names.items()}
-        best_gain, best = 0, names
-        for index, places in game.places.items():
+        names, holder = best, {place: index for index, place in best.items()}
+        for index, places in gains.places.items():
             now = names.get(index)
             for place in places:
                 if place == now:
                     continue
-                other = holder.get(place)
                 moved = {**names, index: place}
-                if other is not None:
+                if (other := holder.get(place)) is not None:
                     if now is None:
                         del moved[other]
                     else:
                         moved[other] = now
-                gained = _change(game, names, moved, (index, other))
-                if gained > best_gain:
-                    best_gain, best = gained, moved
-        if best_gain == 0:
+                if (score := gains.score(moved)) > best_score:
+                    best, best_score = moved, score
+        if best is names:
             return names
-        names = best
-
-
-def _change(game: _Game, before: Names, after: Names, movers: tuple[str, str | None]) -> int:
-    """What moving one or two indices changes in the score."""
-    first, second = movers
-    change = game.gain(first, after.get(first), after) - game.gain(first, before.get(first), before)
-    if second is not None:
-        change += _alone(game, second, after, first) - _alone(game, second, before, first)
-    return change
-
-
-def _alone(game: _Game, index: str, names: Names, without: str) -> int:
-    """What an index earns except beside `without`, where that has been counted."""
-    place = names.get(index)
-    if place is None:
-        return 0
-    beside = game.paired.get((index, place), _NOTHING)
-    return game.single[index][place] + sum(n for (v, u), n in beside.items() if v != without and names.get(v) == u)
 
 
 class _Bound:
     """Branch and bound over the indices, those with the fewest places first."""
 
-    def __init__(self, game: _Game, best: int) -> None:
-        self.game, self.best, self.steps = game, best, 0
-        self.order = sorted(game.places, key=lambda index: len(game.places[index]))
+    def __init__(self, gains: _Gains, best: int) -> None:
+        self.gains, self.best, self.steps = gains, best, 0
+        self.order = sorted(gains.places, key=lambda index: len(gains.places[index]))
         depth = {index: number for number, index in enumerate(self.order)}
         self.open = [0] * (len(self.order) + 1)
-        """What the terms that are not decided at a depth could still earn."""
-        for terms, partners in game.keys.values():
+        """Upper bound of the gain of terms that are undecided at a depth."""
+        for terms, partners in gains.keys.values():
             decided = sorted(max(depth[index] for index in indices) for indices in terms)
             for level in range(len(self.order) + 1):
                 self.open[level] += min(partners, sum(at >= level for at in decided))
@@ -219,17 +197,17 @@ class _Bound:
     def search(self) -> tuple[int, bool]:
         """The best score, and whether it is certain."""
         self._branch(0, {}, set(), 0)
-        return self.best, self.steps <= STEPS
+        return self.best, self.steps <= MAX_BRANCHES
 
-    def _branch(self, level: int, names: Names, taken: set[str], score: int) -> None:
+    def _branch(self, level: int, names: IndexMap, taken: set[str], score: int) -> None:
         self.steps += 1
-        if self.steps > STEPS:
+        if self.steps > MAX_BRANCHES:
             return
         self.best = max(self.best, score)
         if level == len(self.order) or score + self.open[level] <= self.best:
             return
         index = self.order[level]
-        gains = [(self.game.gain(index, u, names), u) for u in self.game.places[index] if u not in taken]
+        gains = [(self.gains.gain(index, u, names), u) for u in self.gains.places[index] if u not in taken]
         for gained, place in sorted(gains, reverse=True):
             names[index] = place
             taken.add(place)

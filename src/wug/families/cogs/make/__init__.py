@@ -1,5 +1,125 @@
-"""COGS-style data of our own: sentences with their logical forms, and what is held out of training.
+"""COGS-style data: train, dev, test and gen, with words and structures held out of training."""
 
-`lexicon` has the words, `clauses` turns a clause into a sentence and its form, `drawing` draws clauses,
-`generalisations` says what each of the 21 types holds out, `data` puts the files together.
-"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from wug.errors import InputError
+from wug.families.cogs.make import grammar
+from wug.families.cogs.make.grammar import CogsLine, Lexicon, Verb, WordClass, english
+from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, exposure, tested
+
+Files: TypeAlias = dict[str, list[CogsLine]]
+"""The lines of each file, by name."""
+
+NAMES_ALONE, NOUNS_ALONE, TRANSITIVE_ALONE = 20, 40, 40
+"""Primitives of each kind besides the held-out ones; all unergative and causative verbs are added."""
+SINGLE_LINES = 155
+"""Primitives and exposure examples in training, as in the published set."""
+MAX_DRAWS = 20_000
+"""Consecutive duplicates after which we assume that there are no new sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Numbers of lines; the defaults are the published ones."""
+
+    train: int = 24_155
+    """Lines of train, primitives and exposure examples included."""
+    test: int = 3_000
+    """Lines of dev, and of test."""
+    each: int = 1_000
+    """Lines per type in gen."""
+
+
+def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = None) -> Files:
+    """The lines of all files, without repeated sentences.
+
+    Every file and every type has its own stream of random numbers, and train.tsv is drawn first: it only depends on
+    the seed and its own size. It contains all words of the other files.
+    """
+    sizes, lexicon = sizes or Sizes(), lexicon or english()
+    if sizes.train <= SINGLE_LINES:
+        message = f"{sizes.train} training lines: {SINGLE_LINES} are primitives and single examples, so make more"
+        raise InputError(message)
+    maker = _Maker(seed, lexicon)
+    made = {"train.tsv": maker.train(sizes.train)}
+    maker.words = {word for line in made["train.tsv"] for word in line.sentence.split()}
+    made["dev.tsv"] = maker.in_distribution(maker.random("dev"), sizes.test)
+    made["test.tsv"] = maker.in_distribution(maker.random("test"), sizes.test)
+    made["gen.tsv"] = maker.gen(sizes.each)
+    return made
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Draws new sentences: none is repeated, and after training no word is new."""
+
+    seed: int
+    lexicon: Lexicon
+    sentences: set[str] = field(default_factory=set)
+    words: set[str] | None = None
+    """Allowed words; None while training lines are drawn."""
+
+    def random(self, name: str) -> Random:
+        return Random(f"wug make cogs {self.seed} {name}")
+
+    def train(self, size: int) -> list[CogsLine]:
+        random = self.random("train")
+        lines = _primitives(random, self.lexicon)
+        for seen in EXPOSURES:
+            lines += self.draw(random, [exposure(seen, self.lexicon)], f"exposure_example_{seen}")
+        lines += self.in_distribution(random, size - len(lines))
+        random.shuffle(lines)
+        return lines
+
+    def in_distribution(self, random: Random, size: int) -> list[CogsLine]:
+        return self.draw(random, [ClauseSpec()] * size, "in_distribution")
+
+    def gen(self, each: int) -> list[CogsLine]:
+        lines: list[CogsLine] = []
+        for kind in TYPES:
+            specs = [tested(kind, number, self.lexicon) for number in range(each)]
+            lines += self.draw(self.random(kind), specs, kind)
+        self.random("gen").shuffle(lines)
+        return lines
+
+    def draw(self, random: Random, specs: Iterable[ClauseSpec], kind: str) -> list[CogsLine]:
+        return [self._new(random, spec, kind) for spec in specs]
+
+    def _new(self, random: Random, spec: ClauseSpec, kind: str) -> CogsLine:
+        for _ in range(MAX_DRAWS):
+            line = grammar.line(ClauseSampler(self.lexicon, random).clause(spec), kind)
+            if line.sentence not in self.sentences and (
+                self.words is None or self.words.issuperset(line.sentence.split())
+            ):
+                self.sentences.add(line.sentence)
+                return line
+        raise InputError(
+            f"there are not that many different sentences of type {kind} with words of the training lines. "
+            "Make fewer of them, or more training lines"
+        )
+
+
+def _primitives(random: Random, lexicon: Lexicon) -> list[CogsLine]:
+    nouns = [*lexicon.nouns["people"].items, *lexicon.nouns["things"].items]
+    transitive = _all(lexicon, "transitive", "omissible")
+    names, held_out = lexicon.names.items, lexicon.held_out
+    return [
+        *(grammar.name_alone(name) for name in [*random.sample(names, NAMES_ALONE), held_out["prim_proper"]]),
+        *(grammar.noun_alone(noun) for noun in [*random.sample(nouns, NOUNS_ALONE), held_out["prim_common"]]),
+        *(grammar.transitive_alone(verb) for verb in random.sample(transitive, TRANSITIVE_ALONE)),
+        *(grammar.intransitive_alone(verb, "theme") for verb in _all(lexicon, "causative")),
+        *(
+            grammar.intransitive_alone(verb, "agent")
+            for verb in [*_all(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"]]
+        ),
+    ]
+
+
+def _all(lexicon: Lexicon, *classes: str) -> list[Verb]:
+    words: list[WordClass[Verb]] = [lexicon.verbs[name] for name in classes]
+    return [verb for listed in words for verb in listed.items]

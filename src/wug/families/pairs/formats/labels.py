@@ -1,10 +1,9 @@
-"""What a user says about a file of pairs beyond what is in it."""
+"""The columns of a table that name and group its pairs, and what the user says about a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wug.families.pairs.pair import GroupPool
 from wug.families.tables import GROUPS, Record, need, number_of, plain
@@ -12,64 +11,76 @@ from wug.types import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
-    """Where a table has what its rows are called and grouped by, and what no table says."""
+class PairLabels:
+    """The columns that the user names, and facts that are not in the file."""
 
     pattern: str | None = None
-    """None: in the column `pattern` if there is one."""
+    """By default the column `pattern`, if there is one."""
     item: str | None = None
-    """None: in the column that the format has for it; else rows are numbered."""
+    """By default the format's column; otherwise rows are numbered."""
     groups: tuple[str, ...] = ()
     human: str | None = None
     """The column with people's judgements."""
     language: str | None = None
-    """Of the pairs of which the file does not say it."""
+    """The language of pairs whose file does not name it."""
     lines: str | None = None
-    """Which sentence comes first where lines alternate and nothing says so: `good-bad` or `bad-good`."""
+    """The order of alternating lines: `good-bad` or `bad-good`."""
     files: tuple[str, ...] = ()
-    """Patterns of the files of a folder that are meant; without any, those that are in a known format."""
+    """Glob patterns of the files of a folder; by default all files in a known format."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> PairLabels:
+        """The labels among the options of a suite."""
+        single = {name: options.get(name) for name in ("pattern", "item", "human", "language", "lines")}
+        return cls(**single, groups=comma_separated(options, "groups"), files=comma_separated(options, "files"))
 
     def groups_of(self, record: Record) -> dict[str, str]:
-        """The groups that the user named columns for."""
+        """The groups of a row in the columns that the user names."""
         found = {name: plain(record.fields[name]) for name in self.groups if name in record.fields}
         if self.pattern is not None:
             found["pattern"] = plain(record.fields.get(self.pattern))
         return found
 
     def human_of(self, record: Record, problems: list[Problem]) -> float | None:
-        """What people judged of the pair of a row; None where nobody was asked."""
+        """People's judgement in a row; None if there is none."""
         return None if self.human is None else number_of(record, self.human, problems)
 
     def missing(self, header: Sequence[str]) -> list[Problem]:
-        """Errors for the columns of patterns and names that a table lacks; groups may be those of another file."""
-        return need(tuple(header), tuple(name for name in (self.pattern, self.item) if name is not None))
+        """Errors for the columns of patterns and names that are missing; groups may be in other files of a folder."""
+        return need(header, [name for name in (self.pattern, self.item) if name is not None])
 
-    def named_columns(self) -> tuple[str, ...]:
-        """The columns that the user names, all of which must be there."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that the user names."""
         return tuple(name for name in (self.pattern, self.item, self.human, *self.groups) if name is not None)
 
 
-class Grouping:
-    """What rows are grouped by, looked up by what stands in the columns that say it: many rows have the same."""
+def comma_separated(options: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The values of an option that takes several."""
+    return tuple(value.strip() for value in options.get(name, "").split(",") if value.strip())
+
+
+class RowGroups:
+    """The groups of rows, cached by the values of the columns that determine them."""
 
     def __init__(
-        self, header: Sequence[str], labels: Labels, groups_of: Callable[[Record], dict[str, str]], *more: str
+        self, header: Sequence[str], labels: PairLabels, groups_of: Callable[[Record], dict[str, str]], *more: str
     ) -> None:
-        """`groups_of` tells the groups from the columns that `GROUPS` knows, and from `more`."""
-        told = {*GROUPS, *labels.named_columns(), *more}
+        """`groups_of` computes the groups from the columns in `GROUPS` and in `more`."""
+        relevant = {*GROUPS, *labels.columns, *more}
         self._labels, self._groups_of = labels, groups_of
-        self.columns = [name for name in header if name in told]
-        """Those that say it."""
+        self._columns = [name for name in header if name in relevant]
         self._pool = GroupPool()
-        self._known: dict[tuple[Any, ...], Mapping[str, str]] = {}
+        self._known: dict[tuple[object, ...], Mapping[str, str]] = {}
 
-    def of(self, record: Record) -> Mapping[str, str]:
-        """The groups of a row, those that the user named columns for among them."""
-        key = tuple(map(record.fields.get, self.columns))
-        # JSON has numbers and lists, too, and columns that a row lacks; some of these are equal, and not the same.
-        if not all(type(value) is str for value in key):
-            return self._made(record)
-        return self._known.get(key) or self._known.setdefault(key, self._made(record))
+    def of(self, record: Record, contrast: str = "") -> Mapping[str, str]:
+        """The groups of a row, including those that the user names."""
+        key = (contrast, *map(record.fields.get, self._columns))
+        # JSON also has numbers, lists and missing keys; some of these compare equal and differ as text.
+        if {*map(type, key)} != {str}:
+            return self._computed(record, contrast)
+        return self._known.get(key) or self._known.setdefault(key, self._computed(record, contrast))
 
-    def _made(self, record: Record) -> Mapping[str, str]:
-        return self._pool.of(self._groups_of(record) | self._labels.groups_of(record))
+    def _computed(self, record: Record, contrast: str) -> Mapping[str, str]:
+        contrasts = {"contrast": contrast} if contrast else {}
+        return self._pool.of(self._groups_of(record) | self._labels.groups_of(record) | contrasts)

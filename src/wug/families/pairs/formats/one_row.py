@@ -1,128 +1,169 @@
-"""Published tables that have a pair in each row: which columns tell the format, and what is in which.
+"""Tables with one pair per row: BLiMP, wug's own word- and sentence-focused formats, and published layouts.
 
-A format is a line of `LAYOUTS`. Where more than columns is to be known (a label that says which sentence is the good
-one, a gap that two words are put in), a function of the row gives its sentences.
+A published format is one entry of `LAYOUTS`. If its columns are not enough (a label that tells which sentence is the
+good one, a gap for two words), a function reads the sentences of a row.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
-from wug.families.pairs.formats.labels import Labels
-from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
-from wug.families.tables import Record, Table, number_of, plain, read_table, text_of
+from wug.families.pairs.formats.labels import PairLabels, RowGroups
+from wug.families.pairs.pair import Pair, ParsedPairs, Target
+from wug.families.tables import (
+    GROUPS,
+    Record,
+    RecordTable,
+    groups_of,
+    need,
+    number_of,
+    plain,
+    read_table,
+    stem,
+    text_of,
+)
 from wug.types import Problem
 
-Columns = tuple[str, str]
-"""Where the good and the bad sentence stand."""
 
-
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    """The two sentences of a pair, as a row has them."""
+class RowPair(NamedTuple):
+    """The sentences of a pair, as read from a row."""
 
     good: str
     bad: str
     target: Target | None = None
     human: float | None = None
+    sentence: str | None = None
+    """The one sentence that the row has for both."""
+    blind: bool = False
+    """Whether the sentences differ before the word that shows the error."""
+    third: str = ""
+    """A word other than the two forms in the place of the target."""
 
 
-Reader = Callable[[Record, list[Problem]], Iterator[Sentences]]
+RowReader = Callable[[Record, list[Problem]], Iterator[RowPair]]
+
+
+def _number(record: Record, number: int) -> str:
+    return str(number)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A format with a pair in each row."""
+class RowLayout:
+    """A table format with one pair per row."""
 
     title: str
-    told_by: frozenset[str]
-    """The columns that tell it."""
-    sentences: Reader
-    groups: Mapping[str, str]
-    """Columns, and what the pairs are grouped by then; of two for the same, the last that has something."""
-    lacks: frozenset[str] = frozenset()
-    """Columns that it does not have, and another format does."""
+    columns: Set[str]
+    """The columns by which the format is recognised."""
+    sentences: RowReader
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The group of each column; if several columns have the same group, the last that is not empty counts."""
+    lacks: Set[str] = frozenset()
+    """Columns of another format, which files of this one do not have."""
     item: str = ""
-    """The column that names a pair, where no two have the same name; rows are numbered otherwise."""
+    """The column with the name of the pair, used if all names are distinct; otherwise rows are numbered."""
     language: str | re.Pattern[str] = ""
-    """Of all pairs; or what finds it in the path, as its first group."""
+    """The language of all pairs, or a pattern that finds it in the path as its first group."""
     named_by_file: bool = False
-    """Whether the file's name is the paradigm."""
+    """Whether the name of the file is the paradigm."""
     quoted: bool = True
-    """Whether a field may be quoted."""
+    """Whether fields may be quoted."""
     codes: Mapping[str, str] = field(default_factory=dict)
-    """Values of groups and languages that have another name here."""
+    """Replacements for values of groups and languages."""
+    standard: bool = False
+    """Whether `context` and the columns in `GROUPS` are read."""
+    required: tuple[str, ...] = ()
+    """Columns without which no row is read."""
+    complete: Callable[[dict[str, str]], dict[str, str]] = dict
+    """Adds groups that follow from others."""
+    name: Callable[[Record, int], str] = _number
+    """The name of the pair in a row, from the row and its number."""
 
-    def recognises(self, keys: frozenset[str]) -> bool:
-        """Whether a table with these columns is of the format."""
-        return self.told_by <= keys and not self.lacks & keys
+    def recognises(self, columns: Set[str]) -> bool:
+        """Whether a table with these columns is of this format."""
+        return self.columns <= columns and not self.lacks & columns
 
 
-def parse(name: str, path: Path, labels: Labels) -> Parsed:
+def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
-    layout = LAYOUTS[name]
     table = read_table(path, quoted=layout.quoted)
-    problems = [*table.problems, *labels.missing(table.header), *_quoted(layout, table)]
-    pool, common = GroupPool(), _of_the_file(layout, path)
+    problems = [*table.problems, *_header_problems(layout, table.header, labels), *_stray_quotes(layout, table)]
+    if layout.required and any(problem.place == "header" and problem.level == "error" for problem in problems):
+        return ParsedPairs(name, [], problems)
+    common = _file_groups(layout, path)
+    groups = RowGroups(
+        table.header, labels, lambda record: layout.complete(common | _row_groups(layout, record)), *layout.groups
+    )
     pairs: list[Pair] = []
-    named = _items(table.records, layout.item) if labels.item is None else _named(table.records, labels.item)
-    for item, record in zip(named, table.records, strict=True):
-        groups = common | _groups(layout, record) | labels.groups_of(record)
-        human = labels.human_of(record, problems)
+    blind, thirds = 0, []
+    names = _unique_names(layout, table.records) if labels.item is None else None
+    for row_number, record in enumerate(table.records, 1):
+        named = plain(record.fields.get(labels.item)) if labels.item is not None else ""
+        item = named or (names[row_number - 1] if names else layout.name(record, row_number))
+        human = labels.human_of(record, problems) if labels.human is not None else None
+        context = record.fields.get("context") if layout.standard else None
+        context = context.strip() if isinstance(context, str) else ""
         found = list(layout.sentences(record, problems))
-        for number, each in enumerate(found, 1):
+        for number, row in enumerate(found, 1):
             contrast = str(number) if len(found) > 1 else ""
             pairs.append(
                 Pair(
-                    f"{item}/{contrast}".rstrip("/"),
-                    each.good,
-                    each.bad,
-                    pool.of(groups | {"contrast": contrast}),
-                    each.target,
-                    human=each.human if human is None else human,
+                    f"{item}/{contrast}" if contrast else item,
+                    row.good,
+                    row.bad,
+                    groups.of(record, contrast),
+                    row.target,
+                    row.sentence,
+                    human=row.human if human is None else human,
+                    context=context,
                 )
             )
-    return Parsed(name, pairs, problems)
+            blind += row.blind
+            thirds += [f"{record.place}, {row.third!r}"] if row.third else []
+    if thirds:
+        many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
+        message = f"{many} neither form at len_prefix (first: {thirds[0]}); the forms are put there instead"
+        problems.append(Problem("warning", "", message))
+    return ParsedPairs(name, pairs, problems, blind)
 
 
-def columns(*places: Columns) -> Reader:
-    """Reads sentences that stand in columns of their own; of several pairs in a row, those after the first may lack."""
+def in_columns(*columns: tuple[str, str]) -> RowReader:
+    """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
-    def read(record: Record, problems: list[Problem]) -> Iterator[Sentences]:
-        for number, (good, bad) in enumerate(places):
-            if number and not plain(record.fields.get(good)) and not plain(record.fields.get(bad)):
+    def read(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+        for number, (good_column, bad_column) in enumerate(columns):
+            if number and not plain(record.fields.get(good_column)) and not plain(record.fields.get(bad_column)):
                 continue
-            ours, theirs = text_of(record, good, problems), text_of(record, bad, problems)
-            if ours is not None and theirs is not None:
-                yield Sentences(ours.strip(), theirs.strip())
+            good, bad = text_of(record, good_column, problems), text_of(record, bad_column, problems)
+            if good is not None and bad is not None:
+                yield RowPair(good.strip(), bad.strip())
 
     return read
 
 
-def labelled(record: Record, problems: list[Problem]) -> Iterator[Sentences]:
-    """`sentence_a` and `sentence_b`, of which `label` (0 or 1) is the good one; people chose in `annotator_…`."""
+def labelled(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+    """Reads `sentence_a` and `sentence_b`; `label` (0 or 1) is the good one, `annotator_…` are people's choices."""
     label = number_of(record, "label", problems)
     if label not in (0, 1):
         problems.append(Problem("error", record.place, f"label is {record.fields.get('label')!r}, not 0 or 1"))
         return
     good, bad = ("sentence_a", "sentence_b") if label == 0 else ("sentence_b", "sentence_a")
-    for found in columns((good, bad))(record, problems):
-        yield Sentences(found.good, found.bad, human=_agreeing(record, label))
+    for found in in_columns((good, bad))(record, problems):
+        yield RowPair(found.good, found.bad, human=_proportion_choosing(record, label))
 
 
-def annotated(record: Record, problems: list[Problem]) -> Iterator[Sentences]:
-    """`sentence_good` and `sentence_bad`, with 1 in `annotator_…` where someone chose the first."""
-    for found in columns(("sentence_good", "sentence_bad"))(record, problems):
-        yield Sentences(found.good, found.bad, human=_agreeing(record, 1))
+def annotated(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+    """Reads `sentence_good` and `sentence_bad`, with 1 in `annotator_…` if a person chose the first."""
+    for found in in_columns(("sentence_good", "sentence_bad"))(record, problems):
+        yield RowPair(found.good, found.bad, human=_proportion_choosing(record, 1))
 
 
-def masked(record: Record, problems: list[Problem]) -> Iterator[Sentences]:
-    """A text with a gap, and the good and the bad word for it."""
+def masked(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+    """Reads a text with a gap, and the good and the bad word for it."""
     text, words = text_of(record, "text_masked", problems), record.fields.get("candidates")
     if text is None:
         return
@@ -131,186 +172,191 @@ def masked(record: Record, problems: list[Problem]) -> Iterator[Sentences]:
         return
     before, gap, after = text.strip().partition("[MASK]")
     if not gap or "[MASK]" in after:
-        problems.append(Problem("error", record.place, f"text_masked has not one [MASK]: {text[:60]!r}"))
+        problems.append(Problem("error", record.place, f"text_masked does not have one [MASK]: {text[:60]!r}"))
         return
     start = len(before)
     target = Target(start, start + len(words[0]), start + len(words[1])) if words[0] != words[1] else None
-    yield Sentences(f"{before}{words[0]}{after}", f"{before}{words[1]}{after}", target)
+    yield RowPair(f"{before}{words[0]}{after}", f"{before}{words[1]}{after}", target)
 
 
-_GOOD_FIRST = columns(("good_sentence", "bad_sentence"))
-_BLIMP = columns(("sentence_good", "sentence_bad"))
+_GOOD_FIRST = in_columns(("good_sentence", "bad_sentence"))
+_BLIMP = in_columns(("sentence_good", "sentence_bad"))
 _PHENOMENA = {"phenomenon": "phenomenon", "paradigm": "paradigm"}
 _MANDARIN = [(f"Grammatical{number}", f"Ungrammatical{number}") for number in ("", "_1", "_2")]
 
-LAYOUTS: Mapping[str, Layout] = {
-    "rublimp": Layout(
+LAYOUTS: Mapping[str, RowLayout] = {
+    "rublimp": RowLayout(
         "RuBLiMP",
-        frozenset({"source_sentence", "target_sentence", "PID"}),
-        columns(("source_sentence", "target_sentence")),  # the source is what was written, the target what was made
+        {"source_sentence", "target_sentence", "PID"},
+        in_columns(("source_sentence", "target_sentence")),  # the target is the source with an error
         {"PID": "paradigm", "phenomenon": "phenomenon", "level": "level", "subtype": "subtype", "domain": "domain"},
         item="id",
         language="ru",
     ),
-    "turblimp": Layout(
+    "turblimp": RowLayout(
         "TurBLiMP",
-        frozenset({"good_sentence", "bad_sentence", "critical_region"}),
+        {"good_sentence", "bad_sentence", "critical_region"},
         _GOOD_FIRST,
         {"phenomenon": "phenomenon", "subtype": "subtype"},
         language="tr",
         named_by_file=True,
         quoted=False,
     ),
-    "jblimp": Layout(
+    "jblimp": RowLayout(
         "JBLiMP",
-        frozenset({"good_sentence", "bad_sentence", "phenomenon-2"}),
+        {"good_sentence", "bad_sentence", "phenomenon-2"},
         _GOOD_FIRST,
         _PHENOMENA | {"type": "type"},
         item="ID",
         language="ja",
     ),
-    "malindo": Layout(
+    "malindo": RowLayout(
         "MALINDO BLiMP",
-        frozenset({"good_sentence", "bad_sentence", "original_language"}),
+        {"good_sentence", "bad_sentence", "original_language"},
         _GOOD_FIRST,
         _PHENOMENA,
         item="ID",
         language=re.compile(r"-(zsm|ind)\.[a-z.]+$"),
         codes={"zsm": "ms", "ind": "id"},
     ),
-    "good-bad": Layout(
+    "good-bad": RowLayout(
         "good_sentence, bad_sentence",
-        frozenset({"good_sentence", "bad_sentence"}),
+        {"good_sentence", "bad_sentence"},
         _GOOD_FIRST,
         _PHENOMENA | {"type": "type", "language": "language"},
     ),
-    "lindsea": Layout(
+    "lindsea": RowLayout(
         "LINDSEA",
-        frozenset({"correct", "wrong", "linguistic_phenomenon"}),
-        columns(("correct", "wrong")),
+        {"correct", "wrong", "linguistic_phenomenon"},
+        in_columns(("correct", "wrong")),
         {"linguistic_phenomenon": "phenomenon", "category": "paradigm", "subcategory": "subtype"},
         item="id",
         language=re.compile(r"(?:^|/|-|__)(id|ta|th)(?:/|__)"),
         codes={"none": ""},
     ),
-    "gevalm": Layout(
-        "GEvaLM",
-        frozenset({"text_masked", "candidates"}),
-        masked,
-        {"case": "paradigm"},
-        language="de",
-    ),
-    "qfrblimp": Layout(
+    "gevalm": RowLayout("GEvaLM", {"text_masked", "candidates"}, masked, {"case": "paradigm"}, language="de"),
+    "qfrblimp": RowLayout(
         "QFrBLiMP",
-        frozenset({"sentence_a", "sentence_b", "label"}),
+        {"sentence_a", "sentence_b", "label"},
         labelled,
         {"type": "phenomenon", "category": "field"},
         language="fr-CA",
     ),
-    "qfrblimp-table": Layout(
+    "qfrblimp-table": RowLayout(
         "QFrBLiMP's dataset.tsv",
-        frozenset({"sentence_good", "sentence_bad", "subcat", "commentaire"}),
+        {"sentence_good", "sentence_bad", "subcat", "commentaire"},
         _BLIMP,
         {"type": "phenomenon", "category": "field"},
         language="fr-CA",
         quoted=False,
     ),
-    "qfrblimp-annotations": Layout(
+    "qfrblimp-annotations": RowLayout(
         "QFrBLiMP's annotations",
-        frozenset({"sentence_good", "sentence_bad", "subcat", "annotator_1"}),
+        {"sentence_good", "sentence_bad", "subcat", "annotator_1"},
         annotated,
         {"type": "phenomenon", "category": "field"},
         language="fr-CA",
         quoted=False,
     ),
-    "multiblimp": Layout(
+    "multiblimp": RowLayout(
         "MultiBLiMP",
-        frozenset({"sen", "wrong_sen"}),
-        columns(("sen", "wrong_sen")),
+        {"sen", "wrong_sen"},
+        in_columns(("sen", "wrong_sen")),
         {"phenomenon": "phenomenon", "grammatical_feature": "paradigm", "lang": "language", "language": "language"},
         language=re.compile(r"(?:^|/)([a-z]{3})(?:/data)?\.tsv(?:\.gz)?$"),
     ),
-    "sling": Layout(
+    "sling": RowLayout(
         "SLING",
-        frozenset({"sentence_good", "sentence_bad", "pair_ID"}),
+        {"sentence_good", "sentence_bad", "pair_ID"},
         _BLIMP,
         {"phenomenon": "phenomenon", "Phenomenon": "phenomenon", "field": "field"},
         language="zh",
         named_by_file=True,  # twelve files call their paradigm "Plural"
     ),
-    "labelled": Layout(
-        "sentence_good, sentence_bad, label",  # which key came first, or the number of the subject
-        frozenset({"sentence_good", "sentence_bad", "label"}),
+    "labelled": RowLayout(
+        "sentence_good, sentence_bad, label",  # the label is the order of the keys, or the number of the subject
+        {"sentence_good", "sentence_bad", "label"},
         _BLIMP,
         {},
-        lacks=frozenset({"UID", "paradigm", "category"}),
+        lacks={"UID", "paradigm", "category"},
         named_by_file=True,
     ),
-    "mandarin": Layout(
+    "mandarin": RowLayout(
         "Wang et al. (Mandarin)",
-        frozenset({"ID", "Grammatical", "Ungrammatical"}),
-        columns(_MANDARIN[0]),
+        {"ID", "Grammatical", "Ungrammatical"},
+        in_columns(_MANDARIN[0]),
         {},
         item="ID",
         language="zh",
         named_by_file=True,
     ),
-    "mandarin-two": Layout(
-        "Wang et al. (Mandarin), two pairs a row",
-        frozenset({"ID", "Grammatical_1", "Ungrammatical_1"}),
-        columns(*_MANDARIN[1:]),
+    "mandarin-two": RowLayout(
+        "Wang et al. (Mandarin), two pairs per row",
+        {"ID", "Grammatical_1", "Ungrammatical_1"},
+        in_columns(*_MANDARIN[1:]),
         {},
         item="ID",
         language="zh",
         named_by_file=True,
     ),
 }
-"""By the name of the format; the first that fits is taken."""
+"""By the name of the format; the first that matches is used."""
 
 
-def _agreeing(record: Record, choice: float) -> float | None:
-    """The share of people that made this choice; None where nobody was asked."""
+def _proportion_choosing(record: Record, choice: float) -> float | None:
+    """The proportion of annotators that made this choice; None without annotators."""
     given = [plain(value) for name, value in record.fields.items() if re.fullmatch(r"annotator_\d+", name)]
     chosen = [float(value) == choice for value in given if value in ("0", "1", "0.0", "1.0")]
     return fmean(chosen) if chosen else None
 
 
-def _of_the_file(layout: Layout, path: Path) -> dict[str, str]:
-    """What all pairs of a file are grouped by."""
+def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLabels) -> list[Problem]:
+    """Errors for missing columns, and in wug's own formats a warning about unused ones."""
+    if not layout.required:
+        return labels.missing(header)
+    required = [name for name in layout.required if name != "pattern" or labels.pattern is None]
+    problems = need(header, [*required, *labels.columns])
+    unused = [name for name in header if name not in {*layout.required, *labels.columns, *GROUPS, "item", "context"}]
+    if "pattern" in layout.required and unused and not problems:
+        which = ", ".join(repr(name) for name in unused[:6]) + (", …" if len(unused) > 6 else "")
+        message = f"unused: {which}; to break results down by it, add -S groups={unused[0]}"
+        problems.append(Problem("warning", "header", message))
+    return problems
+
+
+def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
+    """The groups of all pairs of a file."""
     language = layout.language
     if isinstance(language, re.Pattern):
         found = language.search(path.absolute().as_posix())
         language = found[1] if found else ""
     named = {"paradigm": stem(path)} if layout.named_by_file else {}
-    return named | {"language": layout.codes.get(language, language)}
+    return named | ({"language": layout.codes.get(language, language)} if language else {})
 
 
-def _groups(layout: Layout, record: Record) -> dict[str, str]:
+def _row_groups(layout: RowLayout, record: Record) -> dict[str, str]:
     values = ((group, plain(record.fields.get(column))) for column, group in layout.groups.items())
     # A spreadsheet writes the number of a type as 5.0.
-    return {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
+    own = {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
+    return groups_of(record.fields) | own if layout.standard else own
 
 
 _WHOLE = re.compile(r"^(\d+)\.0$")
 
 
-def _quoted(layout: Layout, table: Table) -> list[Problem]:
-    """A warning where a field is in quotation marks that its format does not take off."""
+def _stray_quotes(layout: RowLayout, table: RecordTable) -> list[Problem]:
+    """A warning if a field is in quotation marks in a format without quoting."""
     for record in table.records if not layout.quoted else ():
         for value in record.fields.values():
             if isinstance(value, str) and len(value) > 2 and value[0] == value[-1] == '"':
-                what = "count as part of the sentence: this format is not quoted"
-                return [Problem("warning", record.place, f"the quotation marks around {value!r} {what}")]
+                message = (
+                    f"the quotation marks around {value!r} count as part of the sentence: this format is not quoted"
+                )
+                return [Problem("warning", record.place, message)]
     return []
 
 
-def _named(records: Sequence[Record], column: str) -> list[str]:
-    """The names in the column that the user names; a row without one goes by its number."""
-    return [plain(record.fields.get(column)) or str(number) for number, record in enumerate(records, 1)]
-
-
-def _items(records: Sequence[Record], column: str) -> list[str]:
-    """What the pairs are called: by a column where every row has a name of its own there, else by their numbers."""
-    names = [plain(record.fields.get(column)) for record in records] if column else []
-    distinct = names and all(names) and len(set(names)) == len(names)
-    return names if distinct else [str(number) for number in range(1, len(records) + 1)]
+def _unique_names(layout: RowLayout, records: Sequence[Record]) -> list[str] | None:
+    """The names in the format's column, if all are distinct."""
+    names = [plain(record.fields.get(layout.item)) for record in records] if layout.item else []
+    return names if all(names) and len(set(names)) == len(names) else None

@@ -1,76 +1,158 @@
-"""Published tables that have a sentence in each row, marked as good or bad: two rows make a pair."""
+"""Tables with one sentence or form per row, marked as good or bad: two rows make a pair.
+
+The original format of Gulordava et al. (2018) has the same sentence in both rows, and two forms of a word.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from wug.families.pairs.formats.labels import Labels
-from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.pair import GroupPool, Pair, Parsed
-from wug.families.tables import Mend, Record, Table, keys_of, plain, read_table, text_of
+from wug.families.pairs.formats.labels import PairLabels
+from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, with_forms, without_eos
+from wug.families.tables import (
+    Record,
+    RecordTable,
+    Repair,
+    columns_of,
+    count_of,
+    header_of,
+    need,
+    plain,
+    read_table,
+    stem,
+    text_of,
+)
 from wug.types import Problem
+
+ORIGINAL_COLUMNS = (
+    "pattern",
+    "constr_id",
+    "sent_id",
+    "correct_number",
+    "form",
+    "class",
+    "type",
+    "prefix",
+    "n_attr",
+    "punct",
+    "freq",
+    "len_context",
+    "len_prefix",
+    "sent",
+)
+"""The columns of the original format; columns with log-probabilities may follow."""
+REQUIRED_COLUMNS = ("pattern", "constr_id", "sent_id", "form", "class", "type", "len_prefix", "sent")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A format with a sentence in each row."""
+class RowsOfPair:
+    """The two rows of a pair."""
+
+    item: str
+    good: Record
+    bad: Record
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRowLayout:
+    """A table format with one sentence per row."""
 
     title: str
-    columns: frozenset[str]
-    """That tell it."""
+    columns: Set[str]
+    """The columns by which the format is recognised."""
     sentence: str
     mark: str
-    """The column that says whether it is the good or the bad one."""
+    """The column that marks a sentence as good or bad."""
     marks: tuple[str, str]
-    """What stands there for the good and for the bad one."""
+    """The values of that column for good and bad sentences."""
     key: tuple[str, ...]
-    """The columns that the two rows of a pair share; without any, a pair is each row and the one below it."""
+    """The columns that the two rows of a pair share; if empty, every row makes a pair with the next."""
     groups: Mapping[str, tuple[str, ...]]
-    """What the pairs are grouped by, and the columns that make it up."""
+    """The groups of a pair, and the columns that each is made of."""
     language: str
     header: tuple[str, ...] = ()
-    """The columns of files that do not name them."""
+    """The columns of files without a header."""
     named_by_file: bool = False
-    """Whether the file's name is the paradigm."""
-    mend: Mend | None = None
+    """Whether the name of the file is the paradigm."""
+    repair: Repair | None = None
+
+    def recognises(self, head: str) -> bool:
+        """Whether a file has the columns of this format; without a header, whether the first row fits."""
+        if not self.header:
+            return self.columns <= set(columns_of(head))
+        first = head.split("\n", 1)[0].rstrip("\r").split("\t")
+        return len(first) == len(self.header) and first[self.header.index(self.mark)] in self.marks
 
 
-def recognises(layout: Layout, head: str) -> bool:
-    """Whether the header is the format's; without one, whether the first line has its fields, marks among them."""
-    if not layout.header:
-        return layout.columns <= keys_of(head)
-    first = head.split("\n", 1)[0].rstrip("\r").split("\t")
-    return len(first) == len(layout.header) and first[layout.header.index(layout.mark)] in layout.marks
-
-
-def parse(name: str, path: Path, labels: Labels) -> Parsed:
+def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
-    table = read_table(path, header=layout.header, mend=layout.mend)
+    table = read_table(path, header=layout.header, repair=layout.repair)
     problems = [*table.problems, *labels.missing(table.header)]
     common = {"language": layout.language} | ({"paradigm": stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
-    for item, good, bad in _paired(layout, table, problems):
-        ours, theirs = text_of(good, layout.sentence, problems), text_of(bad, layout.sentence, problems)
-        if ours is None or theirs is None:
+    for rows in _paired(layout, table, problems):
+        good, bad = text_of(rows.good, layout.sentence, problems), text_of(rows.bad, layout.sentence, problems)
+        if good is None or bad is None:
             continue
-        found = {group: " ".join(plain(good.fields.get(name)) for name in of) for group, of in layout.groups.items()}
-        groups = pool.of(common | found | labels.groups_of(good))
-        item = plain(good.fields.get(labels.item)) or item if labels.item is not None else item
-        pairs.append(Pair(item, ours.strip(), theirs.strip(), groups, human=_human(labels, good, bad, problems)))
-    return Parsed(name, pairs, problems)
+        fields = rows.good.fields
+        own = {group: " ".join(plain(fields.get(column)) for column in of) for group, of in layout.groups.items()}
+        groups = pool.of(common | own | labels.groups_of(rows.good))
+        item = (plain(fields.get(labels.item)) if labels.item is not None else "") or rows.item
+        human = [labels.human_of(row, problems) for row in (rows.good, rows.bad)]
+        preference = None if human[0] is None or human[1] is None else human[0] - human[1]
+        pairs.append(Pair(item, good.strip(), bad.strip(), groups, human=preference))
+    return ParsedPairs(name, pairs, problems)
 
 
-def _paired(layout: Layout, table: Table, problems: list[Problem]) -> Iterator[tuple[str, Record, Record]]:
-    """The name and the two rows of each pair; what has no partner is a problem."""
+def recognises_original(path: Path, head: str) -> bool:
+    """Whether the header is that of the original format, even if it lacks a column."""
+    header = set(header_of(head))
+    return "sent" in header and ("constr_id" in header or {"class", "len_prefix"} <= header)
+
+
+def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
+    """The pairs of a file in the original format."""
+    table = read_table(path)
+    problems = [*table.problems, *need(table.header, REQUIRED_COLUMNS)]
+    if any(problem.place == "header" for problem in problems):
+        return ParsedPairs("original", [], problems)
+    return ParsedPairs("original", original_pairs(table, problems), problems)
+
+
+def original_pairs(table: RecordTable, problems: list[Problem]) -> list[Pair]:
+    """The pairs of a table in the original format; rows with errors are reported as problems."""
+    pool = GroupPool()
+    found = [_original_pair(rows, pool, problems) for rows in original_rows(table, problems)]
+    return [pair for pair in found if pair is not None]
+
+
+def original_rows(table: RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+    """The two rows of each pair of a table in the original format."""
+    return _paired(_ORIGINAL, table, problems)
+
+
+def original_groups(record: Record) -> dict[str, str]:
+    """The groups of a pair in the original format; the files say `generated` for nonce sentences."""
+    fields = record.fields
+    return {
+        "pattern": fields["pattern"],
+        "type": "nonce" if fields["type"] == "generated" else fields["type"],
+        "attractors": fields.get("n_attr", ""),
+        "number": fields.get("correct_number", ""),
+    }
+
+
+def _paired(layout: TwoRowLayout, table: RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+    """The two rows of each pair, in any order; rows without a partner are reported as problems."""
+    good, bad = layout.marks
     found: dict[tuple[str, ...], dict[str, Record]] = {}
     for number, record in enumerate(table.records):
         mark = plain(record.fields.get(layout.mark))
         if mark not in layout.marks:
-            good, bad = layout.marks
             problems.append(Problem("error", record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}"))
             continue
         key = tuple(plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
@@ -81,24 +163,43 @@ def _paired(layout: Layout, table: Table, problems: list[Problem]) -> Iterator[t
         rows.setdefault(mark, record)
     for key, rows in found.items():
         if len(rows) == 2:
-            yield "/".join(key), rows[layout.marks[0]], rows[layout.marks[1]]
+            yield RowsOfPair("/".join(key), rows[good], rows[bad])
         else:
             ((mark, record),) = rows.items()
-            message = f"no row that goes with this {mark} one ({'/'.join(key)})"
+            message = f"{'/'.join(key)} has no {bad if mark == good else good} row"
             problems.append(Problem("error", record.place, message))
 
 
-def _human(labels: Labels, good: Record, bad: Record, problems: list[Problem]) -> float | None:
-    """By how much people judge the good row's sentence better than the bad one's."""
-    ours, theirs = labels.human_of(good, problems), labels.human_of(bad, problems)
-    return None if ours is None or theirs is None else ours - theirs
+def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: list[Problem]) -> Pair | None:
+    good, bad = (text_of(row, "form", problems) for row in (rows.good, rows.bad))
+    sentence, other_sentence = (text_of(row, "sent", problems) for row in (rows.good, rows.bad))
+    length, other_length = (count_of(row, "len_prefix", problems) for row in (rows.good, rows.bad))
+    if good is None or bad is None or sentence is None or length is None or None in (other_sentence, other_length):
+        return None
+    if sentence != other_sentence or length != other_length:
+        what = "sent" if sentence != other_sentence else "len_prefix"
+        message = f"{what} is not that of the correct row: more than the target differs"
+        problems.append(Problem("error", rows.bad.place, message))
+        return None
+    words = without_eos(sentence).split()
+    if length >= len(words):
+        message = f"len_prefix is {length}, but sent has {len(words)} words"
+        problems.append(Problem("error", rows.good.place, message))
+        return None
+    prefix = str(rows.good.fields.get("prefix", "")).split()
+    same = len(prefix) == length and all(a in (b, "<unk>") for a, b in zip(prefix, words, strict=False))
+    if prefix and not same:
+        begins = " ".join(words[:length])
+        message = f"len_prefix is wrong: prefix is {' '.join(prefix)!r}, but sent begins {begins!r}"
+        problems.append(Problem("error", rows.good.place, message))
+    return with_forms(rows.item, words, length, (good.strip(), bad.strip()), pool.of(original_groups(rows.good)))
 
 
 _DOUBLED = re.compile(r',""([^",\n][^"\n]*)"",')
 
 
 def _single_quotes(text: str) -> tuple[str, list[Problem]]:
-    """BLiMP-NL with `""a sentence, and more""` quoted once, as it is meant: a reader would cut it at the comma."""
+    """BLiMP-NL with `""a sentence, and more""` quoted once: a CSV reader would cut it at the comma."""
     wrong = [number for number, line in enumerate(text.split("\n"), 1) if _DOUBLED.search(line)]
     if not wrong:
         return text, []
@@ -108,21 +209,31 @@ def _single_quotes(text: str) -> tuple[str, list[Problem]]:
     return _DOUBLED.sub(r',"\1",', text), [Problem("warning", "", message)]
 
 
-LAYOUTS: Mapping[str, Layout] = {
-    "blimp-nl": Layout(
+_ORIGINAL = TwoRowLayout(
+    "original (Gulordava et al.)",
+    frozenset(),
+    "sent",
+    "class",
+    ("correct", "wrong"),
+    ("pattern", "constr_id", "sent_id"),
+    {},
+    "",
+)
+LAYOUTS: Mapping[str, TwoRowLayout] = {
+    "blimp-nl": TwoRowLayout(
         "BLiMP-NL",
-        frozenset({"Grammaticality", "Sentence", "Item", "Number (paradigm)"}),
+        {"Grammaticality", "Sentence", "Item", "Number (paradigm)"},
         "Sentence",
         "Grammaticality",
         ("Grammatical", "Ungrammatical"),
         ("Number (paradigm)", "Item"),
-        {"phenomenon": ("Phenomenon",), "paradigm": ("Number (paradigm)", "Paradigm")},  # names are there twice
+        {"phenomenon": ("Phenomenon",), "paradigm": ("Number (paradigm)", "Paradigm")},  # names are repeated
         "nl",
-        mend=_single_quotes,
+        repair=_single_quotes,
     ),
-    "event-knowledge": Layout(
+    "event-knowledge": TwoRowLayout(
         "event knowledge (Kauf et al.)",
-        frozenset({"Plausibility", "Sentence", "ItemNum"}),
+        {"Plausibility", "Sentence", "ItemNum"},
         "Sentence",
         "Plausibility",
         ("Plausible", "Implausible"),
@@ -131,17 +242,10 @@ LAYOUTS: Mapping[str, Layout] = {
         "en",
         named_by_file=True,
     ),
-    "climp": Layout(
-        "CLiMP",
-        frozenset({"", "0", "1", "2", "3"}),
-        "2",
-        "3",
-        ("1", "0"),
-        (),
-        {"phenomenon": ("0",), "paradigm": ("1",)},
-        "zh",
+    "climp": TwoRowLayout(
+        "CLiMP", {"", "0", "1", "2", "3"}, "2", "3", ("1", "0"), (), {"phenomenon": ("0",), "paradigm": ("1",)}, "zh"
     ),
-    "number-units": Layout(
+    "number-units": TwoRowLayout(
         "Lakretz et al.",
         frozenset(),
         "sentence",

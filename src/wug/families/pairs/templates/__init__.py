@@ -1,21 +1,34 @@
-"""Minimal pairs made from templates: coordination, tense, agreement, reflexives, negative polarity items."""
+"""Minimal pairs generated from templates: coordination, tense, agreement, reflexives, negative polarity items."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from wug.errors import InputError, UnknownName
-from wug.families.pairs.templates.files import WordPair, Written, sentence_focused, word_focused, word_pair
-from wug.families.pairs.templates.generation import Example, examples
-from wug.families.pairs.templates.grammar import Grammar, Pattern, built_in, load
+from wug.families.pairs.conversion import tab_separated
+from wug.families.pairs.templates.grammar import (
+    LexiconEntry,
+    Pattern,
+    Piece,
+    Slot,
+    TemplateGrammar,
+    built_in,
+    form_of,
+    load,
+    slots,
+)
 
 __all__ = [
     "Example",
-    "Grammar",
+    "GeneratedTable",
     "Pattern",
-    "WordPair",
-    "Written",
+    "TemplateGrammar",
     "built_in",
     "categories",
     "generate",
@@ -23,17 +36,45 @@ __all__ = [
     "patterns",
     "sentence_focused",
     "word_focused",
-    "word_pair",
 ]
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_BEFORE_PUNCTUATION = re.compile(r"(?<=\w)(?=[.,;:!?])")
+_Sentences = tuple[str, list[str]]
+"""A right sentence and its wrong versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A generated pair."""
+
+    pattern: str
+    condition: str
+    contrast: str
+    """`1`, `2`, … if a right sentence has several wrong versions; else empty."""
+    item: int
+    """The number of the right sentence in its pattern, from 1."""
+    good: str
+    bad: str
+    compare: str
+    """`word` if the word that differs shows the error, `sentence` if only the whole sentence does."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTable:
+    """A table of generated pairs as text, and warnings about pairs that it cannot hold."""
+
+    text: str
+    notices: tuple[str, ...] = ()
 
 
 def categories(lexicon: Path | str | None = None) -> list[str]:
-    """The categories of patterns: `coord`, `tense`, `agreement`, `reflexives`, `npi`, and a grammar's own."""
+    """The categories of patterns: `coord`, `tense`, `agreement`, `reflexives`, `npi`, or those of a grammar file."""
     return load(lexicon).categories
 
 
 def patterns(category: str | None = None, lexicon: Path | str | None = None) -> list[Pattern]:
-    """The patterns of a category, or all of them, in order."""
+    """The patterns of a category, or all patterns, in order."""
     grammar = load(lexicon)
     if category is not None and category not in grammar.categories:
         raise UnknownName("category of templates", category, grammar.categories)
@@ -47,14 +88,20 @@ def generate(
     lexicon: Path | str | None = None,
     only: Sequence[str] | None = None,
 ) -> list[Example]:
-    """The pairs of every pattern of a category: all there are, or those of `n` right sentences a pattern.
+    """Generate the pairs of a category.
 
-    A pattern that has fewer than `n` gives what it has. A right sentence with several wrong ones makes several
-    pairs. `lexicon` is a TOML file, or the name of a built-in grammar; `only` names the patterns that are wanted.
-    The same seed gives the same pairs, whatever else is asked for.
+    The same seed gives the same pairs of a pattern, whatever other patterns are generated.
+
+    Args:
+        category: The category of patterns.
+        n: The number of right sentences per pattern. By default, all. A pattern with fewer gives all of them. A right
+            sentence with several wrong versions makes several pairs.
+        seed: The seed of the sample.
+        lexicon: A TOML file, or the name of a built-in grammar.
+        only: The names of the patterns. By default, all patterns of the category.
     """
     if n is not None and n < 1:
-        raise InputError(f"n is {n}: ask for at least one sentence a pattern, or for all of them")
+        raise InputError(f"n is {n}: give at least one sentence per pattern, or leave it out for all")
     grammar = load(lexicon)
     chosen = {pattern.name: pattern for pattern in patterns(category, lexicon)}
     for name in only or ():
@@ -64,5 +111,169 @@ def generate(
         example
         for name, pattern in chosen.items()
         if only is None or name in only
-        for example in examples(grammar, pattern, n, seed)
+        for example in _examples(grammar, pattern, n, seed)
     ]
+
+
+def sentence_focused(examples: Sequence[Example], spaced: bool = False) -> GeneratedTable:
+    """A table with the columns pattern, sent and sent_alt, and condition and contrast if there are any.
+
+    Args:
+        examples: The pairs.
+        spaced: Whether punctuation marks are separate words and sentences end with `<eos>`, for models that split text
+            at white space.
+    """
+    format = _spaced if spaced else str
+    rows = [[example.pattern, format(example.good), format(example.bad)] for example in examples]
+    return GeneratedTable(_table(["pattern", "sent", "sent_alt"], rows, examples))
+
+
+def word_focused(examples: Sequence[Example]) -> GeneratedTable:
+    """A table with the columns pattern, form, form_alt, sent and len_prefix, and condition and contrast if any.
+
+    Punctuation marks are separate words, and sentences end with `<eos>`. Pairs that differ in several words, or in a
+    word that does not show the error, are left out with a notice; InputError if no pair is left.
+    """
+    fitting: list[Example] = []
+    rows: list[list[str]] = []
+    left_out: dict[str, int] = {}
+    for example in examples:
+        good, bad = _spaced(example.good).split(), _spaced(example.bad).split()
+        differing = [k for k, words in enumerate(zip(good, bad, strict=False)) if words[0] != words[1]]
+        if example.compare != "word" or len(good) != len(bad) or len(differing) != 1:
+            left_out[example.pattern] = left_out.get(example.pattern, 0) + 1
+        else:
+            at = differing[0]
+            fitting.append(example)
+            rows.append([example.pattern, good[at], bad[at], " ".join(good), str(at)])
+    notices = tuple(
+        f"{pattern}: {count} pairs left out, which differ in more than one word; write them sentence-focused"
+        for pattern, count in left_out.items()
+    )
+    if not fitting:
+        raise InputError("none of these pairs can be word-focused. " + "; ".join(notices or ["there are none"]))
+    return GeneratedTable(_table(["pattern", "form", "form_alt", "sent", "len_prefix"], rows, fitting), notices)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], examples: Sequence[Example]) -> str:
+    extra = {"condition": [one.condition for one in examples], "contrast": [one.contrast for one in examples]}
+    return tab_separated(header, rows, {name: values for name, values in extra.items() if any(values)})
+
+
+def _spaced(sentence: str) -> str:
+    return f"{_BEFORE_PUNCTUATION.sub(' ', sentence)} <eos>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A pattern in one of its conditions, with the words for its slots."""
+
+    values: Mapping[str, str]
+    names: tuple[str, ...]
+    """The slots, in order."""
+    items: tuple[tuple[LexiconEntry, ...], ...]
+    """The words for each slot."""
+    same_class: tuple[tuple[int, int], ...]
+    """Pairs of slots of the same word class."""
+    right: Sequence[Piece]
+    wrong: tuple[tuple[Sequence[Piece], Mapping[str, str]], ...]
+    """The pieces of each wrong sentence, and the values of the features in it."""
+
+    @property
+    def size(self) -> int:
+        """The number of combinations of words, allowed or not."""
+        return math.prod(len(items) for items in self.items)
+
+
+def _examples(grammar: TemplateGrammar, pattern: Pattern, n: int | None, seed: int) -> Iterator[Example]:
+    """The pairs of all right sentences of a pattern, or of `n`, evenly distributed over its conditions."""
+    conditions = pattern.conditions()
+    item = 0
+    for number, values in enumerate(conditions):
+        variant = _variant(grammar, pattern, values)
+        label = pattern.condition(values)
+        count = None if n is None else n // len(conditions) + (number < n % len(conditions))
+        # A string as seed is hashed in the same way by every Python version, and contains the condition, so that a
+        # sample does not change when another pattern does.
+        rng = random.Random(f"{seed}/{pattern.name}/{label}")
+        for good, wrong in _all(grammar, variant) if count is None else _sample(grammar, variant, count, rng):
+            item += 1
+            for foil, bad in enumerate(wrong, 1):
+                contrast = str(foil) if len(wrong) > 1 else ""
+                yield Example(pattern.name, label, contrast, item, good, bad, pattern.compare)
+
+
+def _all(grammar: TemplateGrammar, variant: _Variant) -> Iterator[_Sentences]:
+    for indices in product(*(range(len(items)) for items in variant.items)):
+        if (sentences := _realise(grammar, variant, indices)) is not None:
+            yield sentences
+
+
+def _sample(grammar: TemplateGrammar, variant: _Variant, n: int, rng: random.Random) -> list[_Sentences]:
+    """`n` distinct combinations of words, or all if there are fewer.
+
+    Drawn with `random()` only: it is the only method whose values Python guarantees to stay the same.
+    """
+    if 3 * n >= variant.size:
+        everything = list(_all(grammar, variant))
+        for last in range(len(everything) - 1, 0, -1):
+            other = int(rng.random() * (last + 1))
+            everything[last], everything[other] = everything[other], everything[last]
+        return everything[:n]
+    picked: list[_Sentences] = []
+    seen: set[int] = set()
+    while len(picked) < n and len(seen) < variant.size:
+        number = int(rng.random() * variant.size)
+        if number not in seen:
+            seen.add(number)
+            sentences = _realise(grammar, variant, _indices(number, variant.items))
+            picked += [] if sentences is None else [sentences]
+    return picked
+
+
+def _variant(grammar: TemplateGrammar, pattern: Pattern, values: dict[str, str]) -> _Variant:
+    right, *foils = pattern.template.sentences()
+    classes = {slot.name: slot.word_class for pieces in (right, *foils) for slot in slots(pieces)}
+    names = tuple(classes)
+    same_class = tuple(
+        (first, second)
+        for second, name in enumerate(names)
+        for first in range(second)
+        if classes[names[first]] == classes[name]
+    )
+    wrong = tuple((pieces, values | others) for pieces in foils for others in _other_values(pattern, pieces, values))
+    return _Variant(values, names, tuple(grammar.lexicon[classes[name]] for name in names), same_class, right, wrong)
+
+
+def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The values of `-N`: every value of N but the given one, in all combinations."""
+    names = dict.fromkeys(f.name for slot in slots(pieces) for f in slot.features if f.other)
+    choices = [[value for value in pattern.vary[name] if value != values[name]] for name in names]
+    for others in product(*choices):
+        yield {f"-{name}": other for name, other in zip(names, others, strict=True)}
+
+
+def _realise(grammar: TemplateGrammar, variant: _Variant, indices: Sequence[int]) -> _Sentences | None:
+    """The sentences with one combination of words; None if a word would occur twice."""
+    if any(indices[first] == indices[second] for first, second in variant.same_class):
+        return None
+    chosen = {name: items[k] for name, items, k in zip(variant.names, variant.items, indices, strict=True)}
+    good = _sentence(variant.right, variant.values, chosen)
+    words = [word for word in _WORD.findall(good.lower()) if word not in grammar.function_words]
+    if len(words) != len(set(words)):
+        return None
+    return good, [_sentence(pieces, values, chosen) for pieces, values in variant.wrong]
+
+
+def _sentence(pieces: Sequence[Piece], values: Mapping[str, str], chosen: Mapping[str, LexiconEntry]) -> str:
+    text = "".join(form_of(piece, values, chosen) if isinstance(piece, Slot) else piece for piece in pieces)
+    return text[:1].upper() + text[1:]
+
+
+def _indices(number: int, items: Sequence[Sequence[LexiconEntry]]) -> list[int]:
+    """A combination by its number: its digits in the mixed base of the slots' sizes."""
+    digits: list[int] = []
+    for choices in reversed(items):
+        number, digit = divmod(number, len(choices))
+        digits.append(digit)
+    return digits[::-1]

@@ -1,9 +1,13 @@
-"""A grammar: patterns and the lexicon that fills them, read from a TOML file and checked."""
+"""Template grammars: patterns and the lexicon that fills them, read from a TOML file and checked.
+
+A pattern is a text such as `the {person.N} [{verb.N}|*{verb.-N}].`, with slots for words of the lexicon in braces, and
+the right and the wrong alternatives in brackets.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
@@ -11,11 +15,58 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import FormulaError, InputError, UnknownName, suggestion
-from wug.families.pairs.templates.language import Feature, Piece, Slot, Template, parse, slots
 from wug.files import parse_toml, read_text, user_path
 
-Item = Mapping[str, str]
-"""The forms of a word, by name; of a word with only one, that is called ``."""
+_SLOT = re.compile(r"(?P<word>[^\W\d]\w*?)(?P<number>\d*)(?P<features>(?:\.-?\w+(?::\w+)?)*)")
+_FEATURE = re.compile(r"(?P<other>-?)(?P<name>\w+)(?::(?P<column>\w+))?")
+_FEATURE_NAME = re.compile(r"\{(\w+)\}")
+_ASSETS = Path(str(files("wug") / "assets" / "templates"))
+LexiconEntry = Mapping[str, str]
+"""The forms of a word by name; the name is empty for a word with only one form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One part of the name of a form."""
+
+    name: str
+    """A value (`sing`), a feature that varies (`N`), or the slot whose column is used (`noun` in `noun:gender`)."""
+    other: bool = False
+    """`-N`: any value but that of N."""
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A position for a word of the lexicon."""
+
+    name: str
+    """`person2`; slots of the same name have the same word."""
+    word_class: str
+    """`person`."""
+    features: tuple[Feature, ...]
+
+
+Piece = str | Slot
+
+
+Alternatives = tuple[tuple[Piece, ...], ...]
+"""The contents of a bracket: the right words, then the wrong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTemplate:
+    """A parsed pattern text."""
+
+    parts: tuple[Piece | Alternatives, ...]
+
+    def sentences(self) -> list[list[Piece]]:
+        """The pieces of the right sentence, then those of each wrong one."""
+        count = max(len(part) for part in self.parts if isinstance(part, tuple))
+        return [
+            [piece for part in self.parts for piece in (part[number] if isinstance(part, tuple) else (part,))]
+            for number in range(count)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,62 +76,126 @@ class Pattern:
     name: str
     category: str
     text: str
-    template: Template
+    template: SentenceTemplate
     vary: Mapping[str, tuple[str, ...]]
     label: str
-    """What a condition is called, with the features' names in braces."""
+    """The name of a condition, with the names of features in braces."""
     compare: str
-    """`word` where the word in the brackets shows the error, `sentence` where only the whole does."""
+    """`word` if the word in the brackets shows the error, `sentence` if only the whole sentence does."""
 
     def conditions(self) -> list[dict[str, str]]:
-        """The features' values, in every combination."""
+        """The values of the features, in every combination."""
         return [dict(zip(self.vary, values, strict=True)) for values in product(*self.vary.values())]
 
     def condition(self, values: Mapping[str, str]) -> str:
-        """What the condition with these values is called."""
-        return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], self.label)
+        """The name of the condition with these values."""
+        return _FEATURE_NAME.sub(lambda found: values[found[1]], self.label)
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
-    """Patterns, and the words for them."""
+class TemplateGrammar:
+    """Patterns, and a lexicon for them."""
 
     language: str
     function_words: frozenset[str]
-    """Words that a sentence may have twice."""
-    lexicon: Mapping[str, tuple[Item, ...]]
+    """Words that may occur twice in a sentence."""
+    lexicon: Mapping[str, tuple[LexiconEntry, ...]]
     patterns: Mapping[str, Pattern]
 
     @property
     def categories(self) -> list[str]:
-        """The categories of its patterns, in order."""
+        """The categories of the patterns, in order."""
         return list(dict.fromkeys(pattern.category for pattern in self.patterns.values()))
 
-    def form(self, slot: Slot, values: Mapping[str, str], chosen: Mapping[str, Item]) -> str:
-        """The word that a slot holds, in the form that the features' values ask for."""
-        return chosen[slot.name][form_name(slot.features, values, chosen)]
 
-
-def form_name(features: Sequence[Feature], values: Mapping[str, str], chosen: Mapping[str, Item]) -> str:
-    """The name of a form, such as `sing` or `past.plur`."""
-    return ".".join(
+def form_of(slot: Slot, values: Mapping[str, str], chosen: Mapping[str, LexiconEntry]) -> str:
+    """The word in a slot, in the form that the values of the features select, such as `past.plur`."""
+    name = ".".join(
         chosen[feature.name][feature.column]
         if feature.column
         else values.get(f"-{feature.name}" if feature.other else feature.name, feature.name)
-        for feature in features
+        for feature in slot.features
     )
+    return chosen[slot.name][name]
+
+
+def slots(pieces: Sequence[Piece]) -> Iterator[Slot]:
+    """The slots among some pieces."""
+    return (piece for piece in pieces if isinstance(piece, Slot))
+
+
+def parse_template(text: str) -> SentenceTemplate:
+    """Parse the text of a pattern; FormulaError with the position of an error."""
+    parts: list[Piece | Alternatives] = []
+    at = 0
+    for bracket in re.finditer(r"\[[^\[\]]*\]", text):
+        parts += _pieces(text, at, text[at : bracket.start()])
+        parts.append(_alternatives(text, bracket.start(), bracket.group()[1:-1]))
+        at = bracket.end()
+    parts += _pieces(text, at, text[at:])
+    counts = {len(part) for part in parts if isinstance(part, tuple)}
+    if not counts:
+        raise FormulaError("there is no difference between the sentences; write [right|*wrong]", text, 0, len(text))
+    if len(counts) > 1:
+        raise FormulaError("all brackets need the same number of starred alternatives", text, 0, len(text))
+    return SentenceTemplate(tuple(parts))
+
+
+def _alternatives(text: str, start: int, inside: str) -> Alternatives:
+    alternatives: list[tuple[Piece, ...]] = []
+    at = start + 1
+    for number, alternative in enumerate(inside.split("|")):
+        starred = alternative.startswith("*")
+        if starred != (number > 0):
+            why = "the first alternative is the right one and has no star" if starred else "a wrong form needs a star"
+            raise FormulaError(why, text, at, at + len(alternative))
+        alternatives.append(tuple(_pieces(text, at + starred, alternative[starred:])))
+        at += len(alternative) + 1
+    if len(alternatives) < 2:
+        raise FormulaError("a bracket needs a wrong alternative: [right|*wrong]", text, start, at)
+    return tuple(alternatives)
+
+
+def _pieces(text: str, start: int, chunk: str) -> Iterator[Piece]:
+    at = 0
+    for found in re.finditer(r"\{([^{}]*)\}", chunk):
+        yield from _literal(text, start + at, chunk[at : found.start()])
+        yield _slot(text, start + found.start(1), found.group(1))
+        at = found.end()
+    yield from _literal(text, start + at, chunk[at:])
+
+
+def _literal(text: str, start: int, words: str) -> Iterator[str]:
+    if stray := re.search(r"[\[\]{}|*]", words):
+        place = start + stray.start()
+        raise FormulaError(f"unexpected {stray.group()!r}", text, place, place + 1)
+    if words:
+        yield words
+
+
+def _slot(text: str, start: int, inside: str) -> Slot:
+    found = _SLOT.fullmatch(inside)
+    if found is None:
+        raise FormulaError("not a word of the lexicon: write {class} or {class.form}", text, start, start + len(inside))
+    features = []
+    for part in found["features"].split(".")[1:]:
+        feature = _FEATURE.fullmatch(part)
+        if feature is None or (feature["other"] and feature["column"]):
+            raise FormulaError(f"{part!r} is not a form", text, start, start + len(inside))
+        features.append(Feature(feature["name"], bool(feature["other"]), feature["column"]))
+    return Slot(found["word"] + found["number"], found["word"], tuple(features))
 
 
 def built_in() -> list[str]:
-    """The names of the grammars that come with the program."""
-    return sorted(entry.name.removesuffix(".toml") for entry in _assets().iterdir() if entry.name.endswith(".toml"))
+    """The names of the built-in grammars."""
+    return sorted(path.stem for path in _ASSETS.glob("*.toml"))
 
 
-def load(source: Path | str | None = None) -> Grammar:
-    """The grammar of a TOML file or a built-in one by name; English without any."""
+def load(source: Path | str | None = None) -> TemplateGrammar:
+    """The grammar in a TOML file, or a built-in one by name; English by default."""
     name = "english" if source is None else str(source)
     if name in built_in():
-        return _grammar(_data(_built_in_path(name)), name)
+        return _grammar(_data(_ASSETS / f"{name}.toml"), name)
     path = user_path(name)
     if not path.exists() and path.suffix != ".toml":
         raise UnknownName("grammar", name, built_in())
@@ -88,32 +203,29 @@ def load(source: Path | str | None = None) -> Grammar:
 
 
 def _data(path: Path) -> dict[str, Any]:
-    """The contents of a file, with those of the one that it extends underneath."""
+    """The contents of a file, merged with those of the grammar that it extends."""
     data = parse_toml(read_text(path), path)
-    known = ("extends", "language", "function_words", "lexicon", "pattern")
-    if unknown := next((key for key in data if key not in known), None):
-        raise InputError(f"unknown key {unknown!r}.{suggestion(unknown, known)}", file=path)
+    _refuse_unknown_key(data, ("extends", "language", "function_words", "lexicon", "pattern"), str(path))
     parent = data.pop("extends", None)
     if parent is None:
         return data
     if parent not in built_in():
-        raise InputError(
-            f"it extends {parent!r}, which is not built in.{suggestion(str(parent), built_in())}", file=path
-        )
-    below = _data(_built_in_path(parent))
+        message = f"it extends {parent!r}, which is not built in.{suggestion(str(parent), built_in())}"
+        raise InputError(message, file=path)
+    base = _data(_ASSETS / f"{parent}.toml")
     if not isinstance(data.get("pattern", []), list) or not isinstance(data.get("lexicon", {}), dict):
-        return below | data
+        return base | data
     words = _strings(data.get("function_words", []), str(path), "function_words")
     names = {entry.get("name") for entry in data.get("pattern", []) if isinstance(entry, dict)}
     return {
-        "language": data.get("language", below["language"]),
-        "function_words": below["function_words"] + words,
-        "lexicon": below["lexicon"] | data.get("lexicon", {}),
-        "pattern": [old for old in below["pattern"] if old["name"] not in names] + data.get("pattern", []),
+        "language": data.get("language", base["language"]),
+        "function_words": base["function_words"] + words,
+        "lexicon": base["lexicon"] | data.get("lexicon", {}),
+        "pattern": [old for old in base["pattern"] if old["name"] not in names] + data.get("pattern", []),
     }
 
 
-def _grammar(data: Mapping[str, Any], file: str) -> Grammar:
+def _grammar(data: Mapping[str, Any], file: str) -> TemplateGrammar:
     lexicon = {
         name: _word_class(entry, file, f"lexicon.{name}")
         for name, entry in _mapping(data.get("lexicon"), file, "lexicon").items()
@@ -121,25 +233,27 @@ def _grammar(data: Mapping[str, Any], file: str) -> Grammar:
     patterns: dict[str, Pattern] = {}
     entries = data.get("pattern")
     if not isinstance(entries, list) or not entries:
-        raise InputError("there is no [[pattern]] in it", file=file)
+        raise InputError("the file has no [[pattern]]", file=file)
     for number, entry in enumerate(entries, 1):
         pattern = _pattern(_mapping(entry, file, f"pattern {number}"), file, f"pattern {number}")
         if pattern.name in patterns:
             raise InputError(f"a second pattern is called {pattern.name!r}", file=file, place=f"pattern {number}")
         patterns[pattern.name] = pattern
     words = frozenset(word.lower() for word in _strings(data.get("function_words", []), file, "function_words"))
-    grammar = Grammar(str(data.get("language", "")), words, lexicon, patterns)
     for pattern in patterns.values():
-        _check_forms(grammar, pattern, file)
-    return grammar
+        try:
+            _check_forms(lexicon, pattern)
+        except InputError as error:
+            raise InputError(error.message, file=file, place=f"pattern {pattern.name}") from None
+    return TemplateGrammar(str(data.get("language", "")), words, lexicon, patterns)
 
 
-def _word_class(entry: Any, file: str, place: str) -> tuple[Item, ...]:
+def _word_class(entry: object, file: str, place: str) -> tuple[LexiconEntry, ...]:
     table = _mapping(entry, file, place)
     forms, items = table.get("forms", [""]), table.get("items")
     if not isinstance(items, list) or not items or not isinstance(forms, list):
         raise InputError('a class is forms = ["sing", …] and items = [["cat", …], …]', file=file, place=place)
-    found: list[Item] = []
+    found: list[LexiconEntry] = []
     for item in items:
         words = [item] if isinstance(item, str) else item
         if not isinstance(words, list) or len(words) != len(forms) or not all(isinstance(word, str) for word in words):
@@ -152,92 +266,73 @@ def _pattern(entry: Mapping[str, Any], file: str, place: str) -> Pattern:
     for key in ("name", "category", "text"):
         if not isinstance(entry.get(key), str):
             raise InputError(f"{key} is missing", file=file, place=place)
-    known = ("name", "category", "text", "vary", "condition", "compare")
-    if unknown := next((key for key in entry if key not in known), None):
-        raise InputError(f"unknown key {unknown!r}.{suggestion(unknown, known)}", file=file, place=place)
+    _refuse_unknown_key(entry, ("name", "category", "text", "vary", "condition", "compare"), file, place)
     name, compare = entry["name"], entry.get("compare", "word")
+    place = f"pattern {name}"
     if compare not in ("word", "sentence"):
-        raise InputError(f"compare is 'word' or 'sentence', not {compare!r}", file=file, place=f"pattern {name}")
+        raise InputError(f"compare is 'word' or 'sentence', not {compare!r}", file=file, place=place)
     vary = {
-        feature: tuple(_strings(values, file, f"pattern {name}, vary"))
-        for feature, values in _mapping(entry.get("vary", {}), file, f"pattern {name}").items()
+        feature: tuple(_strings(values, file, f"{place}, vary"))
+        for feature, values in _mapping(entry.get("vary", {}), file, place).items()
     }
     if short := next((feature for feature, values in vary.items() if len(set(values)) < 2), None):
-        raise InputError(f"{short} needs at least two values to vary between", file=file, place=f"pattern {name}")
+        raise InputError(f"{short} needs at least two values to vary between", file=file, place=place)
     label = str(entry.get("condition", "_".join(f"{{{feature}}}" for feature in vary)))
-    for feature in re.findall(r"\{(\w+)\}", label):
+    for feature in _FEATURE_NAME.findall(label):
         if feature not in vary:
-            raise InputError(f"condition has {feature!r}, which does not vary", file=file, place=f"pattern {name}")
+            raise InputError(f"condition has {feature!r}, which does not vary", file=file, place=place)
     try:
-        template = parse(entry["text"])
+        template = parse_template(entry["text"])
     except FormulaError as error:
-        raise FormulaError(
-            error.message, error.formula, error.start, error.end, file=file, place=f"pattern {name}"
-        ) from None
+        raise FormulaError(error.message, error.formula, error.start, error.end, file=file, place=place) from None
     return Pattern(name, entry["category"], entry["text"], template, vary, label, compare)
 
 
-def _check_forms(grammar: Grammar, pattern: Pattern, file: str) -> None:
+def _check_forms(lexicon: Mapping[str, tuple[LexiconEntry, ...]], pattern: Pattern) -> None:
     """Refuse a pattern with a slot that no word can fill."""
-    place = f"pattern {pattern.name}"
-    template = pattern.template
-    readings = [template.right(), *(template.wrong(foil) for foil in range(template.foils))]
-    classes = {slot.name: slot.word_class for pieces in readings for slot in slots(pieces)}
-    for slot in (slot for pieces in readings for slot in slots(pieces)):
-        if slot.word_class not in grammar.lexicon:
-            what = f"unknown class {slot.word_class!r}.{suggestion(slot.word_class, grammar.lexicon)}"
-            raise InputError(what, file=file, place=place)
-        for name in sorted(_possible_forms(grammar, pattern, slot, classes, (file, place))):
-            if name not in grammar.lexicon[slot.word_class][0]:
-                forms = ", ".join(repr(form) for form in grammar.lexicon[slot.word_class][0])
-                what = f"{slot.word_class} has no form {name!r}; it has {forms}"
-                raise InputError(what, file=file, place=place)
-    _refuse_other_in_right(template.right(), pattern, file)
-
-
-def _possible_forms(
-    grammar: Grammar, pattern: Pattern, slot: Slot, classes: Mapping[str, str], where: tuple[str, str]
-) -> set[str]:
-    choices: list[set[str]] = []
-    for feature in slot.features:
-        if feature.column is not None:
-            items = grammar.lexicon.get(classes.get(feature.name, ""), ())
-            if not items or feature.column not in items[0]:
-                what = f"{feature.name}:{feature.column} is no column of a word in this pattern"
-                raise InputError(what, file=where[0], place=where[1])
-            choices.append({item[feature.column] for item in items})
-        elif feature.name in pattern.vary:
-            choices.append(set(pattern.vary[feature.name]))
-        elif feature.other:
-            raise InputError(f"-{feature.name}, but {feature.name} does not vary", file=where[0], place=where[1])
-        else:
-            choices.append({feature.name})
-    return {".".join(parts) for parts in product(*choices)}
-
-
-def _refuse_other_in_right(pieces: Sequence[Piece], pattern: Pattern, file: str) -> None:
-    for slot in slots(pieces):
+    every = [slot for pieces in pattern.template.sentences() for slot in slots(pieces)]
+    classes = {slot.name: slot.word_class for slot in every}
+    for slot in every:
+        if slot.word_class not in lexicon:
+            raise InputError(f"unknown class {slot.word_class!r}.{suggestion(slot.word_class, lexicon)}")
+        known = lexicon[slot.word_class][0]
+        choices = (_possible_values(lexicon, pattern, feature, classes) for feature in slot.features)
+        for name in sorted({".".join(values) for values in product(*choices)}):
+            if name not in known:
+                raise InputError(f"{slot.word_class} has no form {name!r}; it has {', '.join(map(repr, known))}")
+    for slot in slots(pattern.template.sentences()[0]):
         for feature in slot.features:
             if feature.other:
-                what = f"-{feature.name} stands outside a starred alternative"
-                raise InputError(what, file=file, place=f"pattern {pattern.name}")
+                raise InputError(f"-{feature.name} is outside a starred alternative")
 
 
-def _mapping(value: Any, file: str, place: str) -> Mapping[str, Any]:
+def _possible_values(
+    lexicon: Mapping[str, tuple[LexiconEntry, ...]], pattern: Pattern, feature: Feature, classes: Mapping[str, str]
+) -> set[str]:
+    if feature.column is not None:
+        items = lexicon.get(classes.get(feature.name, ""), ())
+        if not items or feature.column not in items[0]:
+            raise InputError(f"{feature.name}:{feature.column} is not a column of a word in this pattern")
+        return {item[feature.column] for item in items}
+    if feature.name in pattern.vary:
+        return set(pattern.vary[feature.name])
+    if feature.other:
+        raise InputError(f"-{feature.name}, but {feature.name} does not vary")
+    return {feature.name}
+
+
+def _refuse_unknown_key(data: Mapping[str, Any], known: Sequence[str], file: str, place: str | None = None) -> None:
+    if unknown := next((key for key in data if key not in known), None):
+        raise InputError(f"unknown key {unknown!r}.{suggestion(unknown, known)}", file=file, place=place)
+
+
+def _mapping(value: object, file: str, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InputError("a table is missing here", file=file, place=place)
     return value
 
 
-def _strings(value: Any, file: str, place: str) -> list[str]:
+def _strings(value: object, file: str, place: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise InputError("a list of words is missing here", file=file, place=place)
     return value
-
-
-def _assets() -> Path:
-    return Path(str(files("wug") / "assets" / "templates"))
-
-
-def _built_in_path(name: str) -> Path:
-    return _assets() / f"{name}.toml"

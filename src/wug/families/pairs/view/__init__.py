@@ -1,91 +1,182 @@
-"""Minimal pairs: accuracy by pattern or paradigm, margins, both sentences of a pair with what differs in them."""
+"""The view of minimal pairs: accuracy by group, margins, and both sentences of each pair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from wug.families.pairs.languages import MACRO
-from wug.families.pairs.view import people
-from wug.families.pairs.view.columns import columns_figure, hardest
-from wug.families.pairs.view.figures import group_figures
-from wug.families.pairs.view.judged import CHECK, SCORES, TEXTS, checks_of, finest_group, judged, judgements, tally
-from wug.families.pairs.view.lines import pair, word_probabilities
-from wug.families.pairs.view.margins import margins_figure
-from wug.rows import Filter, Rows
-from wug.types import Outcome, Result
-from wug.views.grouped import overall_of, spread_note
-from wug.views.numbers import headlines
-from wug.views.parts import Figure, Items, Later, Numbers, Part, Prose, Sample, sort_by
+from wug.families.links import link_label
+from wug.families.pairs.outcomes import (
+    ACCURACY,
+    MACRO_ACCURACY,
+    PEARSON,
+    SCORE_KEYS,
+    SPEARMAN,
+    TEXT_KEYS,
+    PairOutcome,
+)
+from wug.families.pairs.view import figures
+from wug.formatting import bits, headlines
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.types import LN2, Outcome, Result
+from wug.views.grouped import deviation_note, overall_of
+from wug.views.parts import (
+    CountsPart,
+    DeferredPart,
+    EstimatesPart,
+    FactsPart,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    TextPart,
+    ViewPart,
+    shade,
+    sort_by,
+)
+from wug.views.text_display import Piece, Pieces, differing, marked, shortened, unmarked
 
 __all__ = ["items", "parts", "word_probabilities"]
 
-FEW = 20
-"""Pairs that tell whether words were kept with their log-probabilities."""
+GROUPS = ("paradigm", "pattern", "term", "phenomenon", "field", "type")
+"""The groups that failures are sampled by, the finest first."""
+PROBE_PAIRS = 20
+"""Pairs that are examined for log-probabilities of words."""
+MAX_SHADED_WORDS = 120
+"""Words of a sentence that are shown with their surprisals."""
+BAR_NATS = 6
+"""The margin at which the bar has three quarters of its length."""
+Words = list[tuple[str, float | None]]
+"""Words with their log-probabilities in nats; None if unknown."""
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Accuracy, counts of outcomes, charts by group, margins, and correlations with people's judgements."""
+    judged = ACCURACY in rows.metrics()
+    yield EstimatesPart(tuple(overall_of(result, ACCURACY, MACRO_ACCURACY)) or headlines(result))
+    if note := deviation_note(result):
+        yield TextPart(note)
+    if judged:
+        yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
+    yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
+    if judged:
+        yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, _scale(result)))
+    if correlations := overall_of(result, PEARSON, SPEARMAN):
+        yield EstimatesPart(tuple(correlations))
+        yield DeferredPart("people", figures.HUMAN_TITLE, partial(figures.human_figure, rows), note=figures.HUMAN_NOTE)
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every pair with both sentences; a sample of failures from each of the finest groups."""
+    note = f"Differences between the two are marked. Numbers are the {_scale(result)} of each."
+    failing = ItemSample("Pairs that fail", ACCURACY, group=_finest_group, note=note)
+    probe = rows.each(Filter(ACCURACY), keys=("words_good",), limit=PROBE_PAIRS)
+    with_words = any(row.outcome.detail.get("words_good") for row in probe)
+    return ItemsView(ACCURACY, _item, (failing,), size=50, noun="pair", scale=with_words, shaded="word", sorts=SORTS)
+
+
+def word_probabilities(result: Result) -> Iterator[str]:
+    """The log-probability of every word in nats, one line per sentence, with `*` before the ungrammatical one."""
+    for outcome in result.outcomes:
+        for key, mark in (("words_good", " "), ("words_bad", "*")):
+            if words := _words(outcome, key):
+                shown = (f"{word} {'–' if logprob is None else format(logprob, '.3f')}" for word, logprob in words)
+                yield f"{outcome.item} {mark} {'  '.join(shown)}"
+
+
+def _scale(result: Result) -> str:
+    """The name of the scores, with their unit, from the signature."""
+    label = link_label(dict(result.signature.fields))
+    return f"{label} (nats)" if label.startswith("log-probability") else label
+
+
+def _finest_group(outcome: Outcome) -> str:
+    found = (outcome.groups.get(field) for field in GROUPS)
+    return next((value for value in found if value), next(iter(outcome.groups.values()), ""))
 
 
 def _surprisal(outcome: Outcome) -> float | None:
-    score = judged(outcome).score_good
+    score = PairOutcome.of(outcome).score_good
     return None if score is None else -score
 
 
 SORTS = (
-    sort_by("margin", "margin", lambda outcome: judged(outcome).margin, *SCORES, *TEXTS),
-    sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORES, *TEXTS),
+    sort_by("margin", "margin", lambda outcome: PairOutcome.of(outcome).margin, *SCORE_KEYS, *TEXT_KEYS),
+    sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORE_KEYS, *TEXT_KEYS),
 )
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """Accuracy, what became of the pairs, charts, margins, the pairs that most columns fail."""
-    checks = checks_of(rows)
-    yield Numbers(tuple(overall_of(result, CHECK, MACRO)) or headlines(result))
-    if note := spread_note(result):
-        yield Prose(note)
-    if len(checks) == 1:
-        yield Later("tally", "What became of the pairs", partial(tally, rows, checks[0]), figure=False)
-    if (columns := columns_figure(result)) is not None:
-        yield columns
-    yield from group_figures(result, partial(rows.groups, checks[0], "paradigm") if checks else list)
-    if checks:
-        yield Later("margins", "Margins", partial(_margins, rows, scale(result)))
-    yield from people.parts(result, rows)
-    if len(checks) > 1:
-        title = "Pairs that most columns fail"
-        yield Later("hardest", title, partial(hardest, rows, title), figure=False)
-
-
-def items(result: Result, rows: Rows) -> Items:
-    """Every pair with both sentences; those that fail by the finest group that they belong to."""
-    checks = checks_of(rows)
-    check = next(iter(checks), CHECK)
-    failing = Sample(
-        "Pairs that fail",
-        check,
-        group=finest_group,
-        note=f"What differs between the two is marked. Numbers are the {scale(result)} of each.",
+def _tally(rows: Rows) -> CountsPart:
+    """The number of pairs with each outcome; for the correct ones, no details are read."""
+    counts = rows.tally(ACCURACY)
+    tied = identical = 0
+    for row in rows.each(Filter(ACCURACY, value="false"), keys=(*SCORE_KEYS, *TEXT_KEYS)):
+        pair = PairOutcome.of(row.outcome)
+        tied += pair.tied
+        identical += pair.identical
+    unjudged = rows.each(Filter(ACCURACY, value="none"), keys=("why",))
+    why = Counter(reason for row in unjudged if (reason := PairOutcome.of(row.outcome).why))
+    reasons = "; ".join(reason if len(why) == 1 else f"{n:,}: {reason}" for reason, n in why.most_common(4))
+    found = (
+        ("right", counts["true"], ""),
+        ("wrong", counts["false"], ""),
+        ("tied", tied, "equal scores; counted as wrong"),
+        ("identical", identical, "identical sentences; counted as wrong"),
+        ("not judged", counts["none"], reasons),
     )
-    some = rows.each(Filter(check), keys=("words_good",), most=FEW)
-    return Items(
-        check,
-        pair,
-        (failing,) if len(checks) < 2 else (),
-        size=50,
-        noun="pair",
-        scale=any(row.outcome.detail.get("words_good") for row in some),
-        shaded="word",
-        sorts=SORTS,
+    return CountsPart(tuple(row for row in found if row[1]))
+
+
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    """A pair with both sentences; without sentences and scores, with all its details."""
+    pair = PairOutcome.of(row.outcome)
+    shown: tuple[ViewPart, ...] = (LinesPart(tuple(_lines(row.outcome, pair))),)
+    if not (pair.good or pair.bad) and pair.score_good is None and pair.score_bad is None:
+        shown = (FactsPart(row.outcome.detail),) if row.outcome.detail else ()
+    return ItemView(
+        note=_note(pair),
+        fails=pair.value is False,
+        parts=shown,
+        sentences=(pair.good, pair.bad) if pair.good and pair.bad else (),
     )
 
 
-def scale(result: Result) -> str:
-    """What the scores of a pair are, as the signature says it."""
-    fields = dict(result.signature.fields)
-    if "slor" in fields:
-        return "SLOR"
-    per = fields.get("normalise", "none")
-    return "log-probability (nats)" if per == "none" else f"log-probability per {per} (nats)"
+def _note(pair: PairOutcome) -> str:
+    if pair.identical:
+        return "identical sentences"
+    if pair.tied:
+        return "tie"
+    return pair.why or ("" if pair.margin is None else f"by {bits(pair.margin)}")
 
 
-def _margins(rows: Rows, scale: str) -> Figure | None:
-    found = (pair for _, pair in judgements(rows, (*SCORES, *TEXTS)) if pair.value is not None)
-    return margins_figure([pair.margin for pair in found if pair.margin is not None], scale)
+def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[LabelledText]:
+    good, bad = marked(pair.good, pair.bad)
+    words_good, words_bad = _words(outcome, "words_good"), _words(outcome, "words_bad")
+    if words_good and words_bad:
+        differ = differing([word for word, _ in words_good], [word for word, _ in words_bad])
+        good, bad = _shaded(words_good, differ[0]), _shaded(words_bad, differ[1])
+    scores = ["" if score is None else bits(score) for score in (pair.score_good, pair.score_bad)]
+    yield LabelledText("grammatical", good or unmarked(pair.good), "ins", scores[0])
+    yield LabelledText("ungrammatical", bad or unmarked(pair.bad), "del", scores[1])
+    if pair.margin is not None:
+        yield LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_NATS))
+
+
+def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:
+    """A sentence with each word shaded by its surprisal in bits."""
+    pieces: list[Piece] = []
+    for (word, logprob), differs in zip(words[:MAX_SHADED_WORDS], differ, strict=False):
+        surprisal = None if logprob is None or not math.isfinite(logprob) else -logprob / LN2
+        value = "–" if surprisal is None else f"{surprisal:.1f}".replace("-", "−")
+        pieces += [Piece(" "), Piece(shortened(word), differs, value, shade(surprisal))]
+    return (*pieces[1:], *([Piece(" …")] if len(words) > MAX_SHADED_WORDS else []))
+
+
+def _words(outcome: Outcome, key: str) -> Words:
+    kept = outcome.detail.get(key)
+    words = kept if isinstance(kept, list | tuple) else ()
+    pairs = (word for word in words if isinstance(word, list | tuple) and len(word) == 2)
+    return [(str(word), float(logprob) if isinstance(logprob, int | float) else None) for word, logprob in pairs]

@@ -1,50 +1,78 @@
-"""Accuracy on pairs, by everything that they are grouped by."""
+"""The charts and tables of minimal pairs."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from statistics import median
 
-from wug.families.pairs.languages import LANGUAGE, MACRO
-from wug.families.pairs.view.judged import CHECK
+from wug.families.pairs.outcomes import (
+    ACCURACY,
+    CHANCE,
+    LANGUAGE,
+    MACRO_ACCURACY,
+    SCORE_KEYS,
+    TEXT_KEYS,
+    PairOutcome,
+)
+from wug.families.sampling import spread
+from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
+from wug.rows import Filter, Rows
 from wug.types import Result
-from wug.views.grouped import best_first, by_field, dots, intervals_are, overall_of, point
-from wug.views.numbers import Shown, plain
+from wug.views import charts, grouped
+from wug.views.grouped import best_first, by_field, dots, interval_note, overall_of
 from wug.views.parts import Figure
 
 CROSSED = "pattern_type"
-NAMED = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
-"""Fields that have charts of their own."""
+SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
+"""Fields with separate charts."""
 PHENOMENA = ("phenomenon", "term")
-"""What paradigms are of; the first that there is."""
-SMALL = 12
-"""Values up to which a field shares a chart with others."""
-Fields = Mapping[str, Sequence[Shown]]
+"""Groups of paradigms; the first that exists is used."""
+MAX_SHARED_VALUES = 12
+"""Fields with more values do not share a chart with others."""
+HISTOGRAM_BARS = 40
+"""The approximate number of bars."""
+MIN_CLIPPED_PAIRS = 200
+"""From this number of pairs on, the outermost bars hold the extreme 1% of the margins."""
+MAX_DOTS, MAX_TABLE_ROWS = 2000, 1000
+"""Pairs in the chart of human judgements, and in its table."""
+RIGHT, WRONG, TIED, NOT_RIGHT = "right", "wrong", "tied", "wrong or tied"
+TIED_COLOUR = 6
+HUMAN_TITLE = "Judgements by people"
+HUMAN_NOTE = "By how much people prefer the grammatical sentence of a pair, against the model's margin."
+Fields = Mapping[str, Sequence[FormattedEstimate]]
+point = partial(grouped.point, chance=CHANCE)
 
 
 def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, str]]]) -> Iterator[Figure]:
-    """A chart for each way in which the pairs are grouped; a field with one value says nothing.
+    """The charts of accuracy by group, for fields with at least two values.
 
-    `paradigms` finds the groups of a pair of each paradigm, which say what term it belongs to.
+    `paradigms` returns the groups of one pair of each paradigm, from which the term of the paradigm is read.
     """
-    every = by_field(result, CHECK)
+    every = by_field(result, ACCURACY)
     fields = {name: rows for name, rows in every.items() if len(rows) > 1}
-    note = f"{intervals_are(result, CHECK)} Chance is 50 %.".strip()
+    note = interval_note(result, ACCURACY)
     draw = partial(dots, note=note, what="accuracy")
     if LANGUAGE in fields:
-        yield _languages(fields[LANGUAGE], overall_of(result, MACRO), draw)
+        yield _languages(fields[LANGUAGE], overall_of(result, MACRO_ACCURACY), draw)
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
     yield from _fields_and_terms(fields, draw)
     if "paradigm" in fields:
         above = next((name for name in PHENOMENA if name in every), None)
         groups = paradigms() if above else ()
         terms = {found["paradigm"]: found.get(above or "", "") for found in groups if "paradigm" in found}
-        yield _paradigms(fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}."))
-    yield from _others({name: rows for name, rows in fields.items() if name not in NAMED}, draw)
+        yield _paradigms(
+            fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}.".strip())
+        )
+    yield from _others({name: rows for name, rows in fields.items() if name not in SEPARATE}, draw)
 
 
-def _types_and_patterns(fields: Fields, crossed: Sequence[Shown], draw: Callable[..., Figure]) -> Iterator[Figure]:
-    """Original against nonce sentences, over all pairs and pattern by pattern; or patterns alone."""
+def _types_and_patterns(
+    fields: Fields, crossed: Sequence[FormattedEstimate], draw: Callable[..., Figure]
+) -> Iterator[Figure]:
+    """Original and nonce sentences, over all pairs and by pattern; or only patterns."""
     types = sorted(fields.get("type", ()), key=lambda row: row.group != "original")
     patterns = best_first(fields.get("pattern", ()))
     if not types:
@@ -61,24 +89,26 @@ def _types_and_patterns(fields: Fields, crossed: Sequence[Shown], draw: Callable
 
 
 def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    above = next((name for name in PHENOMENA if name in fields), "")  # the other says nearly the same
+    above = next((name for name in PHENOMENA if name in fields), "")  # nearly the same groups
     there = [name for name in ("field", above) if name in fields]
     if there:
         points = [point(row, group=name) for name in there for row in best_first(fields[name])]
         yield draw("terms", f"Accuracy by {' and '.join(there)}", points, first=" or ".join(there))
 
 
-def _languages(rows: Sequence[Shown], macro: Sequence[Shown], draw: Callable[..., Figure]) -> Figure:
-    """Every language, and below them their mean."""
+def _languages(
+    rows: Sequence[FormattedEstimate], macro: Sequence[FormattedEstimate], draw: Callable[..., Figure]
+) -> Figure:
+    """All languages, and their mean."""
     points = [*(point(row) for row in best_first(rows)), *(point(row, name="macro average") for row in macro)]
     return draw("languages", "Accuracy by language", points, first="language")
 
 
 def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw: Callable[..., Figure]) -> Figure:
-    """Every paradigm under its term or phenomenon, the best of them first and the best paradigm in it."""
+    """The paradigms by term or phenomenon, both sorted by accuracy."""
     values = {row.group: row.value for row in fields.get(above or "", ())}
 
-    def rank(row: Shown) -> tuple[float, str]:
+    def rank(row: FormattedEstimate) -> tuple[float, str]:
         term = terms.get(row.group, "")
         return -values.get(term, -1.0), term
 
@@ -88,11 +118,113 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 
 
 def _others(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    """All other groups: small ones in one chart, large ones in charts of their own."""
+    """All other groups: small fields in one chart, each large field in a separate one."""
     ordered = [(plain(name), best_first(rows)) for name, rows in fields.items()]
-    small = [(name, rows) for name, rows in ordered if len(rows) <= SMALL]
+    small = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
     if small:
         points = [point(row, group=name if len(small) > 1 else "") for name, rows in small for row in rows]
         yield draw("others", f"Accuracy by {', '.join(name for name, _ in small)}", points, first=small[0][0])
-    for number, (name, rows) in enumerate(one for one in ordered if len(one[1]) > SMALL):
-        yield draw(f"others-{number}", f"Accuracy by {name}", [point(row) for row in rows], first=name)
+    for index, (name, rows) in enumerate(one for one in ordered if len(one[1]) > MAX_SHARED_VALUES):
+        yield draw(f"others-{index}", f"Accuracy by {name}", [point(row) for row in rows], first=name)
+
+
+def human_figure(rows: Rows) -> Figure | None:
+    """The model's margin against people's judgement, one dot per pair."""
+    found = []
+    for row in rows.each(Filter(ACCURACY), keys=("human", *SCORE_KEYS, *TEXT_KEYS)):
+        human, pair = finite(row.outcome.detail.get("human")), PairOutcome.of(row.outcome)
+        if human is not None and pair.margin is not None and pair.value is not None:
+            found.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
+    if not found:
+        return None
+    drawn = spread(found, MAX_DOTS)
+    x, y = "people's judgement", "the model's margin"
+    some = f" The chart has {len(drawn):,} of {len(found):,} pairs, evenly spaced." if len(drawn) < len(found) else ""
+    some += f" The table has the first {MAX_TABLE_ROWS:,}." if len(found) > MAX_TABLE_ROWS else ""
+    return Figure(
+        id="people",
+        draw=partial(charts.scatter, drawn, x=x, y=y, colours={RIGHT: 1, NOT_RIGHT: 2}),
+        title=HUMAN_TITLE,
+        note=f"{HUMAN_NOTE}{some}",
+        columns=("pair", x, y),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in found[:MAX_TABLE_ROWS]),
+        records=tuple({"pair": dot.name, x: dot.x, y: dot.y} for dot in found),
+    )
+
+
+def margins_figure(rows: Rows, scale: str) -> Figure | None:
+    """The histogram of the margins of all judged pairs; `scale` is the name of the scores with their unit."""
+    judged = (row.outcome for row in rows.each(Filter(ACCURACY), keys=(*SCORE_KEYS, *TEXT_KEYS)))
+    margins = (PairOutcome.of(outcome).margin for outcome in judged if outcome.value is not None)
+    return histogram([margin for margin in margins if margin is not None], scale)
+
+
+def histogram(margins: Sequence[float], scale: str) -> Figure | None:
+    """The histogram of some margins; None if there are none."""
+    if not margins:
+        return None
+    ties = sum(margin == 0 for margin in margins)
+    bins, clipped = _bins(sorted(margin for margin in margins if margin))
+    tied = f" {plural(ties, 'pair')} {'is' if ties == 1 else 'are'} tied: both sentences have the same score." * (
+        ties > 0
+    )
+    if bins:
+        width = bins[0].high - bins[0].low
+        close = sum(abs(margin) <= width for margin in margins) / len(margins)
+        tied = (
+            f" The median is {number(median(margins))}; {percent(close)} of the pairs are within {number(width)} of "
+            f"a tie.{tied}"
+        )
+    if ties:
+        bins = [*bins, charts.HistogramBin(0.0, 0.0, ties, TIED)]
+    outer = " The outermost bars include all more extreme margins." if clipped else ""
+    return Figure(
+        id="margins",
+        draw=partial(
+            charts.histogram,
+            bins,
+            title=f"difference of {scale}",
+            what="pairs",
+            colours={RIGHT: 1, WRONG: 2, TIED: TIED_COLOUR},
+        ),
+        title="Margins",
+        note=f"The {scale} of the grammatical sentence minus that of the ungrammatical one.{tied}{outer}",
+        columns=("from", "to", "pairs", "which are"),
+        rows=tuple((number(one.low), number(one.high), f"{one.count:,}", one.series) for one in bins),
+        records=tuple({"from": b.low, "to": b.high, "pairs": b.count, "which are": b.series} for b in bins),
+    )
+
+
+def _bins(margins: Sequence[float]) -> tuple[list[charts.HistogramBin], bool]:
+    """Bars of equal width with a boundary at 0, and whether the outermost include more extreme margins.
+
+    Ties are not among the margins.
+    """
+    if not margins:
+        return [], False
+    low, high = margins[0], margins[-1]
+    if len(margins) >= MIN_CLIPPED_PAIRS:
+        low, high = margins[len(margins) // 200], margins[-1 - len(margins) // 200]
+    width = _round_width((max(high, 0) - min(low, 0)) / HISTOGRAM_BARS)
+    first, last = _bin_of(min(low, 0), width), _bin_of(max(high, width / 2), width)
+    counts = Counter(min(last, max(first, _bin_of(margin, width))) for margin in margins)
+    bins = [
+        charts.HistogramBin(index * width, (index + 1) * width, counts[index], RIGHT if index >= 0 else WRONG)
+        for index in range(first, last + 1)
+    ]
+    return bins, margins[0] < first * width or margins[-1] > (last + 1) * width
+
+
+def _bin_of(margin: float, width: float) -> int:
+    """The index of the bar of a margin; 0 is the first bar above a tie."""
+    index = math.ceil(margin / width) - 1
+    # A tiny margin is not rounded to a tie.
+    return max(0, index) if margin > 0 else index
+
+
+def _round_width(width: float) -> float:
+    """The nearest of 1, 2, 5, 10, … times a power of ten."""
+    if width <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    return min((step * power for step in (1, 2, 5, 10)), key=lambda step: abs(math.log(step / width)))

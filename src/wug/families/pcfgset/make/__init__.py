@@ -1,1 +1,172 @@
-"""New PCFG SET material: the sets of every test, drawn like the published ones."""
+"""All sets of the PCFG SET family, as files with the published names and formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import TypeAlias
+
+from wug.errors import InputError, UnknownName
+from wug.families.pcfgset.language import SourceError
+from wug.families.pcfgset.make import corpus, tests
+from wug.families.pcfgset.make.corpus import DepthLengthTable, SourceTarget
+from wug.families.pcfgset.make.grammar import PcfgGrammar
+from wug.files import read_lines
+
+Files: TypeAlias = dict[str, list[str]]
+"""The lines of each file, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlan:
+    """What to make, and from what; the defaults are the published sizes."""
+
+    seed: int = 0
+    sizes: Mapping[str, int] = field(default_factory=lambda: corpus.SPLITS)
+    """Number of lines of each split of a generated corpus."""
+    base: Path | None = None
+    """A folder with train, dev and test, or one file of sources, to start from instead of a generated corpus."""
+    natural: bool = True
+    """Whether to follow a table of depths and lengths; otherwise the grammar alone decides."""
+    table: DepthLengthTable | None = None
+    """None for that of the published test set."""
+    grammar: PcfgGrammar | None = None
+    ratios: Sequence[float] = tests.RATIOS
+    per_function: int | None = None
+    """Substitutivity test lines per function."""
+    max_functions: int = 8
+    """Maximum number of functions in a productivity training line."""
+    rounds: int = 53
+    """Increasing-length lines for each function and length."""
+    longest: int = 20
+    """Symbols in the longest increasing-length string."""
+
+
+def make(kind: str, plan: DataPlan) -> Files:
+    """The files of one kind of data; the same plan always gives the same files."""
+    if kind not in _MAKERS:
+        raise UnknownName("kind of PCFG SET data", kind, _MAKERS)
+    return _MAKERS[kind](plan)
+
+
+def read_samples(path: Path) -> list[SourceTarget]:
+    """The sources of a file with their meanings; no `.tgt` file is needed."""
+    samples = []
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            samples.append(SourceTarget.of(" ".join(line.split())))
+        except SourceError as error:
+            raise InputError(error.args[0], file=path, place=f"line {number}") from None
+    if not samples:
+        raise InputError("the file has no sources", file=path)
+    return samples
+
+
+def sources_of(files: Files) -> Files:
+    """The sources in made files, by the name of the first file that has them."""
+    found: Files = {}
+    for name, lines in files.items():
+        if name.endswith(".tsv"):
+            lines = [line.split("\t")[1] for line in lines if line.startswith("original\t")]
+        if not name.endswith(".tgt") and lines not in found.values():
+            found[name] = lines
+    return found
+
+
+def _pcfgset(plan: DataPlan) -> Files:
+    files: Files = {}
+    for name, samples in _corpus(plan).items():
+        files |= _pair(name, samples)
+    return files
+
+
+def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], tests.Split]) -> Files:
+    made = _corpus(plan)
+    parts = split([*made["train"], *made["test"]])
+    return _pair("train", parts.train) | _pair("dev", made["dev"]) | _pair("test", parts.test)
+
+
+def _localism(plan: DataPlan) -> Files:
+    made = _corpus(plan)
+    files = {
+        f"unrolled_{name}.tsv": tests.unrolled(sample.source for sample in made[name]) for name in ("train", "test")
+    }
+    if not any(files.values()):
+        raise InputError("there is nothing to unroll: no source has more than one function", file=plan.base)
+    return {name: lines for name, lines in files.items() if lines}
+
+
+def _substitutivity(plan: DataPlan) -> Files:
+    made, random = _corpus(plan), Random(plan.seed)
+    both = tests.synonym_pairs(made["test"], random, plan.per_function)
+    test = _pair("test", [sample for sample, _ in both]) | _pair("test_twin", [twin for _, twin in both])
+    every = [sample for samples in made.values() for sample in samples]
+    strings = corpus.Strings(random, corpus.strings_of(every))
+    conditions = {
+        "equally_distributed": tests.equally_distributed(made["train"], random),
+        "primitive": tests.primitive(made["train"], strings, random),
+    }
+    files: Files = {}
+    for condition, train in conditions.items():
+        parts = _pair("train", train) | _pair("dev", made["dev"]) | test
+        files |= {f"{condition}/{name}": lines for name, lines in parts.items()}
+    return files
+
+
+def _overgeneralisation(plan: DataPlan) -> Files:
+    made = _corpus(plan)
+    if not made["train"]:
+        raise InputError("exceptions need training lines. Give a folder with train.src", file=plan.base)
+    files = _pair("dev", made["dev"])
+    for ratio in plan.ratios:
+        found = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
+        files |= _pair(f"train_pcfg_ratio={ratio:g}", found.train)
+        exceptional = [SourceTarget(line.source, line.exception) for line in found.exceptions]
+        original = [SourceTarget(line.source, line.original) for line in found.exceptions]
+        files |= _pair(f"test_pcfg_ratio={ratio:g}_exception", exceptional)
+        files |= _pair(f"test_pcfg_ratio={ratio:g}_original", original)
+    return files
+
+
+def _increasing(plan: DataPlan) -> Files:
+    made = tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest)
+    return _pair("increasing_length", made)
+
+
+def _corpus(plan: DataPlan) -> dict[str, list[SourceTarget]]:
+    empty: dict[str, list[SourceTarget]] = {"train": [], "dev": [], "test": []}
+    if plan.base is None:
+        made = corpus.corpus(plan.sizes, seed=plan.seed, table=plan.table, grammar=plan.grammar, natural=plan.natural)
+        return empty | made
+    if not plan.base.is_dir():
+        return empty | {"test": read_samples(plan.base)}
+    for name in empty:
+        files = [path for path in (plan.base / f"{name}.src", plan.base / f"{name}.src.gz") if path.exists()]
+        if files:
+            empty[name] = read_samples(files[0])
+    if not any(empty.values()):
+        raise InputError("no train.src, dev.src or test.src in this folder", file=plan.base)
+    return empty
+
+
+def _pair(name: str, samples: Sequence[SourceTarget]) -> Files:
+    """The `.src` and `.tgt` file of samples; none if there are no samples."""
+    if not samples:
+        return {}
+    return {
+        f"{name}.src": [sample.source for sample in samples],
+        f"{name}.tgt": [sample.target for sample in samples],
+    }
+
+
+_MAKERS: Mapping[str, Callable[[DataPlan], Files]] = {
+    "pcfgset": _pcfgset,
+    "systematicity": lambda plan: _split(plan, tests.systematicity),
+    "productivity": lambda plan: _split(plan, lambda samples: tests.productivity(samples, plan.max_functions)),
+    "substitutivity": _substitutivity,
+    "localism": _localism,
+    "overgeneralisation": _overgeneralisation,
+    "increasing-length": _increasing,
+}

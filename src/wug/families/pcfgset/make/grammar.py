@@ -1,13 +1,19 @@
-"""Shapes of PCFG SET sources, drawn from the grammar or from all its trees of one depth and length.
+"""Shapes of PCFG SET sources, drawn from the grammar, from all its trees of one depth and length, or as published.
 
 A shape is the words of a source with each string left as its number of symbols.
+
+A single grammar does not nest functions as the published test set does: some of its sources are rich in unary
+functions and others in binary ones, far more than chance would have it. It fits a mixture of grammars.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import as_file, files
 from itertools import accumulate
 from random import Random
 from typing import TypeAlias
@@ -15,7 +21,8 @@ from typing import TypeAlias
 import numpy as np
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import BINARY, UNARY
+from wug.families.pcfgset.language import BINARY, UNARY, arity
+from wug.files import read_lines
 
 Shape: TypeAlias = list[str | int]
 Strings: TypeAlias = Mapping[int, float]
@@ -25,13 +32,13 @@ _UNARY, _BINARY = tuple(UNARY), tuple(BINARY)
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class PcfgGrammar:
     """The probabilities of the grammar; the outermost word is always a function."""
 
     unary: float = 0.603
-    """That a function takes one argument rather than two; fitted on the published test set."""
+    """Probability that a function is unary; fitted on the published test set."""
     function: float = 0.576
-    """That an argument is a function rather than a string; fitted on the published test set."""
+    """Probability that an argument is a function; fitted on the published test set."""
     strings: Strings = field(default_factory=lambda: EVEN)
     """The weight of each number of symbols in a string."""
 
@@ -43,13 +50,13 @@ class Grammar:
             raise InputError(f"string lengths {dict(self.strings)}: sizes start at 1 and weights above 0")
 
 
-# Drawn to the depths and lengths of the published test set, these weights give its 60.3 % of unary
-# functions, 5.1 functions a line and 16, 30, 27 and 27 % of strings with 2, 3, 4 and 5 symbols.
-NATURAL = Grammar(unary=0.603, function=0.495, strings={2: 0.153, 3: 0.299, 4: 0.276, 5: 0.272})
+# With the depths and lengths of the published test set, these weights give its 60.3% of unary functions, 5.1
+# functions per line and 16, 30, 27 and 27% of strings with 2, 3, 4 and 5 symbols.
+NATURAL = PcfgGrammar(unary=0.603, function=0.495, strings={2: 0.153, 3: 0.299, 4: 0.276, 5: 0.272})
 
 
-def draw(grammar: Grammar, random: Random) -> Shape:
-    """A shape from the grammar alone, of whatever depth and length comes."""
+def draw(grammar: PcfgGrammar, random: Random) -> Shape:
+    """A shape from the grammar alone, of any depth and length."""
     if (2 - grammar.unary) * grammar.function >= 1:
         raise InputError(
             f"with unary={grammar.unary} and function={grammar.function} sources never end: "
@@ -82,18 +89,17 @@ class _Part:
     depth: int
     length: int
     exact: bool
-    """Of just this depth; otherwise of at most this depth."""
+    """Whether it has exactly this depth, or at most."""
 
 
 class Sampler:
-    """Draws shapes of a wanted depth and length, each in proportion to its probability.
+    """Draws shapes of a given depth and length, each in proportion to its probability.
 
-    The weight of all trees of each depth and length is summed once, from strings up. A tree is then
-    drawn from its top, every choice in proportion to the weight of the trees that it leaves open, so
-    that nothing is ever rejected.
+    The weight of all trees of each depth and length is summed once, bottom up. A tree is then drawn top down, every
+    choice in proportion to the weight of the trees that remain possible, so nothing is rejected.
     """
 
-    def __init__(self, grammar: Grammar, depth: int, length: int) -> None:
+    def __init__(self, grammar: PcfgGrammar, depth: int, length: int) -> None:
         self.grammar = grammar
         self._exact = _weights(grammar, depth, length)
         self._at_most = np.cumsum(self._exact, axis=0)
@@ -132,7 +138,7 @@ class Sampler:
         return shape
 
     def _choose(self, part: _Part, random: Random) -> tuple[_Part, ...]:
-        """What stands below a part; for one of at most a depth, the part of a certain depth."""
+        """The arguments of a part; for one of at most a depth, a part of an exact depth."""
         if part not in self._choices:
             found = list(self._functions(part) if part.exact else self._depths(part))
             self._choices[part] = (
@@ -162,7 +168,7 @@ class Sampler:
         return [(weight, parts) for weight, parts in found if weight > 0]
 
 
-def _weights(grammar: Grammar, depth: int, length: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _weights(grammar: PcfgGrammar, depth: int, length: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """The weight of all arguments of each depth (rows) and number of words (columns)."""
     exact = np.zeros((depth + 1, length + 1))
     total = sum(grammar.strings.values())
@@ -181,3 +187,131 @@ def _weights(grammar: Grammar, depth: int, length: int) -> np.ndarray[tuple[int,
 def pick(running: list[float], random: Random) -> int:
     """An index, by running weights."""
     return min(bisect(running, random.random() * running[-1]), len(running) - 1)
+
+
+# Maximum-likelihood fit to the published test sources, given depth and length of each.
+MIXTURE: tuple[tuple[float, PcfgGrammar], ...] = (
+    (0.241, PcfgGrammar(0.635, 0.484, {3: 0.352, 4: 0.329, 5: 0.320})),
+    (0.334, PcfgGrammar(0.141, 0.264, {2: 0.219, 3: 0.259, 4: 0.253, 5: 0.268})),
+    (0.261, PcfgGrammar(0.359, 0.691, {2: 0.238, 3: 0.241, 4: 0.249, 5: 0.272})),
+    (0.164, PcfgGrammar(0.833, 0.718, {2: 0.158, 3: 0.275, 4: 0.277, 5: 0.290})),
+)
+"""Grammars with their weights."""
+
+# Ratio of published and mixture share by number of functions; the last is that of all larger numbers.
+_KEPT = (1, 0.965, 1, 0.992, 1.035, 1.05, 0.934, 1.016, 0.972, 1.01, 1.125, 1.218, 0.91, 0.978, 0.837, 0.8)
+MAX_PREFERENCE = 1.08
+"""Upper bound of the preference of a function for two arguments in the published table."""
+
+
+class Natural:
+    """Draws shapes of a given depth and length that nest functions as the published sources do."""
+
+    def __init__(self, depth: int, length: int) -> None:
+        self._samplers = [(share, Sampler(grammar, depth, length)) for share, grammar in MIXTURE]
+        self._names = FunctionNames(published_pairs())
+
+    def possible(self, depth: int, length: int) -> bool:
+        """Whether some source has this depth and this many words."""
+        return any(sampler.possible(depth, length) for _, sampler in self._samplers)
+
+    def draw(self, depth: int, length: int, random: Random) -> Shape:
+        """A shape of this depth and this many words, which must be possible."""
+        running = list(accumulate(share * sampler.weight(depth, length) for share, sampler in self._samplers))
+        while True:
+            shape = self._samplers[pick(running, random)][1].draw(depth, length, random)
+            functions = sum(isinstance(part, str) and part != "," for part in shape)
+            if random.random() * max(_KEPT) < _KEPT[min(functions, len(_KEPT)) - 1]:
+                return self._names.dealt(shape, random)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPosition:
+    """The position of a function, and its arity."""
+
+    before: str
+    """The preceding words of its pair: `append`, `append ,` for a second argument, empty if outermost."""
+    arity: int
+
+
+class FunctionNames:
+    """Names the functions of shapes so that pairs have the frequencies of a table.
+
+    Every position has a deck of names with the counts of the table. It is dealt to the last card before it is shuffled
+    again, so that a few thousand lines already have these frequencies. A card may be skipped if its function rarely
+    has such arguments.
+    """
+
+    def __init__(self, pairs: Mapping[str, int]) -> None:
+        self._cards: dict[FunctionPosition, list[str]] = {}
+        self._left: dict[FunctionPosition, list[str]] = {}
+        for pair, count in pairs.items():
+            before, _, function = pair.rpartition(" ")
+            self._cards.setdefault(FunctionPosition(before, arity(function) or 0), []).extend([function] * count)
+        self._preferences = _preferences(pairs)
+
+    def dealt(self, shape: Shape, random: Random) -> Shape:
+        """The shape with a new name of the same arity for each function."""
+        named = list(shape)
+        before = [""]
+        for at, arguments in reversed(_arguments(shape)):
+            place = before.pop()
+            if not arguments:
+                continue
+            name = named[at] = self._deal(FunctionPosition(place, len(arguments)), arguments, random)
+            before += [f"{name} ,", name] if len(arguments) == 2 else [name]
+        return named
+
+    def _deal(self, place: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
+        left = self._left.setdefault(place, [])
+        if not left:
+            left += random.sample(self._cards[place], len(self._cards[place]))
+        for at in reversed(range(len(left))):
+            preference = math.prod(self._preferences.get((left[at], n, kind), 1.0) for n, kind in enumerate(arguments))
+            if random.random() * MAX_PREFERENCE < preference:
+                return left.pop(at)
+        return left.pop()
+
+
+def _arguments(shape: Shape) -> list[tuple[int, list[int]]]:
+    """Position and arities of the arguments of each string (arity 0) and function, last to first."""
+    found: list[tuple[int, list[int]]] = []
+    complete: list[int] = []
+    for at in range(len(shape) - 1, -1, -1):
+        part = shape[at]
+        if part == ",":
+            continue
+        size = (arity(part) or 0) if isinstance(part, str) else 0
+        found.append((at, [complete.pop() for _ in range(size)]))
+        complete.append(size)
+    return found
+
+
+def _preferences(pairs: Mapping[str, int]) -> dict[tuple[str, int, int], float]:
+    """How often a function has an argument of an arity, relative to functions of its own arity.
+
+    By function, argument (0 or 1) and arity of the argument (0 for a string).
+    """
+    total: Counter[str] = Counter()
+    nested: Counter[tuple[str, int, int]] = Counter()
+    for pair, count in pairs.items():
+        *above, function = pair.split()
+        total[function] += count
+        if above:
+            nested[above[0], len(above) - 1, arity(function) or 0] += count
+    for function, count in total.items():
+        for n in range(arity(function) or 0):
+            nested[function, n, 0] = count - nested[function, n, 1] - nested[function, n, 2]
+    preferences = {}
+    for (function, n, kind), count in nested.items():
+        peers = [other for other in total if arity(other) == arity(function)]
+        mean = sum(nested[other, n, kind] for other in peers) / sum(total[other] for other in peers)
+        preferences[function, n, kind] = count / total[function] / mean if mean else 1.0
+    return preferences
+
+
+def published_pairs() -> dict[str, int]:
+    """Counts of function pairs in the published test set, and of outermost functions."""
+    with as_file(files("wug").joinpath("assets", "pcfgset", "function_pairs.tsv")) as path:
+        rows = [line.split("\t") for line in read_lines(path)[1:]]
+    return {pair: int(count) for pair, count in rows}

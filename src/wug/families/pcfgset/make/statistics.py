@@ -1,4 +1,4 @@
-"""What a set of PCFG SET sources is like: its depths, lengths and functions, beside another set's."""
+"""Statistics of a set of PCFG SET sources, compared with those of another set."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ Counts: TypeAlias = Mapping[int | str, int]
 Key = TypeVar("Key", bound=int | str)
 
 FIELDS: Mapping[str, str] = {
-    "depths": "functions on the longest way from the whole to a string",
-    "lengths": "words of a line, commas included",
-    "functions": "functions of a line",
+    "depths": "functions on the longest path from the root to a string",
+    "lengths": "words per line, commas included",
+    "functions": "functions per line",
     "words": "occurrences of each function",
     "nesting": "a function of one or two arguments, and that of an argument",
     "pairs": "a function, and that of its first argument or, after a comma, of its second",
-    "strings": "symbols of each plain string",
+    "strings": "symbols per plain string",
 }
-"""What is counted, and a reading of each."""
+"""What is counted, with descriptions."""
 
 _KINDS: Mapping[int | None, str] = {1: "unary", 2: "binary"}
-_MOST = 100
-"""Values that a report lists; of more it gives the number."""
+MAX_LISTED_VALUES = 100
+"""Maximum number of values that a report lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class SourceStatistics:
     """Counts over the lines of a set."""
 
     lines: int
     counts: Mapping[str, Counts]
-    """For each of FIELDS how often each value occurs, sorted by value."""
+    """How often each value occurs, by field of FIELDS, sorted by value."""
 
 
-def statistics(sources: Iterable[str]) -> Statistics:
+def statistics(sources: Iterable[str]) -> SourceStatistics:
     """The counts over a set of sources."""
     lines = 0
     counts: dict[str, Counter[int | str]] = {field: Counter() for field in FIELDS}
@@ -52,50 +52,52 @@ def statistics(sources: Iterable[str]) -> Statistics:
             counts["pairs"][pair] += 1
             counts["nesting"][" ".join(_KINDS[arity(word)] for word in pair.split() if word != ",")] += 1
         counts["strings"].update(len(string) for string in expression.strings)
-    return Statistics(lines, {field: {key: found[key] for key in _in_order(found)} for field, found in counts.items()})
+    return SourceStatistics(
+        lines, {field: {key: found[key] for key in _in_order(found)} for field, found in counts.items()}
+    )
 
 
 def argument_pairs(expression: Expression) -> Iterator[str]:
-    """Every function with that of its argument: `append copy`, and `append , copy` where copy is in the second."""
+    """Every function with that of its argument: `append copy`, or `append , copy` for the second argument."""
     for step in expression.steps:
         for place, part in enumerate(step.arguments):
             if isinstance(part, int):
                 yield f"{step.function}{' ,' * place} {expression.steps[part].function}"
 
 
-def distances(found: Statistics, wanted: Statistics) -> dict[str, float]:
+def distances(found: SourceStatistics, reference: SourceStatistics) -> dict[str, float]:
     """The total variation distance of each of FIELDS: 0 for the same shares, 1 for nothing in common."""
-    return {field: total_variation(found.counts[field], wanted.counts[field]) for field in FIELDS}
+    return {field: total_variation(found.counts[field], reference.counts[field]) for field in FIELDS}
 
 
 def total_variation(a: Mapping[Key, int], b: Mapping[Key, int]) -> float:
-    """Half the sum of the differences between two sets of shares; 1 where only one of them is empty."""
+    """Total variation distance of two distributions; 1 if only one of them is empty."""
     all_a, all_b = sum(a.values()), sum(b.values())
     if not all_a or not all_b:
         return float(all_a != all_b)
     return sum(abs(a.get(key, 0) / all_a - b.get(key, 0) / all_b) for key in {*a, *b}) / 2
 
 
-def report(found: Statistics, wanted: Statistics | None = None) -> str:
-    """The statistics as text: count and share of each value and, where given, the other set's share."""
-    away = distances(found, wanted) if wanted else {}
-    out = [f"{found.lines:,} lines" + (f" beside {wanted.lines:,}" if wanted else "")]
+def report(found: SourceStatistics, reference: SourceStatistics | None = None) -> str:
+    """The statistics as text: count and share of each value, with the share in the reference set."""
+    away = distances(found, reference) if reference else {}
+    out = [f"{found.lines:,} lines" + (f", compared with {reference.lines:,}" if reference else "")]
     for field, reading in FIELDS.items():
         distance = f": {away[field]:.2%} away (total variation)" if field in away else ""
         out += ["", f"{field}, {reading}{distance}"]
-        rows = _rows(found.counts[field], wanted.counts[field] if wanted else None)
-        out += rows if len(rows) <= _MOST else [f"  {len(rows)} different ones, not listed"]
+        rows = _rows(found.counts[field], reference.counts[field] if reference else None)
+        out += rows if len(rows) <= MAX_LISTED_VALUES else [f"  {len(rows)} different ones, not listed"]
     return "\n".join(out)
 
 
-def _rows(counts: Counts, beside: Counts | None) -> list[str]:
+def _rows(counts: Counts, reference: Counts | None) -> list[str]:
     total = max(1, sum(counts.values()))
     rows = []
-    for key in _in_order({**counts, **(beside or {})}):
+    for key in _in_order({**counts, **(reference or {})}):
         n = counts.get(key, 0)
         row = f"  {key!s:>16} {n:>9,} {n / total:>8.2%}"
-        if beside is not None:
-            row += f" {beside.get(key, 0) / max(1, sum(beside.values())):>8.2%}"
+        if reference is not None:
+            row += f" {reference.get(key, 0) / max(1, sum(reference.values())):>8.2%}"
         rows.append(row)
     return rows
 

@@ -1,4 +1,4 @@
-"""PCFG SET: accuracy and consistency by function, depth, length and steps; answers beside what they should be."""
+"""Views of PCFG SET results: accuracy and consistency by function, depth, length and steps; answers and targets."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from wug.families.pcfgset.view import localism, overgeneralisation, plain, subst
 from wug.rows import Rows
 from wug.types import Result
 from wug.views.grouped import overall_parts
-from wug.views.parts import Items, Part
+from wug.views.parts import ItemsView, ViewPart
 
 TESTS: Mapping[str, ModuleType] = {
     "unrolled_accuracy": localism,
     "accuracy_twin": substitutivity,
     "overgeneralisation": overgeneralisation,
 }
-"""What shows a test, by a check that this test alone declares; all others are plain."""
+"""The view of a test, by a metric that only this test declares; all others are plain."""
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """Estimates over all items, and what the test itself has to show."""
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Estimates over all items, and the parts of the test."""
     yield from overall_parts(result)
     yield from _test(result).parts(result, rows)
 
 
-def items(result: Result, rows: Rows) -> Items:
-    """Every item with its answers, as the test itself shows them."""
-    found: Items = _test(result).items(result)
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its answers."""
+    found: ItemsView = _test(result).items(result)
     return found
 
 
 def _test(result: Result) -> ModuleType:
-    declared = {check.name for check in result.checks}
-    return next((test for check, test in TESTS.items() if check in declared), plain)
+    declared = {metric.name for metric in result.metrics}
+    return next((test for metric, test in TESTS.items() if metric in declared), plain)

@@ -1,22 +1,35 @@
-"""Localism: consistency by steps, how single steps fare, samples as trees of answers."""
+"""Localism: consistency by steps, accuracy of single steps, samples as trees."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from wug.families.pcfgset.view.figures import curves, function_figure, in_language_order
-from wug.families.pcfgset.view.trees import sample, steps_of
-from wug.rows import Filter, Rows
+from wug.families.pcfgset.view.figures import curves, function_figure, in_language_order, judged, line
+from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
-from wug.types import Result
+from wug.types import Outcome, Result
 from wug.views import charts
 from wug.views.grouped import by_field, curve, dots
-from wug.views.parts import Figure, Items, Later, Part, Sample, Tally
+from wug.views.parts import (
+    CountsPart,
+    DeferredPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LinesPart,
+    TreeNode,
+    TreePart,
+    ViewPart,
+    carrier,
+)
+from wug.views.text_display import marked, unmarked
 
-CHECK, WHOLE, STEPWISE = "consistency", "original_accuracy", "unrolled_accuracy"
-SERIES = {CHECK: "consistent", WHOLE: "right as a whole", STEPWISE: "right step by step"}
+METRIC, WHOLE, STEPWISE = "consistency", "original_accuracy", "unrolled_accuracy"
+SERIES = {METRIC: "consistent", WHOLE: "right as a whole", STEPWISE: "right step by step"}
 AXES = {"steps": "number of steps", "longest": "longest result on the way (symbols)", "depth": "depth"}
 KINDS = {
     (True, True, True): "consistent, right",
@@ -25,61 +38,59 @@ KINDS = {
     (False, False, True): "not consistent, only the steps right",
     (False, False, False): "not consistent, wrong",
 }
-"""What samples there are: whether both answers are equal, the whole is right, the last step is."""
-MOST = 5000
-"""Samples whose single steps are looked at; of more, the first."""
-RIGHT = "A step is right where its answer is what the function makes of the very inputs that it was given."
+"""Kinds of samples: whether both answers are equal, the whole is right, the last step is right."""
+MAX_SAMPLES = 5000
+"""Number of samples whose single steps are counted."""
+RIGHT = "A step is right if its answer is the result of the function for the inputs that it was given."
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """How whole and steps go together, consistency by steps and function, single steps."""
-    there = rows.tally(CHECK)[""]
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Whole against steps, consistency by steps and function, single steps."""
+    there = rows.tally(METRIC)[""]
     if there:
-        yield Later("together", "The whole and its steps", lambda: _tally(rows), figure=False)
+        yield DeferredPart("together", "The whole and its steps", lambda: _tally(rows), figure=False)
     what = "share of samples"
     yield from curves(result, SERIES, AXES, title="Consistency by", what=what)
     title = "Consistency by outermost function"
     yield from function_figure(result, SERIES, title=title, what=what, series_are="samples are")
     if there:
-        bound = f" Of the first {MOST:,} samples." if there > MOST else ""
-        dotted, banded = f"{RIGHT} Dots with 95 % intervals.{bound}", f"{RIGHT} The band is the 95 % interval.{bound}"
-        yield Later("single", "Single steps by function", partial(_by_function, rows, dotted), note=dotted)
+        bound = f" Only the first {MAX_SAMPLES:,} samples." if there > MAX_SAMPLES else ""
+        dotted, banded = f"{RIGHT} Dots with 95% intervals.{bound}", f"{RIGHT} The band is the 95% interval.{bound}"
+        yield DeferredPart("single", "Single steps by function", partial(_by_function, rows, dotted), note=dotted)
         title = "Single steps by the length of their inputs"
-        yield Later("inputs", title, partial(_by_length, rows, banded), note=banded)
+        yield DeferredPart("inputs", title, partial(_by_length, rows, banded), note=banded)
 
 
-def items(result: Result) -> Items:
-    """Every sample as a tree, those that are not consistent by their number of steps."""
-    unlike = Sample(
+def items(result: Result) -> ItemsView:
+    """Every sample as a tree; inconsistent ones by number of steps."""
+    unlike = ItemSample(
         "Samples that are not consistent",
-        CHECK,
+        METRIC,
         verb="not consistent",
         group=lambda outcome: outcome.groups.get("steps", ""),
         heading=lambda steps: f"{steps} step{'s' * (steps != '1')}",
-        titles={row.group: "" for row in by_field(result, CHECK).get("steps", ())},
+        titles={row.group: "" for row in by_field(result, METRIC).get("steps", ())},
         note=(
-            "Each function with the model's answer, its inputs below it. A wrong answer is one that the function does "
-            "not make of the very inputs it was given."
+            "Each function with the model's answer, its inputs below it. An answer is wrong if it is not the result of "
+            "the function for the inputs that it was given."
         ),
     )
-    return Items(CHECK, sample, (unlike,), size=20, noun="sample")
+    return ItemsView(METRIC, sample, (unlike,), size=20, noun="sample")
 
 
-def _tally(rows: Rows) -> Tally:
-    """How the answer to the whole and that of the last step go together."""
+def _tally(rows: Rows) -> CountsPart:
     right = {
-        check: {row.outcome.item for row in rows.each(Filter(check, value="true"), keys=())}
-        for check in (WHOLE, STEPWISE)
+        metric: {row.outcome.item for row in rows.each(Filter(metric, value="true"), keys=())}
+        for metric in (WHOLE, STEPWISE)
     }
     counts: Counter[str] = Counter()
-    for row in rows.each(Filter(CHECK), keys=()):
+    for row in rows.each(Filter(METRIC), keys=()):
         item = row.outcome.item
         counts[KINDS.get((row.outcome.value is True, item in right[WHOLE], item in right[STEPWISE]), "")] += 1
-    return Tally(tuple((name, counts[name], "") for name in KINDS.values() if counts[name]))
+    return CountsPart(tuple((name, counts[name], "") for name in KINDS.values() if counts[name]))
 
 
 def _by_function(rows: Rows, note: str) -> Figure | None:
-    """How often a step is answered with what its function makes of the inputs that it was given."""
     found: dict[str, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(words[0], []).append(right)
@@ -92,21 +103,88 @@ def _by_function(rows: Rows, note: str) -> Figure | None:
 
 
 def _by_length(rows: Rows, note: str) -> Figure | None:
-    """The same by the number of symbols in the inputs; None where all are of one length."""
+    """Single steps by the number of symbols in the inputs; None if all have the same length."""
     found: dict[int, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(sum(word != "," for word in words[1:]), []).append(right)
     points = []
     for length, values in sorted(found.items()):
         share = estimate("", "", values)
-        points.append(charts.CurvePoint(length, share.value, share.low, share.high, share.n))
+        points.append(charts.LinePoint(length, share.value, share.low, share.high, share.n))
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
     return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
 
 
 def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
-    """The words of every step's source, and whether it is right."""
-    for row in rows.each(Filter(CHECK), keys=("steps",), most=MOST):
+    """The words of every step's source, and whether the answer is right."""
+    for row in rows.each(Filter(METRIC), keys=("steps",), limit=MAX_SAMPLES):
         for step in steps_of(row.outcome):
             if words := str(step.get("source", "")).split():
                 yield words, step.get("answer") == step.get("right")
+
+
+MAX_NODES = 120
+"""Maximum number of nodes of a tree that are shown."""
+
+
+def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    """A sample: its tree, and the two answers that should be equal."""
+    outcome = carrier(judgements, "answer")
+    steps = steps_of(outcome)
+    target, whole = (str(outcome.detail.get(key) or "") for key in ("target", "answer"))
+    last = str(steps[-1].get("answer") or "") if steps else ""
+    ours, theirs = marked(last, whole)
+    lines = (
+        line("target", target),
+        judged("step by step", ours, right=last == target),
+        judged("as a whole", theirs, right=whole == target),
+    )
+    first = dict.fromkeys(_function(step) for step in steps if step.get("diverges"))
+    note = f"first wrong: {', '.join(first)}" if first else "every step is right"
+    if not first and outcome.value is not True:
+        note += ", the whole is not"
+    parts = (tree(steps), LinesPart(lines, symbols=True)) if steps else (LinesPart(lines, symbols=True),)
+    return ItemView(note, fails=bool(first) or outcome.value is not True, parts=parts)
+
+
+def tree(steps: Sequence[Mapping[str, Any]]) -> TreePart:
+    """The steps from the whole down, each with its answer."""
+    placed = list(_preorder(steps))
+    nodes, before = [], 0
+    for part, depth in placed[:MAX_NODES]:
+        nodes.append(_node(part, steps, down=depth > before, up=max(0, before - depth)))
+        before = depth
+    return TreePart(tuple(nodes), before, len(placed) > MAX_NODES)
+
+
+def steps_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
+    """The steps of an outcome; the last is the whole."""
+    return outcome.detail.get("steps") or ()
+
+
+def _preorder(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int | str, int]]:
+    """Every step and string with its depth, from the whole down, as far as it can be shown."""
+    waiting: list[tuple[int | str, int]] = [(len(steps) - 1, 1)]
+    shown = 0
+    while waiting and shown <= MAX_NODES:
+        part, depth = waiting.pop()
+        yield part, depth
+        shown += 1
+        if isinstance(part, int):
+            below = [one for one in steps[part].get("inputs") or () if not isinstance(one, int) or 0 <= one < part]
+            waiting += [(one, depth + 1) for one in reversed(below)]
+
+
+def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up: int) -> TreeNode:
+    if not isinstance(part, int):
+        return TreeNode(down, up, "", unmarked(str(part)))
+    step = steps[part]
+    answer, expected = str(step.get("answer") or ""), str(step.get("right") or "")
+    if answer == expected:
+        return TreeNode(down, up, _function(step), unmarked(answer))
+    found, right = marked(answer, expected)
+    return TreeNode(down, up, _function(step), found, "first" if step.get("diverges") else "later", right)
+
+
+def _function(step: Mapping[str, Any]) -> str:
+    return str(step.get("source") or "").partition(" ")[0]

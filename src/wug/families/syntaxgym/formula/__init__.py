@@ -1,4 +1,4 @@
-"""The language of predictions: what a suite says about surprisals, as a checked tree.
+"""The language of predictions about surprisals.
 
     (6;%match_sing%) < (6;%mismatch_sing%) & (6;%match_plural%) < (6;%mismatch_plural%)
 
@@ -16,37 +16,42 @@ from functools import partial
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
-from wug.families.syntaxgym.formula.evaluate import Surprisal, close, compare, lacking, margin_of, value_of
 from wug.families.syntaxgym.formula.tree import (
     WHOLE,
     Atom,
-    Comparison,
     Logic,
     Node,
+    Relation,
+    Surprisal,
     canonical,
+    close,
+    compare,
     is_truth,
+    lacking,
+    margin_of,
+    value_of,
     walk,
     with_atoms,
 )
 
 __all__ = [
     "WHOLE",
-    "Compared",
-    "Comparison",
+    "ComparedValues",
     "Formula",
-    "Judgement",
     "Logic",
     "Node",
+    "PredictionResult",
+    "Relation",
     "canonical",
     "close",
-    "faults",
+    "errors",
     "parse",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One comparison of a prediction, with the values on both sides."""
+class ComparedValues:
+    """A comparison in a prediction, with the values of both sides."""
 
     formula: str
     left: float
@@ -56,13 +61,13 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PredictionResult:
     """Whether a prediction holds, and by how much."""
 
     holds: bool
     margin: float
-    """How far the values are from the other verdict: 0 or more where it holds, 0 or less where it fails."""
-    comparisons: tuple[Compared, ...]
+    """Distance of the values from the opposite result: at least 0 if it holds, at most 0 if it fails."""
+    comparisons: tuple[ComparedValues, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +78,12 @@ class Formula:
     tree: Node
 
     def atoms(self) -> list[tuple[int | str, str]]:
-        """The regions and conditions it speaks of, each once, in order."""
+        """The regions and conditions it mentions, each once, in order."""
         found = (node for node in walk(self.tree) if isinstance(node, Atom))
         return list(dict.fromkeys((atom.region, atom.condition) for atom in found))
 
     def resolve(self, regions: Mapping[int, str], conditions: Collection[str]) -> Formula:
-        """The same prediction with region names looked up; FormulaError for an unknown region or condition."""
+        """Replace region names by numbers; FormulaError for an unknown region or condition."""
 
         def resolved(atom: Atom) -> Atom:
             region = _region(atom, regions, self.source)
@@ -88,30 +93,30 @@ class Formula:
         return replace(self, tree=with_atoms(self.tree, resolved))
 
     def lacks(self, empty: Callable[[int | str, str], bool]) -> tuple[int | str, str] | None:
-        """The first region and condition whose emptiness leaves the prediction without a value; None if there is none.
+        """The first empty region, with its condition, that leaves the prediction undefined; None if there is none.
 
-        An empty region only drops out of a sum with another region of its condition that is not empty.
+        In a sum with a nonempty region of the same condition, an empty region just adds nothing.
         """
         found = next(lacking(self.tree, empty), None)
         return None if found is None else (found.region, found.condition)
 
     def holds(self, value: Surprisal) -> bool:
-        """Whether the prediction is true of these values; FormulaError where it has no value."""
+        """Whether the prediction holds for these values; FormulaError if it is undefined."""
         return bool(value_of(self.tree, value, self.source))
 
-    def judge(self, value: Surprisal) -> Judgement:
-        """Whether it holds, by how much, and the two sides of each comparison of numbers in it."""
+    def judge(self, value: Surprisal) -> PredictionResult:
+        """Whether it holds, its margin, and both sides of each comparison of numbers in it."""
         compared = []
         for node in walk(self.tree):
-            if isinstance(node, Comparison) and not is_truth(node.left):
+            if isinstance(node, Relation) and not is_truth(node.left):
                 left, right = (value_of(side, value, self.source) for side in (node.left, node.right))
                 compared.append(
-                    Compared(canonical(node), left, node.operator, right, compare(node.operator, left, right))
+                    ComparedValues(canonical(node), left, node.operator, right, compare(node.operator, left, right))
                 )
-        return Judgement(self.holds(value), margin_of(self.tree, value, self.source), tuple(compared))
+        return PredictionResult(self.holds(value), margin_of(self.tree, value, self.source), tuple(compared))
 
     def canonical(self) -> str:
-        """The prediction in one fixed way of writing, with no bracket that is not needed."""
+        """The prediction in canonical form, without unnecessary brackets."""
         return canonical(self.tree)
 
     def english(self, regions: Mapping[int, str]) -> str:
@@ -120,13 +125,13 @@ class Formula:
 
 
 def parse(source: str) -> Formula:
-    """The prediction that `source` says, or FormulaError with a caret under the fault."""
+    """Parse a prediction; FormulaError with a caret under the error."""
     return Formula(source, _parser.parse(source))
 
 
-def faults(source: str, regions: Mapping[int, str], conditions: Collection[str]) -> list[FormulaError]:
-    """Everything that is wrong with a prediction, from left to right; names count where there are conditions."""
-    found = _parser.faults(source)
+def errors(source: str, regions: Mapping[int, str], conditions: Collection[str]) -> list[FormulaError]:
+    """All errors in a prediction, from left to right; names are checked if there are conditions."""
+    found = _parser.errors(source)
     for atom in _parser.atoms(source) if conditions else ():
         for look in (partial(_region, atom, regions), partial(_require_condition, atom, conditions)):
             try:
@@ -137,7 +142,7 @@ def faults(source: str, regions: Mapping[int, str], conditions: Collection[str])
 
 
 def conditions(source: str) -> list[str]:
-    """The conditions that a prediction names, each once, also where it cannot be read."""
+    """The conditions that a prediction names, each once, even if it cannot be read."""
     return list(dict.fromkeys(atom.condition for atom in _parser.atoms(source)))
 
 

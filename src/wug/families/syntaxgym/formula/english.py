@@ -1,4 +1,4 @@
-"""A prediction as an English sentence that a linguist would write."""
+"""A prediction as an English sentence."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ _AMOUNT = {
     "!=": "anything but exactly {}",
 }
 _RELATION = {
+    **_AMOUNT,
     ">": "greater than {}",
-    ">=": "at least {}",
-    "<": "less than {}",
-    "<=": "at most {}",
     "=": "about equal to {}",
     "==": "exactly equal to {}",
     "!=": "different from {}",
@@ -36,7 +34,7 @@ _DEGREE = {
     "==": ("exactly as", "as"),
     "!=": ("not exactly as", "as"),
 }
-_DENIED = {
+_NEGATED = {
     "is": "is not",
     "are": "are not",
     "rises": "does not rise",
@@ -57,24 +55,24 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """Subject, verb and the rest, so that a second clause can leave out what it shares with the first."""
+    """Subject, verb and the rest, so that a second clause can omit what it shares with the first."""
 
     subject: str
     verb: str
     rest: str
     topic: str = ""
-    """The regions spoken of, where the clause may be shortened after another about the same."""
+    """Its regions, if the clause may be shortened after another about the same."""
     pronoun: str = ""
-    """What the subject becomes then."""
+    """The subject of the shortened clause."""
 
     def __str__(self) -> str:
         return f"{self.subject} {self.verb} {self.rest}"
 
-    def denied(self) -> _Clause:
-        return replace(self, verb=_DENIED[self.verb])
+    def negated(self) -> _Clause:
+        return replace(self, verb=_NEGATED[self.verb])
 
     def after(self, other: _Clause | None) -> str:
-        """The clause without its subject, or with a pronoun, where the one before it has the same."""
+        """The clause without its subject, or with a pronoun, if it is that of the preceding clause."""
         if not other or not self.topic or self.topic != other.topic:
             return str(self)
         if (other.subject, other.verb) == (self.subject, self.verb):
@@ -100,7 +98,7 @@ class _Rise:
 
 
 def sentence(node: Node, regions: Mapping[int, str]) -> str:
-    """What a truth value says, without a capital or a full stop."""
+    """A truth value in English, without a capital or a full stop."""
     return _Reader(regions).truth(node)
 
 
@@ -115,14 +113,14 @@ class _Reader:
             case tree.Logic():
                 return self.joined(node)
             case tree.Not():
-                return self.denied(node.operand)
-            case tree.Comparison() if is_truth(node.left):
+                return self.negated(node.operand)
+            case tree.Relation() if is_truth(node.left):
                 joint = "exactly when" if node.operator != "!=" else "exactly when it is not the case that"
                 return f"{self.inner(node.left)} {joint} {self.inner(node.right)}"
-            case tree.Comparison():
+            case tree.Relation():
                 return str(self.clause(node))
             case _:
-                raise AssertionError("a number is no sentence")
+                raise AssertionError("a number is not a sentence")
 
     def joined(self, node: tree.Logic) -> str:
         clauses: list[str] = []
@@ -136,28 +134,28 @@ class _Reader:
         return f"either {listed}" if word == "or" else listed
 
     def simple(self, node: Node) -> _Clause | None:
-        """The clause of a plain comparison or of its denial."""
-        if isinstance(node, tree.Comparison) and not is_truth(node.left):
+        """The clause of a comparison or of its negation."""
+        if isinstance(node, tree.Relation) and not is_truth(node.left):
             return self.clause(node)
-        if isinstance(node, tree.Not) and isinstance(node.operand, tree.Comparison) and not is_truth(node.operand.left):
+        if isinstance(node, tree.Not) and isinstance(node.operand, tree.Relation) and not is_truth(node.operand.left):
             if node.operand.operator == "!=":
                 return self.clause(replace(node.operand, operator="=="))
-            return self.clause(node.operand).denied()
+            return self.clause(node.operand).negated()
         return None
 
-    def denied(self, node: Node) -> str:
+    def negated(self, node: Node) -> str:
         if clause := self.simple(tree.Not(node)):
             return str(clause)
         return f"it is not the case that {self.inner(node)}"
 
     def inner(self, node: Node) -> str:
-        """A truth value inside another: bracketed where it is itself made of several."""
-        compound = isinstance(node, tree.Logic) or (isinstance(node, tree.Comparison) and is_truth(node.left))
+        """A truth value inside another, in brackets if it is compound."""
+        compound = isinstance(node, tree.Logic) or (isinstance(node, tree.Relation) and is_truth(node.left))
         return f"({self.truth(node)})" if compound else self.truth(node)
 
     # Comparisons
 
-    def clause(self, node: tree.Comparison) -> _Clause:
+    def clause(self, node: tree.Relation) -> _Clause:
         left, operator, right = _balanced(node)
         if isinstance(right, tree.Number):
             return self.with_number(left, operator, right)
@@ -233,10 +231,10 @@ class _Reader:
                 word = {"-": "minus", "*": "times", "/": "divided by"}[node.operator]
                 return f"{self.part(node.left)} {word} {self.part(node.right)}"
             case _:
-                raise AssertionError("a truth value is no number")
+                raise AssertionError("a truth value is not a number")
 
     def part(self, node: Node) -> str:
-        """A number inside another: bracketed where it is not one thing."""
+        """A number inside another, in brackets if it is compound."""
         return self.number(node) if isinstance(node, tree.Number | tree.Atom) else f"({self.number(node)})"
 
     def call(self, node: tree.Call) -> str:
@@ -266,8 +264,8 @@ class _Reader:
         return f"region {region} ({name})" if name else f"region {region}"
 
 
-def _balanced(node: tree.Comparison) -> tuple[Node, str, Node]:
-    """The comparison with a number on the right, and a difference compared with 0 taken apart."""
+def _balanced(node: tree.Relation) -> tuple[Node, str, Node]:
+    """The comparison with a number on the right; a difference compared with 0 becomes two sides."""
     left, operator, right = node.left, node.operator, node.right
     if isinstance(left, tree.Number) and not isinstance(right, tree.Number):
         left, operator, right = right, _FLIPPED[operator], left
@@ -279,14 +277,13 @@ def _balanced(node: tree.Comparison) -> tuple[Node, str, Node]:
 
 
 def _terms(node: Node) -> list[Node]:
-    """The summands of a sum."""
     if isinstance(node, tree.Arithmetic) and node.operator == "+":
         return [*_terms(node.left), *_terms(node.right)]
     return [node]
 
 
 def _place(node: Node) -> _Place | None:
-    """What a region, or a sum of regions of one condition, stands for."""
+    """A region, or a sum of regions of one condition."""
     terms = _terms(node)
     atoms = [term for term in terms if isinstance(term, tree.Atom)]
     if len(atoms) != len(terms) or len({atom.condition for atom in atoms}) != 1:
@@ -295,7 +292,7 @@ def _place(node: Node) -> _Place | None:
 
 
 def _rise(node: Node) -> _Rise | None:
-    """What a difference between two conditions of the same regions stands for."""
+    """A difference between two conditions of the same regions."""
     if not (isinstance(node, tree.Arithmetic) and node.operator == "-"):
         return None
     left_place, right_place = _place(node.left), _place(node.right)

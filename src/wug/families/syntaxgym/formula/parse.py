@@ -1,4 +1,4 @@
-"""Reading a prediction: a tokenizer and a Pratt parser; every fault has its columns."""
+"""Parsing a prediction: a tokenizer and a Pratt parser; every error has its columns."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "exp": (1, 1),
     "round": (1, 2),
 }
-"""Name → fewest and most arguments."""
+"""Minimum and maximum number of arguments by name."""
 
-DEEPEST = 40
-"""Brackets and signs inside each other; also keeps the recursion far from Python's limit."""
-LONGEST = 200
-"""Operators in one prediction, for the same reason."""
+MAX_NESTING = 40
+"""Maximum nesting of brackets and signs, far below Python's recursion limit."""
+MAX_OPERATORS = 200
+"""Maximum number of operators in a prediction, for the same reason."""
 
 _CLOSES = {"(": ")", "[": "]"}
 _COMPARISONS = ("<", "<=", ">", ">=", "=", "==", "!=")
@@ -44,7 +44,7 @@ _SIGN_TOKEN = re.compile(r"<=|>=|==|!=|[-+~*/<>=&|,()\[\]]")
 _ATOM_REGION = re.compile(r"\(([^()\[\];%]*);\s*")
 _ATOM_CONDITION = re.compile(r"%([^%;]*)%\s*")
 _ATOM_WITH_COMMA = re.compile(r"\([^()\[\];%,]*(,)\s*%")
-_REMEDY = {
+_FIXES = {
     "!": "Write ~ or not",
     "{": "Group with ( ) or [ ]",
     "}": "Group with ( ) or [ ]",
@@ -54,8 +54,8 @@ _REMEDY = {
     "−": "Write -",
     "×": "Write *",
     "¬": "Write ~ or not",
-    "%": "A condition stands in % signs after a region and a semicolon: (1;%name%)",
-    ";": "A semicolon stands between a region and its condition: (1;%name%)",
+    "%": "A condition is in % signs after a region and a semicolon: (1;%name%)",
+    ";": "A semicolon separates a region and its condition: (1;%name%)",
     "^": "There is no power operator; multiply instead",
 }
 
@@ -70,12 +70,12 @@ class _Token:
 
 
 def parse(source: str) -> Node:
-    """The tree of a prediction, or FormulaError with the columns of the fault."""
+    """Parse a prediction, or raise FormulaError with the columns of the error."""
     return _Parser(source).prediction()
 
 
-def faults(source: str) -> list[FormulaError]:
-    """Everything that keeps a prediction from being read: each piece that is none, or else the first fault of order."""
+def errors(source: str) -> list[FormulaError]:
+    """All invalid tokens of a prediction or, if there are none, its first syntax error."""
     found: list[FormulaError] = []
     _tokens(source, found)
     if not found:
@@ -87,12 +87,12 @@ def faults(source: str) -> list[FormulaError]:
 
 
 def atoms(source: str) -> list[tree.Atom]:
-    """The regions and conditions that a prediction speaks of, also where it cannot be read as a whole."""
+    """The regions and conditions that a prediction mentions, even if it cannot be parsed as a whole."""
     return [token.value for token in _tokens(source, []) if isinstance(token.value, tree.Atom)]
 
 
 def _tokens(source: str, found: list[FormulaError] | None = None) -> list[_Token]:
-    """The pieces of a prediction; FormulaError at the first that is none, unless `found` takes all of them."""
+    """The tokens of a prediction; FormulaError at the first invalid one, unless `found` collects them."""
     tokens = []
     place = 0
     while place < len(source):
@@ -113,7 +113,7 @@ def _tokens(source: str, found: list[FormulaError] | None = None) -> list[_Token
 
 
 def _behind(source: str, place: int, error: FormulaError) -> int:
-    """Where to go on after a fault: behind the bracket of what should be a region with its condition."""
+    """Where to continue after an error: after the bracket of what should be an atom."""
     closing = source.find(")", error.end - 1) if source[place] == "(" else -1
     return max(place + 1, error.end if closing < 0 else closing + 1)
 
@@ -137,8 +137,8 @@ def _token(source: str, place: int) -> _Token:
         return _Token(sign.group(), *sign.span())
     character = source[place]
     plain = unicodedata.normalize("NFKC", character)
-    remedy = _REMEDY.get(character) or (f"Did you mean {plain!r}?" if plain != character else "")
-    raise FormulaError(f"unexpected {character!r}. {remedy}".rstrip(". "), source, place, place + 1)
+    fix = _FIXES.get(character) or (f"Did you mean {plain!r}?" if plain != character else "")
+    raise FormulaError(f"unexpected {character!r}. {fix}".rstrip(". "), source, place, place + 1)
 
 
 def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
@@ -150,7 +150,10 @@ def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
         stop = source.find(")", region.end())
         end = len(source) if stop < 0 else stop
         raise FormulaError(
-            "a condition stands between two % signs, as in (1;%name%)", source, region.end(), max(end, region.end() + 1)
+            "a condition must be between two % signs, as in (1;%name%)",
+            source,
+            region.end(),
+            max(end, region.end() + 1),
         )
     columns = (region.end(), region.end() + len(condition.group(1)) + 2)
     if not condition.group(1).strip():
@@ -173,9 +176,10 @@ class _Parser:
         self.next = 0
         self.depth = 0
         operators = [token for token in self.tokens if token.kind in _POWER]
-        if len(operators) > LONGEST:
-            raise self.fault(
-                f"a prediction has at most {LONGEST} operators, this one has {len(operators)}", operators[LONGEST]
+        if len(operators) > MAX_OPERATORS:
+            raise self.error(
+                f"a prediction has at most {MAX_OPERATORS} operators, this one has {len(operators)}",
+                operators[MAX_OPERATORS],
             )
 
     def prediction(self) -> Node:
@@ -184,11 +188,11 @@ class _Parser:
         node = self.expression(0)
         rest = self.peek()
         if rest.kind in (")", "]"):
-            raise self.fault(f"this {rest.kind} closes nothing", rest)
+            raise self.error(f"this {rest.kind} closes nothing", rest)
         if rest.kind != "end":
-            raise self.fault("an operator is missing before this", rest)
+            raise self.error("an operator is missing before this", rest)
         if not is_truth(node):
-            raise self.fault("a prediction is a comparison, and this is a number. Compare it, as in … > 0", node)
+            raise self.error("a prediction is a comparison, but this is a number. Compare it, as in … > 0", node)
         return node
 
     def peek(self) -> _Token:
@@ -198,7 +202,7 @@ class _Parser:
         self.next += 1
         return self.tokens[self.next - 1]
 
-    def fault(self, message: str, at: _Token | Node) -> FormulaError:
+    def error(self, message: str, at: _Token | Node) -> FormulaError:
         return FormulaError(message, self.source, at.start, at.end)
 
     def expression(self, power: int) -> Node:
@@ -211,14 +215,14 @@ class _Parser:
     def join(self, left: Node, operator: _Token) -> Node:
         kind = operator.kind
         if operator.end - operator.start == 1 and self.peek().kind == kind and kind in ("&", "|"):
-            raise self.fault(f"write {kind} once", self.peek())
+            raise self.error(f"write {kind} once", self.peek())
         right = self.expression(_POWER[kind])
         if kind in ("&", "|"):
             return self.logic(left, operator, right)
         if kind in _COMPARISONS:
             self.comparable(left, operator, right)
             self.unchained()
-            return tree.Comparison(kind, left, right, start=left.start, end=right.end)
+            return tree.Relation(kind, left, right, start=left.start, end=right.end)
         self.number(left, f"{kind} takes numbers")
         self.number(right, f"{kind} takes numbers")
         return tree.Arithmetic(kind, left, right, start=left.start, end=right.end)
@@ -229,7 +233,7 @@ class _Parser:
         self.truth(right, f"{kind} joins comparisons")
         following = self.peek()
         if following.kind in ("&", "|") and following.kind != kind:
-            raise self.fault("& and | are mixed here: say with brackets which belongs together", following)
+            raise self.error("& and | are mixed here: add brackets", following)
         parts: tuple[Node, ...] = ()
         for side in (left, right):
             parts += side.parts if isinstance(side, tree.Logic) and side.operator == kind else (side,)
@@ -239,18 +243,18 @@ class _Parser:
         if is_truth(left) == is_truth(right) and (not is_truth(left) or operator.kind in ("=", "==", "!=")):
             return
         wrong = left if is_truth(left) else right
-        raise self.fault(f"{operator.kind} compares numbers, and this is true or false", wrong)
+        raise self.error(f"{operator.kind} compares numbers, but this is true or false", wrong)
 
     def unchained(self) -> None:
         following = self.peek()
         if following.kind in _COMPARISONS:
-            raise self.fault("comparisons cannot be chained: join two of them with &", following)
+            raise self.error("comparisons cannot be chained: join two of them with &", following)
 
     def prefix(self) -> Node:
         token = self.take()
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.fault(f"nested more than {DEEPEST} deep", token)
+        if self.depth > MAX_NESTING:
+            raise self.error(f"nested more than {MAX_NESTING} deep", token)
         node = self.operand(token)
         self.depth -= 1
         return node
@@ -264,7 +268,7 @@ class _Parser:
             return tree.Signed(token.kind, inner, start=token.start, end=inner.end)
         if token.kind in ("~", "not"):
             inner = self.expression(_SIGN if token.kind == "~" else _NOT)
-            self.truth(inner, f"{token.kind} denies a comparison (in brackets)")
+            self.truth(inner, f"{token.kind} negates a comparison (in brackets)")
             return tree.Not(inner, start=token.start, end=inner.end)
         if token.kind in _CLOSES:
             return self.closed(token, lambda: self.expression(0))
@@ -273,22 +277,22 @@ class _Parser:
         before = self.tokens[self.next - 2] if self.next > 1 else None
         if token.kind == "end":
             assert before is not None  # an empty prediction never comes here
-            raise self.fault("something is missing after this", before)
+            raise self.error("something is missing after this", before)
         if token.kind in (")", "]"):
-            raise self.fault(f"something is missing before this {token.kind}", token)
-        raise self.fault("a region, a number or a bracket is missing before this", token)
+            raise self.error(f"something is missing before this {token.kind}", token)
+        raise self.error("a region, a number or a bracket is missing before this", token)
 
     def closed(self, opening: _Token, read: Callable[[], Node]) -> Node:
         node = read()
         closing = self.peek()
         if closing.kind == "end":
-            raise self.fault(f"this {opening.kind} is never closed", opening)
+            raise self.error(f"this {opening.kind} is never closed", opening)
         if closing.kind in (")", "]"):
             if closing.kind != _CLOSES[opening.kind]:
-                raise self.fault(f"a {opening.kind} is closed by {_CLOSES[opening.kind]}, not by this", closing)
+                raise self.error(f"a {opening.kind} is closed by {_CLOSES[opening.kind]}, not by this", closing)
             self.take()
             return node
-        raise self.fault("an operator is missing before this", closing)
+        raise self.error("an operator is missing before this", closing)
 
     def call(self, name: _Token) -> Node:
         word = str(name.value)
@@ -298,7 +302,7 @@ class _Parser:
             message = f"unknown {what} {word!r}.{suggestion(word, FUNCTIONS)}"
             if word in FUNCTIONS:
                 message = f"{word} is a function: write {word}(…)"
-            raise self.fault(message, name)
+            raise self.error(message, name)
         self.take()
         arguments: list[Node] = []
 
@@ -315,9 +319,9 @@ class _Parser:
         for argument in arguments:
             self.number(argument, f"{word} takes numbers")
         if most is not None and len(arguments) > most:
-            wanted = f"{fewest}" if fewest == most else f"{fewest} or {most}"
+            expected = f"{fewest}" if fewest == most else f"{fewest} or {most}"
             raise FormulaError(
-                f"{word} takes {wanted} value{'s' if most > 1 else ''}, not {len(arguments)}",
+                f"{word} takes {expected} value{'s' if most > 1 else ''}, not {len(arguments)}",
                 self.source,
                 name.start,
                 end,
@@ -328,12 +332,12 @@ class _Parser:
 
     def places(self, node: Node) -> None:
         if not (isinstance(node, tree.Number) and node.value.is_integer() and node.value <= 15):
-            raise self.fault("the second value of round is a number of decimal places, 0 to 15", node)
+            raise self.error("the second value of round is a number of decimal places, 0 to 15", node)
 
     def number(self, node: Node, why: str) -> None:
         if is_truth(node):
-            raise self.fault(f"{why}, and this is true or false", node)
+            raise self.error(f"{why}, but this is true or false", node)
 
     def truth(self, node: Node, why: str) -> None:
         if not is_truth(node):
-            raise self.fault(f"{why}, and this is a number", node)
+            raise self.error(f"{why}, but this is a number", node)

@@ -1,71 +1,131 @@
-"""SyntaxGym suites: predictions as cards, surprisal region by region, every item with its tokens."""
+"""Views of SyntaxGym results: predictions as cards, surprisal by region, every item with its tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from wug.families.syntaxgym.checks import SUMMARY, prediction_of
-from wug.families.syntaxgym.view.predictions import cards, compared_regions
+from wug.errors import FormulaError
+from wug.families.sampling import spread
+from wug.families.syntaxgym import formula
+from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view.regions import (
     TITLE,
+    Conditions,
+    ShownRegion,
+    Tokens,
+    conditions,
     item_figure,
     mean_figure,
     measured,
+    metric_of,
     names_of,
     region_means,
 )
-from wug.families.syntaxgym.view.sentences import item
-from wug.families.syntaxgym.view.sorts import SORTS
-from wug.rows import Rows
-from wug.types import Result
-from wug.views.numbers import bits, headlines
-from wug.views.parts import Cards, Facts, Figure, Items, Later, Numbers, OptionPage, Part, Prose, Sample
+from wug.families.syntaxgym.view.regions import (
+    question as question,
+)
+from wug.formatting import bits, finite, headlines
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.types import Outcome, Result
+from wug.views.parts import (
+    CardsPart,
+    DeferredPart,
+    EstimatesPart,
+    FactsPart,
+    Figure,
+    ItemMargin,
+    ItemSample,
+    ItemsView,
+    ItemVerdict,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    OptionPage,
+    PredictionCard,
+    SortKey,
+    SortOption,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    TextPart,
+    VerdictsPart,
+    ViewPart,
+    carrier,
+    shade,
+)
+from wug.views.text_display import Piece, Pieces, characters, joining
 
+NEGATED = {"<": "≥", ">": "≤", "<=": ">", ">=": "<", "=": "≠", "==": "≠", "!=": "="}
+"""What holds between two values if a comparison fails."""
+EXAMPLE_SENTENCES = 2
 MANY = 1000
-"""Items of which the chart of regions takes a while."""
+"""Number of items from which the chart of regions is drawn on request."""
 
 
-def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """The chart of regions, all predictions at once, each of them, what the suite is about, where it is from."""
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """The chart of regions, all predictions together, each of them, and facts about the suite."""
     if figure := _figure(result, rows):
         yield figure
-    if together := tuple(row for row in headlines(result) if prediction_of(row.check) is None):
-        yield Numbers(together)
+    if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
+        yield EstimatesPart(together)
     if each := tuple(cards(result, rows)):
-        yield Cards("Predictions", each)
+        yield CardsPart("Predictions", each)
     if description := result.meta.get("description"):
-        yield Prose(str(description), lead=True)
+        yield TextPart(str(description), lead=True)
     if about := {key: result.meta[key] for key in ("author", "reference", "tags") if result.meta.get(key)}:
-        yield Facts(about)
+        yield FactsPart(about)
 
 
-def items(result: Result, rows: Rows) -> Items:
-    """Every item with its sentences; those on which each prediction fails, then all of them."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    check = SUMMARY if SUMMARY in checks or not checks else checks[0]
-    predictions = [(row.check, found) for row in headlines(result) if (found := prediction_of(row.check))]
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its sentences; first those on which a prediction fails."""
+    metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
+    metric = SUMMARY if SUMMARY in metrics or not metrics else metrics[0]
+    predictions = [(row.metric, found) for row in headlines(result) if (found := prediction_of(row.metric))]
     failing = (
-        Sample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
+        ItemSample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
         for name, found in predictions
     )
-    whole = Sample("Item by item", check, value=None)
+    whole = ItemSample("Item by item", metric, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
-    return Items(check, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
+    return ItemsView(metric, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
 
 
-def _figure(result: Result, rows: Rows) -> Figure | Later | None:
-    """The chart of regions; of very many items when someone asks for it."""
+def example(result: Result, rows: Rows) -> LinesPart | None:
+    """The sentences of the first item that the first prediction compares, with its regions marked."""
+    formulas, items = result.meta.get("formulas") or (), measured(rows, limit=1)
+    if not formulas or not items:
+        return None
+    sentences = next(iter(items.values()))
+    names = dict.fromkeys(str(condition) for _, condition in _atoms(formulas[0]) if str(condition) in sentences)
+    marked = compared_regions(result)[0]
+    return LinesPart(
+        tuple(
+            LabelledText(name, tuple(_sentence(sentences[name], marked)), "mark")
+            for name in list({**names, **dict.fromkeys(sentences)})[:EXAMPLE_SENTENCES]
+        )
+    )
+
+
+def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterator[Piece]:
+    for place, region in enumerate(one for one in regions if one.content):
+        yield Piece(" " * (place > 0))
+        yield Piece(region.content, differs=region.number in marked)
+
+
+def _figure(result: Result, rows: Rows) -> Figure | DeferredPart | None:
+    """The chart of regions; on request if there are many items."""
     marked = sorted(set().union(*compared_regions(result)))
     draw = partial(mean_figure, result, rows, marked)
     if rows.tally(SUMMARY)[""] <= MANY:
         return draw()
-    return Later("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
+    return DeferredPart("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
 
 
 def _region_surprisals(result: Result, rows: Rows) -> dict[tuple[str, ...], str]:
-    """Mean surprisal in bits by region and condition."""
-    means = region_means(measured(rows, most=MANY).values(), names_of(result, ()))
+    means = region_means(measured(rows, limit=MANY).values(), names_of(result, ()))
     ordered = sorted(means, key=lambda mean: (mean.number, mean.condition))
     return {(f"{mean.number} {mean.name}".strip(), mean.condition): bits(mean.value) for mean in ordered}
 
@@ -91,4 +151,215 @@ OPTION_PAGES = (
         table_columns=("region", "condition"),
         table_rows=_region_surprisals,
     ),
+)
+
+
+LOOKED_AT, MARGINS = 1000, 300
+"""Maximum number of items whose margins are read, and shown."""
+
+
+def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
+    """A card for each prediction, by every metric."""
+    for shown in headlines(result):
+        if (prediction := prediction_of(shown.metric)) is None:
+            continue
+        known = formula_of(result, prediction.index)
+        source, text = known["source"], known["canonical"] or known["source"]
+        counts = rows.tally(shown.metric)
+        yield PredictionCard(
+            title=prediction.title,
+            metric=shown.metric,
+            shown=shown,
+            reading=shown.reading or known["english"],
+            formula=text,
+            source=source if "".join(source.split()) != "".join(text.split()) else "",
+            passed=counts["true"],
+            failed=counts["false"],
+            margins=tuple(_margins(rows, shown.metric)),
+        )
+
+
+def _margins(rows: Rows, metric: str) -> list[ItemMargin]:
+    """The margins of a prediction in bits, smallest first."""
+    found = [
+        ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
+        for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
+        if (margin := finite(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
+    ]
+    return sorted(spread(found, MARGINS), key=lambda margin: margin.value)
+
+
+def formula_of(result: Result, index: int) -> dict[str, str]:
+    """Source, canonical form and English of a prediction; empty if unknown."""
+    given = result.meta.get("formulas") or ()
+    known: Mapping[str, Any] = given[index] if index < len(given) else {}
+    return {key: str(known.get(key) or "") for key in ("source", "canonical", "english")}
+
+
+def compared_regions(result: Result) -> list[frozenset[int]]:
+    """The numbers of the regions that each prediction compares; empty for whole sentences."""
+    numbers = {name: region for region, name in reversed(names_of(result, ()).items())}
+    return [
+        frozenset(number for region in _regions(known) if isinstance(number := numbers.get(region, region), int))
+        for known in result.meta.get("formulas") or ()
+    ]
+
+
+def verdicts(outcome: Outcome) -> VerdictsPart | None:
+    """The comparisons of a prediction on an item; None if there are none."""
+    given = outcome.detail.get("comparisons") or ()
+    return VerdictsPart(tuple(map(_verdict, given))) if given else None
+
+
+def _regions(known: Mapping[str, Any]) -> list[Any]:
+    """The regions in a formula; empty if it cannot be read."""
+    return [region for region, _ in _atoms(known)]
+
+
+def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """The regions in a formula, each with its condition; empty if it cannot be read."""
+    given = known.get("regions")
+    if given is None:  # stored by an earlier version
+        try:
+            given = formula.parse(str(known.get("canonical") or known.get("source") or "")).atoms()
+        except FormulaError:
+            return []
+    return [(region, condition) for region, condition in given]
+
+
+def _verdict(given: Mapping[str, Any]) -> ItemVerdict:
+    left, right = ("∞" if (side := finite(given.get(key))) is None else bits(side) for key in ("left", "right"))
+    holds, operator = bool(given.get("holds")), str(given.get("operator") or "")
+    text = f"{left} {operator if holds else NEGATED.get(operator, operator)} {right}"
+    return ItemVerdict(holds, text, str(given.get("formula") or ""))
+
+
+def item(
+    row: OutcomeRow, judgements: Sequence[OutcomeRow], *, result: Result, marks: Sequence[Collection[int]]
+) -> ItemView:
+    """An item with its sentences, and the comparisons of a prediction or the predictions that fail."""
+    outcome = row.outcome
+    prediction = prediction_of(outcome.metric)
+    sentences = conditions(carrier(judgements, "conditions"))
+    marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
+    margin = finite(outcome.detail.get("margin"))
+    failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
+    parts: list[ViewPart | None] = [verdicts(outcome), _table(f"Item {outcome.item}", sentences, result, marked)]
+    return ItemView(
+        note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
+        fails=outcome.value is False,
+        sentence=_text(next(iter(sentences.values()), ())),
+        failed=() if prediction else tuple(metric for metric in failed if prediction_of(metric)),
+        parts=tuple(part for part in parts if part is not None),
+        sentences=tuple(dict.fromkeys(filter(None, map(_text, sentences.values())))),
+    )
+
+
+def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> TablePart | None:
+    if not sentences:
+        return None
+    names = names_of(result, [sentences])
+    sign = "Σ" if (region_metric := metric_of(result)) == "sum" else region_metric
+    columns = (TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
+    rows = tuple(
+        TablePartRow((TableCell(condition), *_cells(regions, names, sign))) for condition, regions in sentences.items()
+    )
+    return TablePart(name, "", (TableColumn(""), *columns), (("", rows),), style="tokens")
+
+
+def _cells(regions: Sequence[ShownRegion], names: Mapping[int, str], sign: str) -> list[TableCell]:
+    cells = {region.number: _cell(region, sign) for region in regions}
+    return [cells.get(number, TableCell()) for number in names]
+
+
+def _cell(region: ShownRegion, sign: str) -> TableCell:
+    tokens = region.tokens or (((region.content, region.value),) if region.content else ())
+    several = len(tokens) > 1 and region.value is not None
+    return TableCell(
+        pieces=_pieces(tokens, region.content),
+        under=f"{sign} {tenths(region.value)}" if several else "",
+        small=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
+    )
+
+
+def _pieces(tokens: Tokens, content: str) -> Pieces:
+    """The tokens of a region; parts of one character are joined, and their bits added."""
+    together = characters([text for text, _ in tokens])
+    texts = ["".join(text for text, _ in tokens[some.start : some.stop] if text).strip() for some in together]
+    shown = joining(texts, _joined(texts, content))
+    pieces = []
+    for some, text in zip(together, shown, strict=True):
+        known = [value for _, value in tokens[some.start : some.stop] if value is not None]
+        bits = sum(known) if known else None
+        of = f", {len(some)} parts" if len(some) > 1 else ""
+        pieces.append(Piece(text or "␣", value=f"{tenths(bits)}{of}", shade=shade(bits)))
+    return tuple(pieces)
+
+
+def _joined(texts: Sequence[str], content: str) -> list[bool]:
+    """Whether each text continues the word of the preceding one."""
+    found, end = [], 0
+    for text in texts:
+        start = content.find(text, end)
+        found.append(0 < start == end)
+        end = max(end, start + len(text))
+    return found
+
+
+def tenths(value: float | None) -> str:
+    """Bits with one decimal."""
+    return "–" if value is None else f"{value:.1f}".replace("-", "−")
+
+
+def _text(regions: Sequence[ShownRegion]) -> str:
+    return " ".join(region.content for region in regions if region.content)
+
+
+def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, SortKey]]:
+    """The margin of a prediction or, for all of them, the smallest one."""
+    if wanted.metric != SUMMARY:
+        for row in rows.each(wanted, keys=("margin",)):
+            yield row.position, finite(row.outcome.detail.get("margin"))
+        return
+    least: dict[str, float] = {}
+    for metric in rows.metrics():
+        if (prediction := prediction_of(metric)) is None or prediction.region_metric:
+            continue
+        for row in rows.each(Filter(metric), keys=("margin",)):
+            if (margin := finite(row.outcome.detail.get("margin"))) is not None:
+                least[row.outcome.item] = min(margin, least.get(row.outcome.item, margin))
+    for row in rows.each(wanted, keys=()):
+        yield row.position, least.get(row.outcome.item)
+
+
+def _of_sentences(measure: Callable[[Conditions], SortKey]) -> Callable[[Rows, Filter], Iterator[tuple[int, SortKey]]]:
+    """Sort the rows of any metric by the sentences of the summary."""
+
+    def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, SortKey]]:
+        found = {
+            row.outcome.item: measure(conditions(row.outcome))
+            for row in rows.each(Filter(SUMMARY), keys=("conditions",))
+        }
+        for row in rows.each(wanted, keys=()):
+            yield row.position, found.get(row.outcome.item)
+
+    return values
+
+
+def _surprisal(sentences: Conditions) -> SortKey:
+    """The mean over conditions of the surprisal of the whole sentence."""
+    sums = [sum(region.value or 0.0 for region in regions) for regions in sentences.values()]
+    return sum(sums) / len(sums) if sums else None
+
+
+def _length(sentences: Conditions) -> SortKey:
+    return max(
+        (float(sum(len(region.content.split()) for region in regions)) for regions in sentences.values()), default=None
+    )
+
+
+SORTS = (
+    SortOption("margin", "margin (bits)", _margin_keys),
+    SortOption("surprisal", "surprisal (bits)", _of_sentences(_surprisal)),
+    SortOption("length", "length (words)", _of_sentences(_length)),
 )

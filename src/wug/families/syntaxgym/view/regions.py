@@ -1,4 +1,4 @@
-"""The measured sentences of items, region by region, and their means over items as a chart."""
+"""Surprisal by region: the measured sentences of items, and a chart of their means."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from wug.families.syntaxgym.checks import SUMMARY
+from wug.families.syntaxgym.suite import SUMMARY
+from wug.formatting import finite, number
 from wug.rows import Filter, Rows
 from wug.stats import mean_interval
 from wug.types import Outcome, Result
 from wug.views import region_chart
-from wug.views.numbers import finite, number
-from wug.views.parts import Beside, Figure, Other
+from wug.views.parts import Figure, FigurePair, OtherResult
 
 TITLE = "Surprisal region by region"
 ENOUGH = 5
-"""Items without which a mean has no interval: with two, Student's t makes it 25 times the standard error."""
+"""Minimum number of items for an interval: with two, Student's t makes it 25 times the standard error."""
 
 
 Tokens: TypeAlias = tuple[tuple[str | None, float | None], ...]
-"""Tokens with their bits; None for a further part of the character before it."""
+"""Tokens with their bits; None for a further part of the preceding character."""
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ShownRegion:
     """A region of a sentence with its tokens."""
 
     number: int
     content: str
     value: float | None
-    """Bits; None where the metric gives none, or no finite one."""
+    """Bits; None if undefined or infinite."""
     tokens: Tokens
     unknown: tuple[str, ...]
-    """Words that the model does not know."""
+    """Words unknown to the model."""
 
 
-Conditions: TypeAlias = dict[str, tuple[Region, ...]]
-"""Condition → its regions in order."""
+Conditions: TypeAlias = dict[str, tuple[ShownRegion, ...]]
+"""Regions in order, by condition."""
 
 
 def conditions(outcome: Outcome) -> Conditions:
-    """The sentences that an outcome carries; empty where it carries none."""
+    """The sentences of an outcome; empty if it has none."""
     given = outcome.detail.get("conditions")
     if not isinstance(given, Mapping):
         return {}
@@ -53,14 +53,14 @@ def conditions(outcome: Outcome) -> Conditions:
     }
 
 
-def measured(rows: Rows, *, most: int | None = None) -> dict[str, Conditions]:
-    """The sentences of every item, or of the first `most`."""
-    found = rows.each(Filter(SUMMARY), keys=("conditions",), most=most)
+def measured(rows: Rows, *, limit: int | None = None) -> dict[str, Conditions]:
+    """The sentences of every item, or of the first `limit`."""
+    found = rows.each(Filter(SUMMARY), keys=("conditions",), limit=limit)
     return {row.outcome.item: some for row in found if (some := conditions(row.outcome))}
 
 
 def names_of(result: Result, items: Iterable[Conditions]) -> dict[int, str]:
-    """Region number → name, for every region that is named or met."""
+    """Names by number, for every region that is named or occurs."""
     given = result.meta.get("regions") or {}
     named = {int(region): str(name) for region, name in given.items() if str(region).isdecimal()}
     met = {region.number for item in items for regions in item.values() for region in regions}
@@ -68,7 +68,7 @@ def names_of(result: Result, items: Iterable[Conditions]) -> dict[int, str]:
 
 
 def metric_of(result: Result) -> str:
-    """The metric that the values of regions are in: the first of the suite's."""
+    """The metric of the regions' values: the first of the suite."""
     given = result.meta.get("metric") or "sum"
     return str(given if isinstance(given, str) else next(iter(given)))
 
@@ -76,7 +76,7 @@ def metric_of(result: Result) -> str:
 def region_means(
     items: Collection[Conditions], names: Mapping[int, str], model: str = ""
 ) -> list[region_chart.RegionMean]:
-    """The mean of every region in every condition over items, with its 95 % t interval where there are enough."""
+    """The mean of every region in every condition over items, with its 95% t interval if there are enough."""
     samples: dict[tuple[str, int], list[float]] = {}
     for item in items:
         for condition, regions in item.items():
@@ -93,26 +93,26 @@ def region_means(
 
 
 def mean_figure(result: Result, rows: Rows, marked: Collection[int]) -> Figure | None:
-    """The chart of all items; None where no region has a value."""
+    """The chart of all items; None if no region has a value."""
     items = measured(rows)
     names = names_of(result, items.values())
     figure = _figure(result, region_means(items.values(), names), marked, _over(len(items)))
     if figure is None:
         return None
     alone, beside = partial(item_figure, result, rows, marked), partial(_beside, result, rows, marked)
-    return replace(figure, items=tuple(items), alone=alone, beside=beside, question=_question(result))
+    return replace(figure, items=tuple(items), alone=alone, pair=beside, question=question(result))
 
 
 def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) -> Figure | None:
-    """The chart of one item, its words under it; None where there is none of that name, or it has no values."""
+    """The chart of one item with its words; None if it does not exist or has no values."""
     found = rows.each(Filter(SUMMARY, text=item), keys=("conditions",))
     sentences = next((conditions(row.outcome) for row in found if row.outcome.item == item), {})
     means = region_means([sentences], names_of(result, [sentences]))
-    return _figure(result, means, marked, f"Item {item}.", words=_words(sentences), question=_question(result))
+    return _figure(result, means, marked, f"Item {item}.", words=_words(sentences))
 
 
-def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, other: Other) -> Beside:
-    """The chart beside, and over, that of another model."""
+def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, other: OtherResult) -> FigurePair:
+    """The charts of two models, side by side and together."""
     sides = []
     for model, found, its in ((name, result, rows), (other.name, other.result, other.rows)):
         items = measured(its)
@@ -122,7 +122,7 @@ def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, othe
     draw = partial(_figure, result, marked=marked)
     first, second = (draw([replace(one, model="") for one in means], note=_over(n), top=top) for _, means, n in sides)
     said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_over(sides[0][2])}"
-    return Beside(first, second, draw(both, note=said))
+    return FigurePair(first, second, draw(both, note=said))
 
 
 def _figure(
@@ -133,12 +133,11 @@ def _figure(
     *,
     words: Mapping[int, str] | None = None,
     top: float | None = None,
-    question: str = "",
 ) -> Figure | None:
     if not means:
         return None
-    metric, over = metric_of(result), "" if words else "mean "
-    unit = "surprisal (bits)" if metric == "sum" else f"{metric} of token surprisals (bits)"
+    region_metric, over = metric_of(result), "" if words else "mean "
+    unit = "surprisal (bits)" if region_metric == "sum" else f"{region_metric} of token surprisals (bits)"
     tinted = " Tinted: what the predictions compare." if marked else ""
     models = len({mean.model for mean in means}) > 1
     ordered = sorted(means, key=lambda mean: mean.number)
@@ -146,10 +145,10 @@ def _figure(
         id="regions",
         draw=partial(region_chart.regions, means, marked=marked, title=f"{over}{unit}", words=words, top=top),
         title=TITLE,
-        note=f"{note}{tinted} Choose a condition to see it alone.",
+        note=f"{note}{tinted}",
         columns=(
             *(["model"] if models else []),
-            *("region", "condition", "bits" if words else "mean (bits)", "95 % interval", "items"),
+            *("region", "condition", "bits" if words else "mean (bits)", "95% interval", "items"),
         ),
         rows=tuple((*([mean.model] if models else []), *_row(mean)) for mean in ordered),
         records=tuple(
@@ -157,18 +156,16 @@ def _figure(
             | {"condition": mean.condition, "bits": mean.value, "low": mean.low, "high": mean.high, "items": mean.n}
             for mean in ordered
         ),
-        question=question,
     )
 
 
 def _over(items: int) -> str:
-    """What the means are of."""
-    few = f" (fewer than {ENOUGH}, so without intervals)" if items < ENOUGH else " with 95 % t intervals"
+    few = f" (fewer than {ENOUGH}, so without intervals)" if items < ENOUGH else " with 95% t intervals"
     return f"Means over {items:,} item{'s' * (items != 1)}{few}."
 
 
-def _question(result: Result) -> str:
-    """What the first prediction asks, and how many more there are."""
+def question(result: Result) -> str:
+    """The first prediction as a question, and the number of further ones."""
     given = [str(known.get("english") or "") for known in result.meta.get("formulas") or ()]
     if not given or not given[0]:
         return ""
@@ -179,7 +176,7 @@ def _question(result: Result) -> str:
 
 
 def _words(sentences: Conditions) -> dict[int, str]:
-    """The words of each region of an item; where conditions differ, all that they have there."""
+    """The words of each region of an item, in all conditions."""
     found: dict[int, dict[str, None]] = {}
     for regions in sentences.values():
         for region in regions:
@@ -193,8 +190,8 @@ def _row(mean: region_chart.RegionMean) -> tuple[str, ...]:
     return (f"{mean.number} {mean.name}".strip(), mean.condition, number(mean.value), interval, str(mean.n))
 
 
-def _region(given: Mapping[str, Any]) -> Region:
-    return Region(
+def _region(given: Mapping[str, Any]) -> ShownRegion:
+    return ShownRegion(
         number=int(given["number"]),
         content=str(given.get("content") or "").strip(),
         value=finite(given.get("value")),

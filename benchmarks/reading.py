@@ -1,0 +1,99 @@
+"""ΔLL of a million rows: wug's shared cross-products, and a loop of statsmodels fits, in one run.
+
+    python benchmarks/reading.py                       1,000,000 rows, 20 terms, 10 folds
+    python benchmarks/reading.py --rows 100000         fewer
+
+Both fit the baseline (17 terms) and the target model (20 terms) in every training set, and evaluate the test rows. Each
+is a process of its own, whose peak memory is printed; reading the table is not part of it. The two must agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+
+TERMS, BASELINE = 20, 17
+FOLDS = 10
+AIM, MAX_BYTES = 20, 1_000_000_000
+NEAR = 1e-9
+"""Nats per row by which the two may differ."""
+
+
+def data(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(rows, TERMS))
+    y = 300 + x @ rng.normal(size=TERMS) + rng.normal(0, 20, rows)
+    return x, y
+
+
+def by_wug(rows: int) -> float:
+    from wug.families.reading.regression import Regression, contiguous
+
+    x, y = data(rows)
+    began = time.perf_counter()
+    model = Regression(x, y, contiguous(rows, FOLDS), [f"x{place}" for place in range(TERMS)])
+    baseline = model.validate(list(range(BASELINE)), "train").loglik
+    delta = float((model.validate(list(range(TERMS)), "train").loglik - baseline).mean())
+    report(delta, time.perf_counter() - began)
+    return delta
+
+
+def by_statsmodels(rows: int) -> float:
+    import statsmodels.api as sm
+
+    x, y = data(rows)
+    began = time.perf_counter()
+    edges = np.linspace(0, rows, FOLDS + 1).astype(int)
+    total = 0.0
+    for width, sign in ((BASELINE, -1), (TERMS, 1)):
+        design = np.column_stack([np.ones(rows), x[:, :width]])
+        for first, last in pairwise(edges.tolist()):
+            train = np.r_[0:first, last:rows]
+            fit = sm.OLS(y[train], design[train]).fit()
+            scale = np.sqrt(fit.scale)
+            left = (y[first:last] - fit.predict(design[first:last])) / scale
+            total += sign * float((-0.5 * left**2 - np.log(scale) - 0.5 * np.log(2 * np.pi)).sum())
+    report(total / rows, time.perf_counter() - began)
+    return total / rows
+
+
+def report(delta: float, seconds: float) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"delta_ll": delta, "seconds": seconds, "peak": peak}))
+
+
+def measured(which: str, rows: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--rows", str(rows), "--only", which]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(ran.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=("wug", "statsmodels"))
+    given = parser.parse_args()
+    if given.only:
+        (by_wug if given.only == "wug" else by_statsmodels)(given.rows)
+        return
+    found = {which: measured(which, given.rows) for which in ("wug", "statsmodels")}
+    print(f"{given.rows:,} rows, {TERMS} terms, {FOLDS} folds\n")
+    print("| program | seconds | peak memory | ΔLL |\n|---|--:|--:|--:|")
+    for which, one in found.items():
+        print(f"| {which} | {one['seconds']:.2f} | {one['peak'] / 1e6:,.0f} MB | {one['delta_ll']:.10f} |")
+    faster = found["statsmodels"]["seconds"] / found["wug"]["seconds"]
+    print(f"\nwug is {faster:.1f} × as fast (aim: {AIM}); peak memory below 1 GB: {found['wug']['peak'] < MAX_BYTES}")
+    if abs(found["wug"]["delta_ll"] - found["statsmodels"]["delta_ll"]) > NEAR:
+        sys.exit("the two do not agree")
+
+
+if __name__ == "__main__":
+    main()

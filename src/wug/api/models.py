@@ -1,0 +1,251 @@
+"""`wug.open_model` and `wug.Model`, and options as Python writes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, overload
+
+from wug import registry
+from wug.arguments import members, public
+from wug.errors import InputError, ModelError
+from wug.evaluation import model_patterns, opening
+from wug.evaluation.handle import ModelHandle
+from wug.files import refuse_surrogates
+from wug.options import refuse_unknown, written
+from wug.texts.surprisals import can_score_sources
+from wug.types import Answer, Generator, Reading, Request, Scored, Scorer
+
+EXPECTED = "a name such as 'causal:gpt2', a folder, a loaded model of transformers, or a function"
+Setting: TypeAlias = str | int | float | bool | Path | tuple[str, ...] | list[str] | None
+"""The value of an option; None leaves it out."""
+
+
+class LoadedModel(Protocol):
+    """A loaded model of transformers."""
+
+    config: Any
+
+    def eval(self) -> object:
+        """Switch to inference."""
+
+
+class TextScorer(Protocol):
+    """An object whose `score` returns log-probabilities of texts."""
+
+    def score(self, texts: list[str], /) -> object:
+        """One log-probability per text, or one `(start, end, logprob)` per token."""
+
+
+class TextGenerator(Protocol):
+    """An object whose `generate` returns texts."""
+
+    def generate(self, sources: list[str], /) -> object:
+        """One text per source."""
+
+
+AnyModel: TypeAlias = (
+    "str | Path | Model | Scorer | Generator | LoadedModel | TextScorer | TextGenerator | Callable[[list[str]], object]"
+)
+"""A name or folder, an open model, one of your own class, a loaded one, or a function of texts."""
+
+
+@members(public)
+class Model:
+    """A model that scores or generates text; loaded when it is first used."""
+
+    __slots__ = ("opened",)
+
+    def __init__(self, opened: ModelHandle) -> None:
+        if not isinstance(opened, ModelHandle):
+            raise InputError("wug.open_model(…) opens a model")
+        self.opened = opened
+        """The handle that the run service uses."""
+
+    @property
+    def id(self) -> str:
+        """Kind, name and fingerprint: `causal/gpt2@607a30d`."""
+        return str(self.opened.id)
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes an output."""
+        return dict(self.opened.options)
+
+    @overload
+    def score(self, texts: str | Request) -> Scored: ...  # type: ignore[overload-overlap]
+    @overload
+    def score(self, texts: Iterable[str | Request]) -> list[Scored]: ...
+    def score(self, texts: str | Request | Iterable[str | Request]) -> Scored | list[Scored]:
+        """The log-probability of every token of a text; a list for several texts."""
+        if self.opened.returns != "scores":
+            also = ", or open it with score='source'" if can_score_sources(self.id) else ""
+            raise ModelError(f"{self.id} generates text and does not score it. Use generate(){also}")
+        several = [texts] if isinstance(texts, (str, Request)) else _several(texts)
+        scored = list(self.opened.score([self._request(text, place) for place, text in enumerate(several)]))
+        return scored[0] if isinstance(texts, (str, Request)) else scored
+
+    @overload
+    def generate(self, sources: str) -> Answer: ...  # type: ignore[overload-overlap]
+    @overload
+    def generate(self, sources: Iterable[str]) -> list[Answer]: ...
+    def generate(self, sources: str | Iterable[str]) -> Answer | list[Answer]:
+        """The output for a source; a list for several sources."""
+        if self.opened.returns != "text":
+            raise ModelError(f"{self.id} scores text and does not generate it. Use score()")
+        several = [sources] if isinstance(sources, str) else _several(sources)
+        checked = [_text(one, place) for place, one in enumerate(several)]
+        outputs = [Answer(one) if isinstance(one, str) else one for one in self.opened.generate(checked)]
+        return outputs[0] if isinstance(sources, str) else outputs
+
+    def _request(self, text: object, place: int) -> Request:
+        if not isinstance(text, Request):
+            return Request(_text(text, place))
+        _text(text.text, place)
+        if text.span is not None and not _is_span(text.span, len(text.text)):
+            raise InputError(
+                f"span={text.span!r}: write (start, end), within the {len(text.text):,} characters of the text",
+                place=f"texts[{place}]",
+            )
+        if text.reading is not None and not isinstance(text.reading, Reading):
+            raise InputError(f"reading={text.reading!r}: write wug.types.Reading(…)", place=f"texts[{place}]")
+        if text.source is not None and self.options.get("score") != "source":
+            raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
+        return text
+
+    def __repr__(self) -> str:
+        return f"<Model {self.id}: {'scores' if self.opened.returns == 'scores' else 'generates'} text>"
+
+
+@public
+def open_model(
+    model: AnyModel,
+    tokenizer: Callable[..., object] | None = None,
+    *,
+    options: Mapping[str, Setting] | None = None,
+    **more: Setting,
+) -> Model:
+    """Open a model by name or folder, one that transformers has loaded, or a function.
+
+    A function takes a list of texts and returns one output per text: a log-probability in nats, or one
+    `(start, end, logprob)` per token, with character offsets. With `returns="text"` it takes sources and returns texts.
+
+    Args:
+        model: A name such as `causal:gpt2`, a folder, a loaded model, or a function. A loaded model that equals its
+            files has the id of its folder.
+        tokenizer: The tokenizer of a loaded model.
+        options: Options of the model, as a dictionary.
+        **more: Options of the model, as keywords, such as `dtype="bfloat16"`. Those of a function are `name`,
+            `version` (outputs are cached only with one) and `returns`.
+
+    Returns:
+        A model. It is loaded when it is first used.
+
+    Raises:
+        WugError: If there is no such model, or an option is unknown.
+
+    Examples:
+        >>> model = wug.open_model("wug-causal")
+        >>> model.score("The keys to the cabinet are here.").logprob() < 0
+        True
+        >>> words = wug.open_model(lambda texts: [-len(text.split()) for text in texts], name="words")
+        >>> words.score("The keys are here.").logprob()
+        -4.0
+    """
+    return model_of(model, tokenizer, as_text(options, more))
+
+
+def models_of(given: object) -> list[Model]:
+    """One or several models, by name or open; patterns and lists give several."""
+    several = list(given) if isinstance(given, Iterable) and not _is_one_model(given) else [given]
+    named = ([str(one)] if isinstance(one, (str, Path)) else one for one in several)
+    expanded = (model_patterns.expand(one) if isinstance(one, list) else [one] for one in named)
+    models = [model_of(one.text if isinstance(one, model_patterns.Named) else one) for some in expanded for one in some]
+    if not models:
+        raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
+    return models
+
+
+def model_of(given: object, tokenizer: object = None, options: Mapping[str, str] | None = None) -> Model:
+    """A model by name, a loaded one, or an open one."""
+    if isinstance(tokenizer, Mapping):
+        raise InputError("the second argument is the tokenizer: write options={…}, or each option as a keyword")
+    if isinstance(given, (Model, ModelHandle)):
+        if tokenizer is not None or options:
+            raise InputError("the model is already open: give its options when you open it")
+        return given if isinstance(given, Model) else Model(given)
+    if isinstance(given, (str, Path)):
+        if tokenizer is not None:
+            raise InputError(f"{str(given)!r} has its own tokenizer: tokenizer= is for a loaded model")
+        if model_patterns.is_pattern(str(given)):
+            raise InputError(f"{str(given)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
+        if isinstance(given, Path) and not given.expanduser().exists():
+            raise InputError("no such folder", file=given)
+        return Model(opening.open_model(str(given), options))
+    if "torch" in sys.modules and isinstance(given, sys.modules["torch"].nn.Module):
+        if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
+            raise InputError(
+                f"tokenizer={_shown(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
+            )
+        return Model(opening.open_loaded(given, tokenizer, options))
+    if hasattr(given, "id") and hasattr(given, "options") and not options and is_function(given):
+        return Model(ModelHandle.around(given))  # an object of the user's own class
+    if is_function(given):
+        if tokenizer is not None:
+            raise InputError("tokenizer= is for a loaded model of transformers: a function tokenizes its texts itself")
+        (wrap,) = registry.declared("models", "wrap").values()
+        refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
+        return Model(ModelHandle.around(wrap(given, **(options or {}))))
+    raise InputError(f"{_shown(given)} is not a model. Give {EXPECTED}")
+
+
+def is_function(given: object) -> bool:
+    """Whether it is a function of texts, or an object with a method that is one."""
+    methods = (getattr(given, name, None) for name in ("score", "generate"))
+    return not isinstance(given, type) and (callable(given) or any(map(callable, methods)))
+
+
+def _is_one_model(given: object) -> bool:
+    return isinstance(given, (str, Path, Mapping)) or is_function(given) or hasattr(given, "forward")
+
+
+def _several(texts: object) -> Iterable[object]:
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise InputError(f"texts must be str or a list of str, not {type(texts).__name__}")
+    return texts
+
+
+def _is_span(span: object, length: int) -> bool:
+    match span:
+        case (int(start), int(end)):
+            return 0 <= start <= end <= length
+    return False
+
+
+def _text(text: object, place: int) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"texts[{place}] must be str, not {type(text).__name__}")
+    return refuse_surrogates(text, f"texts[{place}]")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+def as_text(*given: Mapping[str, Setting] | None) -> dict[str, str]:
+    """Options as the command line writes them; None is left out, and an option that is given twice is refused."""
+    every: dict[str, Setting] = {}
+    for some in given:
+        for name, value in (some or {}).items():
+            if not isinstance(name, str) or isinstance(value, Mapping):
+                raise InputError(f"option {name!r}: {value!r}: write a name and its value, such as 'dtype': 'bfloat16'")
+            if name in every:
+                raise InputError(f"the option {name} is given twice: as a keyword and in options")
+            every[name] = value
+    return {
+        name: written(tuple(value) if isinstance(value, list) else value)
+        for name, value in every.items()
+        if value is not None
+    }

@@ -1,0 +1,364 @@
+"""`wug.reading`: reading times predicted from columns, tables of surprisals and models, on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from wug.api.models import AnyModel, Setting, as_text, models_of
+from wug.api.results import Results
+from wug.arguments import members, public
+from wug.errors import InputError, UnknownName
+from wug.evaluation.cache import Cache
+from wug.evaluation.cached_model import CachedModel
+from wug.evaluation.evaluate import conclude
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.signature import sign
+from wug.families.reading import milliseconds, suite_of, view
+from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse, lag_effects
+from wug.families.reading.rscript import write_r
+from wug.families.reading.settings import KEYS, ReadingSettings, refuse_unknown_use, settings
+from wug.families.reading.suite import MEASURE, ReadingSuite, dropped_text, result_rows
+from wug.families.reading.surprisals import predict, read_surprisals
+from wug.families.reading.terms import parse, written
+from wug.files import user_path
+from wug.formatting import interval_text, number
+from wug.identity import Group
+from wug.results.queries import rows_of
+from wug.tables import Table
+from wug.types import Result
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+
+Kind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingRequest:
+    """One analysis: which table, which predictors, and how."""
+
+    table: object
+    """A path, a `wug.Table` or a data frame."""
+    settings: ReadingSettings
+    predictors: Sequence[str] = ()
+    """Terms of target models, as `TERMS` or `NAME=TERMS`."""
+    models: Sequence[ModelHandle] = ()
+    uses: Sequence[str] = ("surprisal",)
+    """Columns of each model that make up its target models."""
+    surprisals: str | Path | Table | None = None
+    allow_mismatch: bool = False
+    cache: Cache | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@members(public)
+class Reading:
+    """Reading times and their target models: estimates, words, coefficients, figures."""
+
+    __slots__ = ("_fits", "_sets", "_suite", "results")
+
+    def __init__(
+        self,
+        suite: ReadingSuite,
+        sets: Sequence[PredictorSet],
+        fits: Sequence[Sequence[MeasureFit]],
+        results: Sequence[Result],
+    ) -> None:
+        self._suite, self._sets, self._fits = suite, sets, fits
+        self.results = Results(results)
+        """One result per predictor set, as in the run store."""
+
+    def __repr__(self) -> str:
+        return f"<Reading of {self._suite.name}: {', '.join(one.label for one in self._sets)}>"
+
+    def _repr_html_(self) -> str:
+        return self.results._repr_html_()
+
+    @property
+    def estimates(self) -> Table:
+        """One row per estimate, with `p` for `delta_ll`."""
+        rows = []
+        for result, one in zip(self.results, self._sets, strict=True):
+            p = {e.group: e.value for e in result.estimates if e.metric == "p"}
+            for e in result.estimates:
+                if e.metric != "p":
+                    first = (result.suite, Group.parse(e.group).value or None, written(one.terms), result.model)
+                    own = p.get(e.group) if e.metric == "delta_ll" else None
+                    rows.append((*first, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, own))
+        return _table("suite measure predictors model metric group value n low high method p", rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The estimates as a data frame of pandas."""
+        return self.estimates.to_pandas()
+
+    @property
+    def words(self) -> Table:
+        """One row per word, measure and predictor set: keys, y, fold, log-likelihoods in nats."""
+        settings, table = self._suite.prepared.settings, self._suite.prepared.table
+        keys = [column for name in KEYS if (column := getattr(settings, name)) is not None]
+        rows = []
+        for one, fit in self._each():
+            arrays = (fit.rows, fit.y, fit.folds + 1, fit.baseline.loglik, fit.target.loglik, fit.delta)
+            for row, *values in zip(*(array.tolist() for array in arrays), strict=True):
+                given = (table.columns[name][row] for name in keys)
+                rows.append((row + 1, *given, fit.measure, one.label, *values))
+        return _table(["row", *keys, *"measure model y fold ll_baseline ll_target delta_ll".split()], rows)
+
+    @property
+    def coefficients(self) -> Table:
+        """One row per term of each target model and each baseline, fitted on all rows."""
+        rows = []
+        for one, fit in self._each():
+            below = [term for term in fit.terms if term not in fit.predictors]
+            models = (("baseline", below, fit.baseline.coefficients), ("target", fit.terms, fit.coefficients))
+            for which, terms, found in models:
+                for column, name in enumerate(["(Intercept)", *map(str, terms)], -1):
+                    interval = found.interval(column)
+                    values = (float(found.values[column + 1]), float(found.errors[column + 1]))
+                    tested = (found.t(column), found.p(column), interval.low, interval.high)
+                    rows.append((fit.measure, one.label, which, name, *values, *tested))
+        return _table("measure model regression term estimate se t p low high", rows)
+
+    @property
+    def lags(self) -> Table:
+        """One row per predictor and word from t+2 to t-3, each alone with the baseline."""
+        rows = [
+            (fit.measure, one.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t)
+            for one, fit in self._each()
+            for lag in fit.lags or lag_effects(self._suite.prepared, one, fit.measure)
+        ]
+        return _table("measure model term word delta_ll slope low high t", rows)
+
+    def plot(self, kind: Kind = "delta_ll") -> altair.LayerChart:
+        """A figure: ΔLL with intervals, slopes or ΔLL by lag, calibration, or ΔLL against perplexity.
+
+        "slopes", "lags" and "calibration" are of the first predictor set.
+        """
+        from wug.views import vega
+
+        if kind not in get_args(Kind):
+            raise UnknownName("kind of plot", str(kind), get_args(Kind))
+        result = self.results[0]
+        figures = {one.id: one for one in view.slope_figures(result)}
+        if kind == "delta_ll":
+            figure = view.delta_figure(self.results)
+        elif kind == "perplexity":
+            figure = view.perplexity_figure(self.results)
+        elif kind == "calibration":
+            figure = view.calibration_figure(result, rows_of(result), self._suite.prepared.settings.measure[0])
+        else:
+            figure = (figures.get("lag-delta-ll") if kind == "lags" else None) or figures.get("slopes")
+        if figure is None:
+            needs = {"lags": "lags=True or spillover", "slopes": "spillover", "perplexity": "two models"}
+            raise InputError(f"plot {kind!r} needs {needs.get(kind, 'more rows')}")
+        return vega.styled_chart(figure.chart)
+
+    def to_r(self, folder: str | Path) -> list[Path]:
+        """Write the data and an R script with `lm`, `lmer` and `gam` for the same rows and folds; their paths."""
+        return write_r(user_path(folder), self._suite.prepared, self._sets, self._fits)
+
+    def effects(
+        self, surprisals: Table | Results | Result, conditions: Sequence[str], region: int, human: Table | None = None
+    ) -> Table:
+        """Predict the effect of one condition against another at a region, in the unit of the measure.
+
+        Args:
+            surprisals: Results on a SyntaxGym suite, or a table with the columns item, condition, region and
+                surprisal (bits).
+            conditions: Two conditions: the effect is that of the first against the second.
+            region: The number of the region.
+            human: Reading times of people for the same items: item, condition, region and rt.
+
+        Returns:
+            One row per measure and predictor set, and one for people: effect, 95% interval, number of items.
+        """
+        if len(conditions) != 2:
+            raise InputError(f"conditions={conditions!r}: write two names")
+        pair = (str(conditions[0]), str(conditions[1]))
+        regions = milliseconds.by_region(_region_rows(surprisals))
+        found = [
+            (one.label, fit.measure, milliseconds.predicted_effect(fit, regions, pair, region, str(one.terms[0])))
+            for one, fit in self._each()
+        ]
+        if human is not None:
+            columns = (human["item"], human["condition"], human["region"], human["rt"])
+            given = [(str(i), str(c), int(r), float(v)) for i, c, r, v in zip(*columns, strict=True)]
+            found.append(("people", "rt", milliseconds.measured_effect(given, pair, region)))
+        rows = [(label, name, e.region, e.ms, e.low, e.high, e.items, e.bits) for label, name, e in found]
+        return _table("source measure region effect low high items bits", rows)
+
+    def summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
+        """The cells of a table for a terminal; `names` are short names of the models."""
+        yield "measure", "predictors", "ΔLL", "95% interval", "p", "n", "partial R²", "slope at t, t-1, …"
+        for result, fits in zip(self.results, self._fits, strict=True):
+            for fit in fits:
+                own = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
+                delta = own["delta_ll"]
+                first = (fit.measure, names[result.model], number(delta.value))
+                interval = interval_text(delta.low, delta.high, delta.method, share=False)
+                slopes = ", ".join(number(own[f"slope:{term}"].value) for term in fit.predictors)
+                yield (*first, interval, view.p_text(fit.p), f"{delta.n:,}", f"{fit.partial_r2:.2f}%", slopes)
+
+    def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
+        """The cells of a table of each word alone; none if that was not fitted."""
+        if any(fit.lags for _, fit in self._each()):
+            yield "measure", "predictors", "term", "word alone", "ΔLL", "slope", "t"
+        for one, fit in self._each():
+            for lag in fit.lags:
+                yield (
+                    *(fit.measure, names[one.label], lag.term, lag.name),
+                    *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}"),
+                )
+
+    def _each(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:
+        return ((one, fit) for one, own in zip(self._sets, self._fits, strict=True) for fit in own)
+
+
+@public
+def reading(
+    table: object,
+    measure: str | Sequence[str],
+    baseline: str = "length + log_frequency",
+    predictors: str | Sequence[str] | Mapping[str, str] = (),
+    models: AnyModel | Iterable[AnyModel] | None = None,
+    *,
+    surprisals: str | Path | Table | None = None,
+    cache: str | Path | None = None,
+    **options: Setting,
+) -> Reading:
+    """Test how well predictors such as surprisal predict reading times.
+
+    Args:
+        table: A path (CSV, TSV, JSON Lines, Parquet), a `wug.Table` or a data frame, with one row per word or per
+            participant and word.
+        measure: The column with the times, or several.
+        baseline: The terms of the baseline: `a + b`, `a:b`, `a*b`, `a@1` for the previous word.
+        predictors: Terms that target models add: one formula, several, or a dictionary of names and formulas.
+        models: Models that give the words' surprisal; they need the options word, text and position.
+        surprisals: A table of surprisals, joined by text and position.
+        cache: A file that keeps model outputs.
+        **options: Options of `wug reading` with underscores, such as word, text, position, spillover, where, split,
+            folds, sigma, use, lags. Lists where the command line repeats an option.
+
+    Returns:
+        Estimates, words, coefficients and figures.
+
+    Raises:
+        WugError: For a column, a key, a value or a fit that cannot be used.
+
+    Examples:
+        >>> found = wug.reading("times.csv", "rt", models="wug-causal", word="word", text="story", position="word_n")
+        >>> found.to_pandas()
+    """
+    named = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _several(predictors)
+    uses, where = _several(options.pop("use", None)), _several(options.pop("where", None))
+    allow_mismatch = bool(options.pop("allow_mismatch", False))
+    chosen = settings({**as_text(options), "baseline": baseline}, _several(measure), where)
+    kept = nullcontext() if cache is None else closing(Cache(user_path(cache)))
+    with kept as outputs:
+        return run_reading(
+            ReadingRequest(
+                table=table,
+                settings=chosen,
+                predictors=named,
+                models=[] if models is None else [one.opened for one in models_of(models)],
+                uses=uses or ("surprisal",),
+                surprisals=surprisals,
+                allow_mismatch=allow_mismatch,
+                cache=outputs,
+            )
+        )
+
+
+def _several(given: object) -> tuple[str, ...]:
+    """One text or several."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(map(str, given)) if isinstance(given, Iterable) else ()
+
+
+def run_reading(request: ReadingRequest, name: str | None = None) -> Reading:
+    """Analyse a table; `name` is that of the suite if the table has no file."""
+    source = request.table
+    path = user_path(source) if isinstance(source, (str, Path)) else None
+    for use in request.uses:
+        refuse_unknown_use(use)
+    suite = suite_of(path or source, request.settings, name or (path.name if path else "table"))
+    sets = [*_column_sets(request.predictors), *_file_sets(suite, request), *_model_sets(suite, request)]
+    fits = analyse(suite.prepared, sets)
+    results = [_result(suite, one, own) for one, own in zip(sets, fits, strict=True)]
+    return Reading(suite, sets, fits, results)
+
+
+def _column_sets(predictors: Iterable[str]) -> list[PredictorSet]:
+    found = []
+    for text in predictors:
+        label, equals, terms = text.partition("=")
+        found.append(PredictorSet(label.strip(), parse(terms)) if equals else PredictorSet(text.strip(), parse(text)))
+    return found
+
+
+def _file_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
+    if request.surprisals is None:
+        return []
+    found: list[PredictorSet] = []
+    for use in request.uses:
+        sets, mismatched = read_surprisals(
+            suite.prepared, request.surprisals, use, allow_mismatch=request.allow_mismatch
+        )
+        note = (f"{mismatched:,} words differ from those of the table of surprisals, and are left out",)
+        found += [
+            replace(one, label=_label(one.label, use, request), warnings=note if mismatched else ()) for one in sets
+        ]
+    return found
+
+
+def _model_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
+    found = []
+    for handle in request.models:
+        for use in request.uses:
+            model = CachedModel(handle, request.cache, request.progress)
+            made = predict(suite.prepared, model, use)
+            said = tuple(notice.text for notice in model.pop_warnings())
+            found.append(replace(made, label=_label(made.label, use, request), warnings=(*made.warnings, *said)))
+    return found
+
+
+def _label(label: str, use: str, request: ReadingRequest) -> str:
+    return f"{label}?use={use}" if len(request.uses) > 1 else label
+
+
+def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) -> Result:
+    used = ",".join(str(len(fit.rows)) for fit in fits)
+    dropped = "; ".join(filter(None, (dropped_text(suite.prepared, fit).partition("removed ")[2] for fit in fits)))
+    options = {
+        **suite.options,
+        "predictors": written(one.terms),
+        "rows": f"{used} of {len(suite.prepared.table)}",
+        "dropped": dropped.replace("|", "¦") or "none",
+    }
+    signature = sign(suite.name, suite.checksum, options, one.label, one.options)
+    return conclude(suite, one.label, signature, result_rows(suite.prepared, one, fits))
+
+
+def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Item, condition, region and bits."""
+    if isinstance(given, Table):
+        yield from zip(*(given[name] for name in ("item", "condition", "region", "surprisal")), strict=True)
+        return
+    for result in [given] if isinstance(given, Result) else given:
+        for outcome in result.outcomes:
+            for condition, sentence in outcome.detail.get("conditions", {}).items():
+                for region in sentence["regions"]:
+                    yield outcome.item, condition, region["number"], region["value"]
+
+
+def _table(names: str | Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """A table of rows under names."""
+    columns = names.split() if isinstance(names, str) else names
+    return Table({name: [row[place] for row in rows] for place, name in enumerate(columns)})

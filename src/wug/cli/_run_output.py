@@ -1,0 +1,190 @@
+"""`wug run`: sweep files, progress, and the results of many models."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+
+if TYPE_CHECKING:
+    from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
+    from wug.results.sweep_curves import SweepMatrix
+
+MAX_MODELS_IN_FULL = 3
+"""A sweep of more models is printed as a table of models by suites."""
+MAX_NAME_COLUMNS = 100
+SECONDS_BETWEEN_LINES = 10.0
+"""Between two lines of progress if stderr is not a terminal."""
+
+
+def with_sweep_file(request: RunRequest) -> RunRequest:
+    """The request with the models, suites and options of a sweep file, if a suite is one."""
+    names = [str(name) for name in request.suites]
+    if not any(name.endswith(".toml") for name in names):
+        return request
+    if len(names) > 1:
+        raise click.UsageError("a sweep file names the suites: name nothing else")
+    source = click.get_current_context().get_parameter_source("models")
+    if request.models and source is not click.core.ParameterSource.ENVIRONMENT:
+        raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
+    from wug.evaluation.sweep_file import read
+    from wug.files import user_path
+
+    path = user_path(names[0])
+    found = read(path)
+    return dataclasses.replace(
+        request,
+        suites=found.suites,
+        models=found.models,
+        suite_options={**found.suite, **request.suite_options},
+        model_options={**found.model, **request.model_options},
+        family=request.family or found.kind,
+        tags=request.tags or found.tags,
+        limit=request.limit or found.limit,
+        interval=found.interval or request.interval,
+        sweep=request.sweep or found.name or path.stem,
+    )
+
+
+def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> None:
+    """Print the results, and what failed on stderr."""
+    plain = options.form == "table" and not options.summary and not options.by
+    if plain and plan.sweep is not None and len(plan.tasks) > MAX_MODELS_IN_FULL:
+        from wug.views import sweeps
+
+        sweeps.show_matrix(sweeps.headline_matrix(_matrix(report)), printing.console(width=160))
+    elif report.results:
+        common.deliver_new(report.results, options)
+    if options.form == "table" and (hint := _hint(plan, report)):
+        common.say(hint)
+    for failure in report.failures:
+        printing.tell(f"failed: {failure.model}: {failure.message}")
+    if report.failures:
+        printing.tell(f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again")
+
+
+def _matrix(report: RunReport) -> SweepMatrix:
+    from wug.results.sweep_curves import MatrixLine, SweepMatrix
+
+    every = report.results
+    suites = tuple(dict.fromkeys(result.suite for result in every))
+    lines = []
+    for name, recorded in report.found.items():
+        own = {result.suite: result for result in recorded.results}
+        status = "failed" if any(result.status == "failed" for result in recorded.results) else "complete"
+        lines.append(MatrixLine(name, recorded.number, status, tuple(own.get(suite) for suite in suites)))
+    return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in every)))
+
+
+def _hint(plan: Plan, report: RunReport) -> str:
+    if not report.runs:
+        return ""
+    if plan.sweep is None:
+        return common.next_steps(report.runs)
+    before = f", {report.resumed} of them before" if report.resumed else ""
+    done = f"{len(report.runs)} of {len(plan.tasks)} models done{before}"
+    return f"{done} · {common.again('show', f'sweep:{plan.sweep}')} · {common.again('view')}"
+
+
+def show_preview(plan: Plan, request: RunRequest, form: str) -> int:
+    """Print what would be computed; return the exit code."""
+    from wug.evaluation.preview import outlook
+    from wug.evaluation.service import opened_cache, opened_store
+
+    with opened_store(request.store) as store, opened_cache(request.cache) as cache:
+        found = outlook(plan, store, cache)
+    if form == "json":
+        printing.emit(json.dumps(found.as_data(), ensure_ascii=False, indent=2))
+        return 0
+    printing.echo(found.heading)
+    width = min(MAX_NAME_COLUMNS, max((len(str(one.model)) for one in found.models), default=0))
+    for one in found.models:
+        printing.echo(f"  {one.model!s:<{width}}  {one.state}")
+    printing.echo(found.total)
+    return 0
+
+
+@contextmanager
+def progress(plan: Plan) -> Iterator[Listener]:
+    """A listener that shows progress: a bar on a terminal, else a line every few seconds for several models."""
+    if common.quiet():
+        yield lambda event: None
+        return
+    if not sys.stderr.isatty():
+        yield _ProgressLines() if len(plan.tasks) > 1 else _say_loading
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    several = len(plan.tasks) > 1
+    columns = (
+        TextColumn("models" if several else "requests"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}"),
+    )
+    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, now="")
+
+        def listen(event: RunEvent) -> None:
+            done, total = event.requests
+            if several:
+                current = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
+                bar.update(
+                    task, completed=event.done + (done / total if total else 0.0), total=event.models, now=current
+                )
+            else:
+                bar.update(task, completed=done, total=total or None, now=Text(event.model).plain)
+
+        yield listen
+
+
+def _say_loading(event: RunEvent) -> None:
+    if event.stage == "loading" and event.model:
+        common.say(f"loading {event.model}")
+
+
+class _ProgressLines:
+    """Progress as lines, the first at once, then one every few seconds."""
+
+    def __init__(self) -> None:
+        self._began = self._last = time.monotonic()
+        self._lines = 0
+
+    def __call__(self, event: RunEvent) -> None:
+        now = time.monotonic()
+        if self._lines and now - self._last < SECONDS_BETWEEN_LINES and event.done < event.models:
+            return
+        self._last, self._lines = now, self._lines + 1
+        common.say(line(event, now - self._began))
+
+
+def line(event: RunEvent, seconds: float) -> str:
+    """How far a run is: models done, the current model, its requests, time left."""
+    parts = [f"{event.done:,} of {event.models:,} models"]
+    if event.model:
+        parts.append(event.model)
+    done, total = event.requests
+    if total:
+        parts.append(f"{done:,} of {total:,} requests")
+    new = event.done - event.resumed + (done / total if total else 0.0)
+    if new > 0 and event.done < event.models:
+        parts.append(f"about {_duration(seconds * (event.models - event.resumed - new) / new)} left")
+    return " · ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

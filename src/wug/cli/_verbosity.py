@@ -1,0 +1,104 @@
+"""-q, -v and --debug, before or after the command, and the log on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import click
+
+from wug.cli import _printing as printing
+
+
+@dataclass(slots=True)
+class Verbosity:
+    """The flags that were given before or after the command."""
+
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+    def apply(self) -> None:
+        """Set the level of the log."""
+        level = logging.INFO if self.verbose else logging.ERROR if self.quiet else logging.WARNING
+        logging.getLogger("wug").setLevel(level)
+
+
+def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    verbosity = ctx.find_object(Verbosity)
+    if value and param.name is not None and verbosity is not None:
+        setattr(verbosity, param.name, True)
+        verbosity.apply()
+
+
+def _flag(*names: str, help: str, envvar: str | None = None) -> click.Option:
+    return click.Option(names, is_flag=True, expose_value=False, callback=_set_flag, help=help, envvar=envvar)
+
+
+FLAGS = (
+    _flag("-q", "--quiet", envvar="WUG_QUIET", help="Print no progress and no hints."),
+    _flag("-v", "--verbose", envvar="WUG_VERBOSE", help="Print where runs and model outputs are stored."),
+    _flag("--debug", envvar="WUG_DEBUG", help="Show the traceback of an error."),
+)
+
+
+def on_either_side(command: click.Command) -> click.Command:
+    """The command, with the flags added to it and to the commands in it.
+
+    An option with one value that is given twice is refused: click would use the last one.
+    """
+    known = {param.name for param in command.params}
+    command.params.extend(flag for flag in FLAGS if flag.name not in known)
+    if not isinstance(command.make_parser, partial):
+        command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            on_either_side(below)
+    return command
+
+
+def _refusing_repeats(
+    make: Callable[[click.Context], click.parser._OptionParser], ctx: click.Context
+) -> click.parser._OptionParser:
+    parser = make(ctx)
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> tuple[dict[str, object], list[str], list[click.Parameter]]:
+        opts, rest, order = parse(args=args)
+        for param, times in Counter(order).items():
+            if times > 1 and isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
+                raise click.UsageError(f"{param.opts[0]} is given twice and takes one value", ctx)
+        return opts, rest, order
+
+    parser.parse_args = parse_args  # type: ignore[method-assign]
+    return parser
+
+
+def begin_log() -> None:
+    """Write the log to stderr; each warning once per command."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_LevelFormatter())
+    warned: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        line = record.getMessage()
+        repeated = record.levelno >= logging.WARNING and line in warned
+        warned.add(line)
+        return not repeated
+
+    handler.addFilter(is_new)
+    logger = logging.getLogger("wug")
+    logger.handlers[:] = [handler]
+    logger.propagate = False
+
+
+class _LevelFormatter(printing.SafeFormatter):
+    """Lines with the level before them, unless it is INFO."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        return line if record.levelno <= logging.INFO else f"{record.levelname.lower()}: {line}"

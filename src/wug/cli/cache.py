@@ -1,0 +1,74 @@
+"""`wug cache`: what the output cache holds, and clearing it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+from wug.cli.main import SuggestingGroup
+from wug.families.commands import FILE
+
+DAY_SECONDS = 86_400
+CACHE = click.Option(
+    ["--cache"],
+    type=FILE,
+    envvar="WUG_CACHE",
+    help="The cache file.  [default: answers.db in the user's cache folder]",
+)
+
+
+@click.group("cache", cls=SuggestingGroup)
+def command() -> None:
+    """Show what the output cache holds, or clear it.
+
+    \b
+    wug cache show
+    wug cache clear --model causal/gpt2@607a30d
+    wug cache clear --older-than 90
+    """
+
+
+@common.having(CACHE)
+@command.command("show")
+def show(cache: Path | None) -> None:
+    """Print the size of the cache, and the number of outputs and bytes per model."""
+    path = cache or common.default_cache()
+    if not path.exists():
+        printing.emit(f"{path}: empty")
+        return
+    from wug.evaluation.cache import Cache
+
+    with closing(Cache(path)) as opened:
+        found = opened.models()
+    printing.emit(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
+    for one in found:
+        day = datetime.fromtimestamp(one.written, UTC).date()
+        printing.emit(f"{one.bytes / 1e6:>9,.1f} MB  {one.outputs:>11,} outputs  {day}  {one.model}")
+
+
+@common.having(CACHE)
+@command.command("clear")
+@click.option("--model", help="Only outputs of this model, as `wug cache show` names it.")
+@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")
+@click.option("--all", "everything", is_flag=True, help="All outputs.")
+def clear(model: str | None, older_than: float | None, everything: bool, cache: Path | None) -> None:
+    """Delete outputs: of a model, those older than some days, or all."""
+    from wug.errors import UnknownName
+    from wug.evaluation.cache import Cache
+
+    if everything == (model is not None or older_than is not None):
+        raise click.UsageError("name what to delete: --model MODEL, --older-than DAYS, or --all")
+    path = cache or common.default_cache()
+    before = None if older_than is None else time.time() - older_than * DAY_SECONDS
+    with closing(Cache(path)) as opened:
+        names = [one.model for one in opened.models()]
+        if model is not None and model not in names:
+            raise UnknownName("model", model, names)
+        deleted = opened.clear(model=model, before=before)
+    common.say(f"{deleted:,} outputs deleted")

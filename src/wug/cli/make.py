@@ -1,0 +1,48 @@
+"""`wug make`: make test data, with commands that families declare."""
+
+from __future__ import annotations
+
+import click
+
+from wug.cli import _printing as printing
+from wug.cli.main import FamilyCommands
+from wug.families.commands import MakeCommand
+
+
+class MakeGroup(FamilyCommands[MakeCommand]):
+    """The commands in `MAKE` of the families."""
+
+    declared = "MAKE"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line; `--type KIND` may replace KIND, as in make_templates.py."""
+        if args and args[0].startswith("-") and "--type" in args[:-1]:
+            place = args.index("--type")
+            args = [args[place + 1], *args[:place], *args[place + 2 :]]
+        return super().parse_args(ctx, args)
+
+    def command_of(self, declared: MakeCommand) -> click.Command:
+        """The options and the function, as they are declared."""
+        return click.Command(declared.name, params=list(declared.options), callback=declared.make, help=declared.help)
+
+
+@click.group("make", cls=MakeGroup)
+def command() -> None:
+    """Make new test data: pairs, wug tests, PCFG SET, SCAN, COGS.
+
+    The same seed always makes the same files. Existing files are not overwritten without --force.
+
+    \b
+    wug make coord --n 200 --seed 1 --filename coord.tab
+    wug make pcfgset --seed 1 -o my_pcfgset
+    wug make localism --source test.src -o unrolled.tsv
+    wug make scan --split length -o my_scan
+    wug make cogs --seed 1 -o my_cogs
+    wug make morphology plural --items 60 -o plurals.csv
+    """
+
+
+@command.result_callback()
+def _print(text: str | None) -> None:
+    if text:
+        printing.emit(text.removesuffix("\n"))

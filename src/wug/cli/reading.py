@@ -1,0 +1,222 @@
+"""`wug reading`: how well surprisal predicts reading times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+from wug.families.commands import FILE, FOLDER, OUTPUT_FILE
+from wug.families.reading.settings import OPTIONS
+from wug.options import Option, written
+
+if TYPE_CHECKING:
+    from wug.api.reading import Reading, ReadingRequest
+    from wug.evaluation.handle import ModelHandle
+
+OWN = ("predictors", "use")
+"""Options of the family that the command has in another form."""
+REPEATABLE = ("measure", "where")
+
+
+def _option(option: Option) -> click.Option:
+    """An option of the family as one of the command."""
+    name, choices = f"--{option.name.replace('_', '-')}", isinstance(option.type, tuple) and not option.many
+    text, _, default = option.help.partition("  ")
+    default = default if default.startswith("[") else ""
+    shown = default or (f"[default: {written(option.default)}]" if option.default not in (None, (), "", False) else "")
+    help = f"{text[0].upper()}{text[1:]}{'; repeatable' if option.name in REPEATABLE else ''}.  {shown}".rstrip()
+    if option.type is bool:
+        return click.Option([name], is_flag=True, default=None, help=help)
+    kind = click.Choice(option.type) if choices and isinstance(option.type, tuple) else str
+    return click.Option([name], type=kind, multiple=option.name in REPEATABLE, help=help, metavar=_metavar(option))
+
+
+def _metavar(option: Option) -> str | None:
+    """What stands for a value in the help."""
+    special = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
+    if option.name in special:
+        return special[option.name]
+    return None if isinstance(option.type, tuple) else "N" if option.type is int else "COLUMN"
+
+
+def _family_options(command: click.Command) -> click.Command:
+    """Put the options of the family behind the argument."""
+    command.params[1:1] = [_option(option) for option in OPTIONS if option.name not in OWN]
+    return command
+
+
+@common.having(
+    common.DEVICE, common.MODEL_OPTIONS, common.CACHE, common.NO_CACHE, common.SAVE, common.STORE, common.FORMAT
+)
+@_family_options
+@click.command("reading")
+@click.argument("table", metavar="TABLE")
+@click.option("--predictors", multiple=True, metavar="[NAME=]TERMS", help="Terms to add to the baseline; repeatable.")
+@click.option("--model", "models", multiple=True, help="A model that gives the words' surprisal; repeatable.")
+@click.option(
+    "--use",
+    "uses",
+    multiple=True,
+    metavar="COLUMNS",
+    help="surprisal, surprisal_boundary, entropy, or several joined by +; repeatable.  [default: surprisal]",
+)
+@click.option("--surprisals", type=FILE, help="A table of surprisals, joined by text and position.")
+@click.option("--allow-mismatch", is_flag=True, help="Leave out words that differ from those of --surprisals.")
+@click.option("--words", "words_file", type=OUTPUT_FILE, help="Write per-word log-likelihoods to a file.")
+@click.option("--r", "r_folder", type=FOLDER, help="Write data and an R script (lm, lmer, gam) to a folder.")
+@click.option("--plot", type=OUTPUT_FILE, help="Write the figure of ΔLL: .svg, .png, .html or .json.")
+def command(table: str, **options: Any) -> None:
+    """Test how well surprisal predicts reading times.
+
+    TABLE has one row per word, or per participant and word. Two regressions are fitted: the baseline, and the baseline
+    with the predictors. ΔLL is the gain in log-likelihood per row on test folds.
+
+    \b
+    wug reading spr.csv --model causal:gpt2 --word word --text story --position zone --measure rt
+    wug reading eye.csv --measure gaze --baseline "freq + len" --predictors surp --split none
+    wug reading spr.csv --surprisals words.csv --word word --text story --position zone --measure rt
+    """
+    from wug.api.reading import run_reading
+    from wug.evaluation.cache import Cache
+
+    path, known = _source(table)
+    cached = nullcontext() if options["no_cache"] else closing(Cache(options["cache"] or common.default_cache()))
+    with cached as cache, common.progress("scoring texts") as tell:
+        found = run_reading(_request(path, known, options, cache, tell))
+    _write_files(found, options)
+    hint = common.keep(found.results, options["store_path"]) if options["save"] else None
+    match options["form"]:
+        case "json":
+            printing.emit(_as_json(found))
+        case "table":
+            for line in _lines(found):
+                printing.echo(line)
+            if hint:
+                common.say(hint)
+        case form:
+            common.deliver(found.results, common.ResultOptions(form=form))
+
+
+def _request(path: Path, known: Mapping[str, str], options: dict[str, Any], cache: Any, tell: Any) -> ReadingRequest:
+    from wug.api.reading import ReadingRequest
+    from wug.errors import InputError
+    from wug.families.reading.settings import settings
+
+    names = [option.name for option in OPTIONS if option.name not in (*OWN, *REPEATABLE)]
+    given = {name: written(options[name]) for name in names if options[name] is not None}
+    if not options["measure"] and "measure" not in known:
+        raise click.UsageError("name the column with the reading times: --measure COLUMN")
+    try:
+        chosen = settings({**known, **given}, options["measure"], options["where"])
+    except InputError as error:
+        raise click.UsageError(str(error)) from None
+    if options["models"] and (chosen.word is None or chosen.position is None):
+        raise click.UsageError("--model needs --word, --text and --position")
+    if not (options["predictors"] or options["models"] or options["surprisals"]):
+        raise click.UsageError("name predictors: --predictors TERMS, --model MODEL or --surprisals FILE")
+    return ReadingRequest(
+        table=path,
+        settings=chosen,
+        predictors=options["predictors"],
+        models=_models(options),
+        uses=options["uses"] or ("surprisal",),
+        surprisals=options["surprisals"],
+        allow_mismatch=options["allow_mismatch"],
+        cache=cache,
+        progress=tell,
+    )
+
+
+def _source(table: str) -> tuple[Path, Mapping[str, str]]:
+    """The file of a path or of a published set, and what the catalogue says about its columns."""
+    from wug.errors import InputError
+    from wug.evaluation.opening import located
+    from wug.files import user_path
+
+    path = user_path(table)
+    if path.is_file():
+        return path, {}
+    if path.is_dir():
+        raise InputError("is a folder. Name the table itself", file=table)
+    if path.suffix or path.parent.name:
+        raise InputError("no such file", file=table)
+    (place, *more) = located(table).places
+    if more or not place.path.is_file() or not place.options.get("measure"):
+        raise InputError("not one table of reading times. Name the file itself", file=table)
+    return place.path, {name: value for name, value in place.options.items() if name != "language"}
+
+
+def _models(options: dict[str, Any]) -> list[ModelHandle]:
+    from wug.evaluation import model_patterns
+    from wug.evaluation.opening import model_spec, open_model
+
+    named = model_patterns.expand(options["models"]) if options["models"] else ()
+    return [open_model(model_spec(one.text, options["model_options"], options["device"])) for one in named]
+
+
+def _write_files(found: Reading, options: dict[str, Any]) -> None:
+    paths: list[Path] = []
+    if options["words_file"] is not None:
+        found.words.write(options["words_file"])
+        paths.append(options["words_file"])
+    if options["r_folder"] is not None:
+        paths += found.to_r(options["r_folder"])
+    if options["plot"] is not None:
+        from wug.views import charts
+
+        charts.save(found.plot(), options["plot"])
+        paths.append(options["plot"])
+    for path in paths:
+        common.say(f"wrote {path}")
+
+
+def _as_json(found: Reading) -> str:
+    """The results as `wug run` prints them, with `p` in the estimates of ΔLL."""
+    from wug.tables import table_text
+    from wug.views.result_tables import estimate_table
+
+    results = json.loads(table_text(estimate_table(found.results, "json"), "json"))
+    for result in results:
+        p = {one["group"]: one["value"] for one in result["estimates"] if one["metric"] == "p"}
+        result["estimates"] = [one for one in result["estimates"] if one["metric"] != "p"]
+        for one in result["estimates"]:
+            if one["metric"] == "delta_ll":
+                one["p"] = p.get(one["group"])
+    return json.dumps(results, ensure_ascii=False, indent=2)
+
+
+def _lines(found: Reading) -> Iterator[str]:
+    """The table for a terminal, each word alone with --lags, warnings and signatures."""
+    from wug.labels import short_names
+
+    names = short_names(result.model for result in found.results)
+    yield from _aligned(list(found.summary(names)), left=2)
+    if lags := list(found.lag_summary(names)):
+        yield from ("", *_aligned(lags, left=4))
+    owners: dict[str, list[str]] = {}
+    for result in found.results:
+        for text in result.warnings:
+            owners.setdefault(text, []).append(names[result.model])
+    for text, own in owners.items():
+        yield f"  {text}" if len(own) == len(names) else f"  {', '.join(own)}: {text}"
+    yield from (str(result.signature) for result in found.results)
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
+    """Rows as lines; columns from `left` on are aligned to the right."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            " " * (width - cell_len(cell)) + cell if place >= left else cell + " " * (width - cell_len(cell))
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,69 @@
+"""`wug score`: score predictions of other tools, with commands that families declare."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+from wug.cli.main import FamilyCommands
+from wug.families.commands import ScoreCommand
+
+
+class ScoreGroup(FamilyCommands[ScoreCommand]):
+    """The commands in `SCORE` of the families."""
+
+    declared = "SCORE"
+
+    def command_of(self, declared: ScoreCommand) -> click.Command:
+        """The options that are declared, and those of results."""
+        return click.Command(
+            declared.name,
+            params=[*declared.options, *common.RESULT_OPTIONS],
+            callback=partial(_score, declared),
+            help=declared.score.__doc__,
+        )
+
+
+@click.group("score", cls=ScoreGroup)
+def command() -> None:
+    """Score predictions from another tool, in published formats.
+
+    Files may be gzipped. Results are printed and stored as those of `wug run`.
+
+    \b
+    wug score syntaxgym --predictions evaluated_suite.json
+    wug score pairs     --predictions scores.csv -S good_score=COLUMN -S bad_score=COLUMN
+    wug score people    --responses human_responses.csv
+    wug score cogs      --gold gen.tsv --predictions system.tsv
+    wug score pcfgset   --predictions run=1.txt run=2.txt run=3.txt
+    wug score morphology --gold eng.judgements.dev --predictions system.tsv
+    """
+
+
+def _score(
+    declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **given: Any
+) -> None:
+    """Print and store one result per suite and model, and the mean over models."""
+    from wug.evaluation.evaluate import conclude
+    from wug.evaluation.signature import sign
+    from wug.results.average import averages
+
+    shown = common.ResultOptions.take(given)
+    # A file that is given with and without the option counts once.
+    scored = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **given)
+    if isinstance(scored, str):
+        printing.echo(scored)
+        return
+    results = [
+        conclude(suite, model, sign(suite.name, suite.checksum, suite.options, model, {}), rows)
+        for suite, model, rows in scored
+    ]
+    if declared.spread is not None and declared.unaveraged not in given.get("suite_options", ()):
+        results += averages(results, population=declared.spread == "population")
+    hint = common.keep(results, shown.store_path) if shown.save else None
+    common.deliver_new(results, shown, hint)

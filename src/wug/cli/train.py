@@ -1,0 +1,94 @@
+"""`wug train`: train reference models from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _lessons as lessons
+from wug.cli.main import SuggestingGroup
+from wug.families.commands import FOLDER
+from wug.options import Option
+from wug.train.options import KINDS as OPTIONS
+from wug.train.options import OF_LSTM, Training
+
+TEXTS = click.Argument(["texts"], nargs=-1, required=True, type=click.Path(path_type=Path))
+SOURCE = click.Argument(["source"], type=click.Path(path_type=Path, exists=True))
+OUTPUT = click.Option(["-o", "--output"], type=FOLDER, required=True, help="Folder for the model.")
+SUITE = click.Option(
+    ["--suite", "suites"],
+    multiple=True,
+    help="Test the model on this suite after each epoch and store the run; repeatable.",
+)
+
+
+def _flag(option: Option, shown_default: str | None) -> click.Option:
+    name = option.name.replace("_", "-")
+    either = option.type is bool and option.default is None
+    value_type: Any = option.type
+    if isinstance(option.type, tuple):
+        value_type = click.Choice(option.type)
+    elif option.type is int and option.least is not None:
+        value_type = click.IntRange(int(option.least), None if option.most is None else int(option.most))
+    return click.Option(
+        [f"--{name}/--no-{name}" if either else f"--{name}", option.name],
+        type=value_type,
+        is_flag=option.type is bool or None,
+        default=option.default,
+        show_default=shown_default or option.type is not bool,
+        envvar="WUG_DEVICE" if option.name == "device" else None,
+        help=f"{option.help[0].upper()}{option.help[1:]}.",
+    )
+
+
+def _kind(
+    name: str, train: Callable[[Training], None], data: click.Argument, shown: Mapping[str, str] | None = None
+) -> click.Command:
+    """A command with the docstring of `train` as its help; `shown` has defaults that depend on another option."""
+    flags = [_flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
+    return click.Command(
+        name,
+        params=[data, OUTPUT, *flags, SUITE, common.STORE],
+        callback=partial(_train, train),
+        help=train.__doc__,
+    )
+
+
+def _train(train: Callable[[Training], None], **values: Any) -> None:
+    train(Training(**values))
+
+
+KINDS = (
+    _kind("causal", lessons.causal, TEXTS),
+    _kind("masked", lessons.masked, TEXTS),
+    _kind("lstm", lessons.lstm, TEXTS),
+    _kind(
+        "seq2seq",
+        lessons.seq2seq,
+        SOURCE,
+        shown={
+            option.name: f"{option.default}; {OF_LSTM[option.name]} for an LSTM"
+            for option in OPTIONS["seq2seq"]
+            if option.name in OF_LSTM
+        },
+    ),
+)
+
+
+@click.group("train", cls=SuggestingGroup, commands=KINDS)
+def command() -> None:
+    """Train a small model from scratch, for `wug run`.
+
+    A training that was stopped, even killed, resumes from its last checkpoint when you run the same command again,
+    with the loss curve of an uninterrupted one. Its settings and loss curve are in FOLDER/training.
+
+    \b
+    wug train causal corpus.txt -o my-model --steps 6000
+    wug train lstm corpus.txt.gz -o my-lstm --vocab 20000 --lowercase
+    wug train seq2seq my_pcfgset/ -o my-pcfg --epochs 25 --suite my_pcfgset/test.src
+    """

@@ -1,0 +1,147 @@
+"""The files and folders of a set that a run uses, with the options to read them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.data import archives
+from wug.data.catalogue import SetSelection, TestSet, catalogue, find, shared_folder, stem
+from wug.data.folder import PART, VerifiedFiles, altered, folder_of, listed, record, refuse_altered, require, root
+from wug.errors import DataError
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder, and what the catalogue knows about it if it is part of a published set."""
+
+    path: Path
+    family: str = ""
+    """The family of the set; empty for a file that is not part of a set."""
+    record: Mapping[str, Any] | None = None
+    """Title, licence, citation and commit of the set; None for other files."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options for reading it."""
+    name: str | None = None
+    """The name of the suite; None for that of the file."""
+
+
+def for_a_run(name: str) -> list[Place] | None:
+    """The locations for a name; None if it is not in the catalogue, NotFetched if the set is missing."""
+    if name.partition("/")[0] not in catalogue():
+        return None
+    selection = find(name).for_a_run()
+    tests = selection.without_training()
+    require(tests, name)
+    # A folder is read as a whole: the family knows which files are tests.
+    chosen = selection if len(selection.places) == 1 else tests
+    refuse_altered(chosen, name)
+    if len(chosen.places) == 1 and (foreign := _foreign(chosen.set, folder_of(chosen.set) / chosen.places[0])):
+        raise DataError(
+            f"{name}: the folder has files that are not part of the set. Move them elsewhere:{listed(foreign)}"
+        )
+    one = is_one_suite(chosen.set.family)
+    found = _one_suite(chosen) if one else [(place, {}) for place in chosen.places]
+    # In other families each file is a suite with its own name.
+    whole = one and not chosen.part
+    return [_place(chosen.set, _path(chosen.set, place), name, options, whole=whole) for place, options in found]
+
+
+def is_one_suite(family: str) -> bool:
+    """Whether all files of a published set make one suite of this family."""
+    return bool(registry.offered("families", family, "ONE_SUITE_PER_SET"))
+
+
+def known(path: Path) -> Place | None:
+    """The location for a path in a fetched set; None for other paths.
+
+    A file that was changed since it was fetched has no record.
+    """
+    try:
+        name, commit, *rest = path.absolute().relative_to(root().absolute()).parts
+    except ValueError:
+        return None
+    chosen = catalogue().get(name)
+    if chosen is None or folder_of(chosen).name != commit:
+        return None
+    found = _place(chosen, path, "/".join((name, *rest)), {})
+    within = "/".join(rest)
+    files = [file for file in chosen.files if _contains(within, file.name) or _contains(_unpacked(file.name), within)]
+    if not files:
+        return None
+    archived = [folder_of(chosen) / file.name for file in files if (folder_of(chosen) / _unpacked(file.name)).is_dir()]
+    right = not altered(chosen, files) and not _foreign(chosen, path)
+    if right and all(_is_as_unpacked(chosen, archive) for archive in archived):
+        return found
+    log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
+    return replace(found, record=None)
+
+
+def origin(path: Path) -> Mapping[str, Any] | None:
+    """The record of the set of a fetched file or folder; None for others, and for changed ones."""
+    found = known(path)
+    return None if found is None else found.record
+
+
+def _contains(folder: str, name: str) -> bool:
+    """Whether a name is a folder or in it; the empty name contains everything."""
+    return not folder or name == folder or name.startswith(f"{folder}/")
+
+
+def _unpacked(name: str) -> str:
+    return name + archives.UNPACKED
+
+
+def _foreign(chosen: TestSet, path: Path) -> list[Path]:
+    """Files in the folder of a set that are not part of it; unpacked archives are checked separately."""
+    folder, path = folder_of(chosen).absolute(), path.absolute()
+    own = {file.name for file in chosen.files}
+    unpacked = tuple(f"{_unpacked(name)}/" for name in own)
+    names = {each: each.relative_to(folder).as_posix() for each in sorted(path.rglob("*")) if each.is_file()}
+    passing = (PART, ".DS_Store", "Thumbs.db")
+    return [
+        each
+        for each, name in names.items()
+        if name not in own and not name.startswith(unpacked) and not name.endswith(passing)
+    ]
+
+
+def _is_as_unpacked(chosen: TestSet, archive: Path) -> bool:
+    checked = VerifiedFiles(folder_of(chosen))
+    found = checked.confirms(archive.with_name(_unpacked(archive.name)), partial(archives.is_as_unpacked, archive))
+    checked.keep()
+    return found
+
+
+def _one_suite(selection: SetSelection) -> list[tuple[str, Mapping[str, str]]]:
+    """Several files as one suite: a folder, and the files in it that count."""
+    names = [file.name for file in selection.files]
+    if len(names) > 1 and len({stem(name) for name in names}) == 1:  # line-aligned files: one represents all
+        return [(names[0], {})]
+    if len(selection.places) == 1:
+        return [(selection.places[0], {})]
+    folder = shared_folder(names)
+    return [(folder, {"files": ",".join(name.removeprefix(f"{folder}/") for name in names)})]
+
+
+def _path(chosen: TestSet, place: str) -> Path:
+    path = folder_of(chosen) / place
+    if not path.name.endswith(archives.ENDINGS):
+        return path
+    folder = archives.unpacked(path)
+    if not _is_as_unpacked(chosen, path):
+        raise DataError(f"{folder}: changed since it was unpacked. Delete the folder to unpack it again")
+    return folder
+
+
+def _place(chosen: TestSet, path: Path, name: str, options: Mapping[str, str], *, whole: bool = False) -> Place:
+    language = {"language": chosen.languages[0]} if len(chosen.languages) == 1 else {}
+    how = {**language, **chosen.options, **options}
+    return Place(path, chosen.family, record(chosen), how, name if whole or path.is_dir() else None)

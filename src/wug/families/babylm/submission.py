@@ -1,0 +1,76 @@
+"""Results of BabyLM tasks as the evaluation pipeline writes them: one folder per task, for its collate_preds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.errors import InputError
+from wug.files import write_text
+from wug.identity import ModelId
+from wug.types import Outcome, Result
+
+SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
+"""The sections of a report, by group."""
+
+
+def export_run(results: Sequence[Result], folder: Path) -> Iterator[str]:
+    """Write the submission of some results; yields a line about each file, and about what is left out."""
+    own = [result for result in results if "task" in result.meta and "folder" in result.meta]
+    if not own:
+        raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
+    for result in own:
+        if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
+            raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
+        model = ModelId.parse(result.model)
+        name, _, revision = model.name.partition("@")
+        backend = "mlm" if registry.traits(model.kind).sees_right_context else model.kind
+        task = str(result.meta["task"]).removesuffix("_supplement")
+        place = folder / Path(name).stem / (revision or "main") / "zero_shot" / backend / task / result.meta["folder"]
+        outcomes = list(result.outcomes)
+        write_text(place / "predictions.json", json.dumps(_predictions(outcomes), ensure_ascii=False))
+        write_text(place / "best_temperature_report.txt", _report(result, outcomes))
+        yield f"wrote {place}"
+    yield "left out: glue (fine-tuning), reading and aoa, which wug does not compute"
+
+
+def _predictions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The chosen text of each item, by UID."""
+    found: dict[str, Any] = {}
+    for outcome in outcomes:
+        detail = outcome.detail
+        listed = found.setdefault(outcome.groups["paradigm"], {"predictions": []})["predictions"]
+        row = {
+            "id": f"{outcome.groups['paradigm']}_{len(listed)}",
+            "pred": detail["options"][int(detail["chosen"]) - 1],
+        }
+        if detail.get("human") is not None:
+            row["prob"] = outcome.value
+        listed.append(row)
+    return found
+
+
+def _report(result: Result, outcomes: Sequence[Outcome]) -> str:
+    """The report in the pipeline's form: accuracies in percent, or the correlation."""
+    overall = {(one.metric, one.group): one.value for one in result.estimates}
+    lines = ["TEMPERATURE: 1.00", ""]
+    if "spearman" in (metric for metric, _ in overall):
+        rho = overall["spearman", "all"]
+        lines += ["### UID SPEARMAN'S RHO", f"avg: {rho:.2f}", "", "### AVERAGE SPEARMAN'S RHO", f"{rho:.2f}", ""]
+        return "\n".join(lines) + "\n"
+    for group, title in SECTIONS.items():
+        values: dict[str, list[bool]] = {}
+        for outcome in outcomes:
+            if outcome.groups.get(group):
+                values.setdefault(outcome.groups[group], []).append(bool(outcome.value))
+        if values:
+            lines += [
+                f"### {title} ACCURACY",
+                *(f"{key}: {100 * sum(own) / len(own):.2f}" for key, own in values.items()),
+            ]
+            lines.append("")
+    lines += ["### AVERAGE ACCURACY", f"{100 * overall['accuracy', 'macro=paradigms']:.2f}", ""]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,143 @@
+"""The suite of a BabyLM task: the most probable completion, as the evaluation pipeline of the challenge finds it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, Literal
+
+import numpy as np
+
+from wug.families.babylm.tasks import BabylmItem, names
+from wug.families.pairs.outcomes import correlation, ranks
+from wug.families.sampling import levels_of, limited, sampled
+from wug.files import checksum
+from wug.identity import OVERALL
+from wug.labels import of_suite
+from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
+
+ACCURACY, SPEARMAN, PREFERENCE = "accuracy", "spearman", "preference"
+MACRO = "macro=paradigms"
+"""The group of the score of the leaderboard: the mean over UIDs."""
+RULES = {
+    "ties": "first",
+    "normalise": "none",
+    "temperature": "1",
+    "special": "tokenizer",
+    "protocol": "babylm-2025",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BabylmSuite:
+    """The items of a task."""
+
+    name: str
+    folder: str
+    """The name of the data folder, which the submission repeats."""
+    items: Sequence[BabylmItem]
+    notices: tuple[str, ...] = ()
+    limit: int | None = None
+    strata: int = 1
+    protocol: str = "babylm"
+    kind: str = "babylm"
+    needs: Literal["scorer"] = "scorer"
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the items."""
+        return checksum(*("\t".join((item.uid, *item.texts, *item.completions)) for item in self.items))
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The rules of the pipeline, one by one."""
+        return {**RULES, **limited(self.limit, self.strata)}
+
+    @property
+    def rated(self) -> bool:
+        """Whether people's preferences are predicted, and not the right text."""
+        return any(item.ratio is not None for item in self.items)
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """Accuracy, or the correlation with people's preferences."""
+        if self.rated:
+            meaning = "rank correlation of the probability of the first text with people's preference"
+            return (
+                Metric(SPEARMAN, "score", meaning=meaning),
+                Metric(PREFERENCE, better="neither", headline=False, meaning="probability of the first text"),
+            )
+        return (Metric(ACCURACY, meaning="the right completion has the highest log-probability; it wins ties"),)
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Facts about the suite for the pages and the submission."""
+        return {"task": self.name, "folder": self.folder, "items": len(self.items)}
+
+    __repr__ = of_suite
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def sample(self, items: int) -> BabylmSuite:
+        """A sample of the items, stratified by UID, as a suite."""
+        if items >= len(self):
+            return self
+        levels = [levels_of({"paradigm": item.uid}, ("paradigm",)) for item in self.items]
+        kept = sampled(len(levels), items, levels.__getitem__)
+        return replace(self, items=tuple(self.items[n] for n in kept), limit=items, strata=len(set(levels)))
+
+    def requests(self) -> Sequence[Request]:
+        """Every text, in order."""
+        return [Request(text) for item in self.items for text in item.texts]
+
+    def run(self, model: Scorer) -> Iterator[Row]:
+        """One outcome per item, the mean over UIDs or the correlation, and the warnings."""
+        verdicts: dict[str, dict[str, list[bool]]] = {}
+        preferences: list[float] = []
+        step = max(1, model.chunk // max(len(item.texts) for item in self.items))
+        named = names(self.items)
+        ties = 0
+        for first in range(0, len(self), step):
+            some = self.items[first : first + step]
+            answers = iter(model.score([Request(text) for item in some for text in item.texts]))
+            for item, name in zip(some, named[first:], strict=False):
+                sums = [_logprob(next(answers), completion) for completion in item.completions]
+                best = sums.index(max(sums))
+                ties += sums.count(max(sums)) > 1
+                detail = {"options": list(item.predictions), "logprobs": sums, "right": 1, "chosen": best + 1}
+                groups = {"paradigm": item.uid, **item.groups}
+                if item.ratio is not None:
+                    preferences.append(1 / (1 + math.exp(min(sums[1] - sums[0], 700))))
+                    detail |= {"human": item.ratio}
+                    yield Outcome(name, PREFERENCE, preferences[-1], groups, detail)
+                else:
+                    verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(best == 0)
+                    yield Outcome(name, ACCURACY, best == 0, groups, detail)
+        if verdicts:
+            means = [fmean(fmean(own) for own in uids.values()) for uids in verdicts.values()]
+            yield Estimate(
+                ACCURACY, MACRO, fmean(means), sum(map(len, verdicts.values())), method="none: a mean of means"
+            )
+        else:
+            yield from self._correlation(preferences)
+        if ties:
+            yield Notice(f"{ties} of {len(self)} items tied, won by the first, as in the pipeline")
+        yield from map(Notice, self.notices)
+
+    def _correlation(self, preferences: Sequence[float]) -> Iterator[Row]:
+        ratios = np.array([item.ratio for item in self.items], dtype=np.float64)
+        found = np.array(preferences)
+        if len(found) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
+            yield Notice("no correlation: too few items, or all values are the same")
+            return
+        yield Estimate(SPEARMAN, OVERALL, correlation(ranks(found), ranks(ratios)), len(found))
+
+
+def _logprob(scored: Scored, completion: str) -> float:
+    """The sum over tokens that end after the completion begins; a token across the boundary counts as a whole."""
+    start = len(scored.text) - len(completion)
+    counted = zip(scored.ends, scored.logprobs, strict=True)
+    return math.fsum(value for end, value in counted if value is not None and end > start)

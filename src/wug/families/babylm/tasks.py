@@ -1,0 +1,205 @@
+"""The tasks of BabyLM: their folders, formats and sizes, and the vocabulary filter that makes BLiMP shorter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError
+from wug.families.tables import stem
+from wug.files import read_lines, shortened
+
+WORD = re.compile(r"\w+(?=n't\b)|n't|'(?:s|re|ve|ll|d|m)\b|[\w-]+|[^\w\s]")
+"""A token of the vocabulary filter; it decides as NLTK's word tokenizer does for all pairs of BLiMP."""
+
+
+@dataclass(frozen=True, slots=True)
+class BabylmItem:
+    """Texts of which the first is right, and the part of each that is scored."""
+
+    uid: str
+    texts: tuple[str, ...]
+    completions: tuple[str, ...]
+    """The scored end of each text."""
+    predictions: tuple[str, ...]
+    """What a submission says if a text is preferred."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    ratio: float | None = None
+    """The proportion of people who prefer the first, in the wug tests."""
+    number: str | None = None
+    """Its number in the file, if the file has one."""
+
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BabylmTask:
+    """A task: its folders (full, fast), the fields of its files, and the items of a row."""
+
+    folders: tuple[str, ...]
+    fields: tuple[str, ...]
+    item: Callable[[Row, str], BabylmItem]
+    sizes: Mapping[str, int]
+    """Items by folder: of the whole task."""
+
+
+def _sentences(row: Row, file: str) -> BabylmItem:
+    both = (str(row["sentence_good"]), str(row["sentence_bad"]))
+    if "field" not in row:
+        return BabylmItem(file, both, both, both, {"field": "supplement"})
+    groups = {"field": str(row["field"]).replace("syntax_semantics", "syntax/semantics")}
+    groups["term"] = str(row.get("linguistics_term", ""))
+    number = None if row.get("pairID") is None else str(row["pairID"])
+    return BabylmItem(str(row["UID"]), both, both, both, groups, number=number)
+
+
+def _ewok(row: Row, file: str) -> BabylmItem:
+    targets = (f" {row['Target1']}", f" {row['Target2']}")
+    return BabylmItem(str(row["Domain"]), tuple(row["Context1"] + each for each in targets), targets, targets)
+
+
+def _entities(row: Row, file: str) -> BabylmItem:
+    options = tuple(map(str, row["options"]))
+    texts = tuple(row["input_prefix"] + option for option in options)
+    return BabylmItem(f"{file}_{row['numops']}_ops", texts, options, options, {"subset": file})
+
+
+def _comps(row: Row, file: str) -> BabylmItem:
+    phrase = str(row["property_phrase"])
+    texts = (f"{row['prefix_acceptable']} {phrase}", f"{row['prefix_unacceptable']} {phrase}")
+    uid = file.removeprefix("comps_").replace("-", "_")
+    return BabylmItem(uid, texts, (phrase, phrase), texts)
+
+
+def _wug(uid: str) -> Callable[[Row, str], BabylmItem]:
+    def item(row: Row, file: str) -> BabylmItem:
+        both = tuple(str(row["sentences"]).split("\t"))
+        return BabylmItem(uid, both, both, both, ratio=float(row["ratio"]))
+
+    return item
+
+
+TASKS: Mapping[str, BabylmTask] = {
+    "blimp": BabylmTask(
+        ("blimp_filtered", "blimp_fast"),
+        ("sentence_good", "sentence_bad", "field", "UID"),
+        _sentences,
+        {"blimp_filtered": 59875, "blimp_fast": 13400},
+    ),
+    "blimp_supplement": BabylmTask(
+        ("supplement_filtered", "supplement_fast"),
+        ("sentence_good", "sentence_bad"),
+        _sentences,
+        {"supplement_filtered": 5218, "supplement_fast": 250},
+    ),
+    "ewok": BabylmTask(
+        ("ewok_filtered", "ewok_fast"),
+        ("Context1", "Target1", "Target2", "Domain"),
+        _ewok,
+        {"ewok_filtered": 7618, "ewok_fast": 1100},
+    ),
+    "entity_tracking": BabylmTask(
+        ("entity_tracking", "entity_tracking_fast"),
+        ("input_prefix", "options", "numops"),
+        _entities,
+        {"entity_tracking": 9483, "entity_tracking_fast": 3152},
+    ),
+    "comps": BabylmTask(
+        ("comps",), ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps, {"comps": 91028}
+    ),
+    "wug_adj": BabylmTask(
+        ("wug_adj_nominalization",),
+        ("sentences", "ratio"),
+        _wug("wug_adj"),
+        {"wug_adj_nominalization": 200},
+    ),
+    "wug_past": BabylmTask(("wug_past_tense",), ("sentences", "ratio"), _wug("wug_past"), {"wug_past_tense": 50}),
+}
+"""By the key of the submission. Sizes are those that the pipeline's collate_preds.py asks for."""
+
+
+def task_of(folder: Path) -> str | None:
+    """The task of a folder, by its name or the fields of its first row; None if it is none."""
+    for name, task in TASKS.items():
+        if folder.name in task.folders:
+            return name
+    files = _files(folder)
+    try:
+        first = next(_rows(files[0]))[1] if files else {}
+    except (InputError, StopIteration):
+        return None
+    return next((name for name, task in TASKS.items() if first.keys() >= set(task.fields)), None)
+
+
+def read_task(name: str, folder: Path) -> list[BabylmItem]:
+    """The items of a task, file by file; InputError with the line of one that lacks something."""
+    files = _files(folder)
+    if not files:
+        raise InputError("the folder has no .jsonl files", file=folder)
+    return [item for file in files for item in _items(name, file)]
+
+
+def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
+    """The pairs of BLiMP whose words are all in the vocabulary of the challenge: `blimp_filtered`."""
+    known = set(read_lines(vocabulary))
+    return [
+        item
+        for file in _files(folder)
+        for item in _items("blimp", file)
+        if all(word in known for text in item.texts for word in WORD.findall(text.lower()))
+    ]
+
+
+def size_warnings(name: str, folder: str, items: Sequence[BabylmItem]) -> tuple[str, ...]:
+    """A warning if a folder with an official name has another number of items."""
+    expected = TASKS[name].sizes.get(folder)
+    if expected in (None, len(items)):
+        return ()
+    return (f"{folder} has {len(items):,} items and not {expected:,}: the leaderboard rejects such a submission",)
+
+
+def names(items: Sequence[BabylmItem]) -> list[str]:
+    """The name of each item: its UID, and its number in the file or, counted from 0, among those of its UID."""
+    seen: Counter[str] = Counter()
+    found = []
+    for item in items:
+        found.append(f"{item.uid}/{seen[item.uid] if item.number is None else item.number}")
+        seen[item.uid] += 1
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+
+
+def _items(name: str, file: Path) -> Iterator[BabylmItem]:
+    task = TASKS[name]
+    for number, row in _rows(file):
+        try:
+            item = task.item(row, stem(file))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            wanted = ", ".join(task.fields)
+            message = f"{shortened(str(error))}: a row of {name} has the fields {wanted}"
+            raise InputError(message, file=file, place=f"line {number}") from None
+        if len(item.texts) < 2 or not all(item.completions):
+            raise InputError("fewer than two texts, or an empty one", file=file, place=f"line {number}")
+        yield item
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(read_lines(file), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON: {error}", file=file, place=f"line {number}") from None
+        if not isinstance(row, dict):
+            raise InputError("not a JSON object", file=file, place=f"line {number}")
+        yield number, row

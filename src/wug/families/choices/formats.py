@@ -1,0 +1,247 @@
+"""The formats of choices, recognised by their columns: EWoK, COMPS, entity tracking and plain tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_uppercase
+
+from wug.errors import InputError
+from wug.families.choices.items import ChoiceItem, ChoicesSettings, candidate
+from wug.families.tables import Record, columns_of, groups_of, need, plain, read_table, text_of
+from wug.files import head as head_of
+from wug.files import require_text, shortened
+from wug.types import Problem
+
+_EWOK = ("Context1", "Context2", "Target1", "Target2")
+_EWOK_GROUPS = {
+    "Domain": "domain",
+    "ContextType": "context_type",
+    "ContextDiff": "context_contrast",
+    "TargetDiff": "target_contrast",
+}
+_COMPS = ("prefix_acceptable", "prefix_unacceptable", "property_phrase")
+_COMPS_GROUPS = {"negative_sample_type": "negative_sample", "distraction_type": "distraction"}
+_NUMBERED = re.compile(r"option_([1-9]\d{0,3})")
+_LIST = "options"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedChoices:
+    """The items of a file, and the problems found in it."""
+
+    format: str
+    choices: list[ChoiceItem]
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesFormat:
+    """A file format for choices."""
+
+    title: str
+    columns: tuple[str, ...]
+    """The columns of every file of this format."""
+    parse: Callable[[Record, int, ChoicesSettings, list[Problem]], Iterator[ChoiceItem]]
+    """Yields the items of a row, and reports its problems."""
+
+
+def parse_ewok(record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]) -> Iterator[ChoiceItem]:
+    """EWoK (Ivanova et al. 2024): two contexts and two targets; each target fits the context of its number.
+
+    The published score compares the contexts for each target: log p(T1 | C1) > log p(T1 | C2), and
+    log p(T2 | C2) > log p(T2 | C1). With `compare=targets`, the targets are compared in each context.
+    """
+    texts = [text for column in _EWOK if (text := text_of(record, column, problems)) is not None]
+    if len(texts) < len(_EWOK):
+        return
+    contexts, targets = texts[:2], texts[2:]
+    groups = _groups(record, settings, _EWOK_GROUPS)
+    for right in range(2):
+        if settings.compare == "contexts":
+            candidates = tuple(candidate(context, targets[right], settings.join) for context in contexts)
+            fixed = {"target": str(right + 1)}
+        else:
+            candidates = tuple(candidate(contexts[right], target, settings.join) for target in targets)
+            fixed = {"context": str(right + 1)}
+        yield ChoiceItem(f"{number}/{right + 1}", candidates, right, groups | fixed, f"row {number}")
+
+
+def parse_comps(
+    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
+) -> Iterator[ChoiceItem]:
+    """COMPS (Misra et al. 2023): a property phrase that is true of one of two concepts."""
+    right, wrong, phrase = (text_of(record, column, problems) for column in _COMPS)
+    if right is not None and wrong is not None and phrase is not None:
+        candidates = tuple(candidate(context, phrase, settings.join) for context in (right, wrong))
+        yield ChoiceItem(str(record.fields.get("id", number)), candidates, 0, _groups(record, settings, _COMPS_GROUPS))
+
+
+def parse_entities(
+    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
+) -> Iterator[ChoiceItem]:
+    """Entity tracking (Kim & Schuster 2023) as a choice between the contents of a box; the first option is right."""
+    context, options = text_of(record, "input_prefix", problems), _listed(record, _LIST, problems)
+    if context is not None and options is not None:
+        candidates = tuple(candidate(context, option, settings.join) for option in options)
+        groups = _groups(record, settings, {"numops": "operations"})
+        yield ChoiceItem(str(record.fields.get("sample_id", number)), candidates, 0, groups)
+
+
+def parse_plain(
+    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
+) -> Iterator[ChoiceItem]:
+    """A table with `context`, `answer`, and `option_1`, `option_2`, … or a list of `options`."""
+    options = _options(record, settings, problems)
+    context = record.fields.get(settings.context)
+    if not isinstance(context, str):
+        what = "missing" if context is None else f"{_shown(context)}, not text"
+        problems.append(Problem("error", record.place, f"{settings.context} is {what}"))
+        return
+    if options is None:
+        return
+    answer = record.fields.get(settings.answer)
+    right = _right(answer, options, settings)
+    if not isinstance(right, int):
+        problems.append(Problem("error", record.place, f"{settings.answer} is {_shown(answer)}: {right}"))
+        return
+    name = record.fields.get(settings.item or "item", number)
+    candidates = tuple(candidate(context, option, settings.join) for option in options)
+    yield ChoiceItem(str(name), candidates, right, _groups(record, settings))
+
+
+FORMATS: Mapping[str, ChoicesFormat] = {
+    "ewok": ChoicesFormat("EWoK", _EWOK, parse_ewok),
+    "comps": ChoicesFormat("COMPS", _COMPS, parse_comps),
+    "entity-tracking": ChoicesFormat("entity tracking", ("input_prefix", _LIST), parse_entities),
+    "table": ChoicesFormat("a table with context, options and answer", ("context", "answer"), parse_plain),
+}
+
+
+def format_of(head: str) -> str | None:
+    """The name of a file's format, from its first line; None if it is unknown."""
+    columns = set(columns_of(head))
+    for name, form in FORMATS.items():
+        if columns.issuperset(form.columns) and (name != "table" or _option_columns(columns)):
+            return name
+    return None
+
+
+def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
+    """The items of a file."""
+    name = settings.format or _inferred_format(path, settings)
+    if settings.item is not None and name != "table":
+        raise InputError(f"item is for tables: the format {name} names its items itself", file=path)
+    if settings.compare == "targets" and name != "ewok":
+        raise InputError(f"compare=targets is for EWoK, and this is {name}", file=path)
+    table = read_table(path)
+    needed = FORMATS[name].columns if name != "table" else _table_columns(settings, table.header)
+    problems = [*table.problems, *need(table.header, needed), *need(table.header, settings.groups)]
+    if any(problem.place == "header" for problem in problems):
+        return ParsedChoices(name, [], problems)
+    choices = [
+        choice
+        for number, record in enumerate(table.records, 1)
+        for choice in FORMATS[name].parse(record, number, settings, problems)
+    ]
+    return ParsedChoices(name, choices, problems)
+
+
+def _inferred_format(path: Path, settings: ChoicesSettings) -> str:
+    if settings.options or settings.context != "context" or settings.answer != "answer":
+        return "table"
+    name = format_of(head_of(path))
+    if name is None:
+        require_text(path)
+        if not path.exists():
+            raise InputError("no such file", file=path)
+        titles = ", ".join(form.title for form in FORMATS.values())
+        columns = shortened(", ".join(columns_of(head_of(path))))
+        fix = f"Name its columns ({columns}): -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
+        raise InputError(f"this is none of the formats of choices ({titles}). {fix}", file=path)
+    return name
+
+
+def _groups(record: Record, settings: ChoicesSettings, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The groups of a row, from the format's columns, the columns in `GROUPS`, and those that the user names."""
+    fields = record.fields
+    own = {name: str(fields[column]) for column, name in (columns or {}).items() if fields.get(column) is not None}
+    named = {name: plain(fields[name]) for name in settings.groups if name in fields}
+    return {name: value for name, value in (own | groups_of(fields) | named).items() if value}
+
+
+def _option_columns(columns: Collection[str]) -> list[str]:
+    """The columns with the options, in the order of their numbers; empty if there are none."""
+    numbered = [name for name in columns if _NUMBERED.fullmatch(name)]
+    if len(numbered) > 1:
+        return sorted(numbered, key=lambda name: int(name.removeprefix("option_")))
+    return [_LIST] if _LIST in columns else []
+
+
+def _table_columns(settings: ChoicesSettings, header: Collection[str]) -> tuple[str, ...]:
+    """The columns that a plain table must have."""
+    options = settings.options or tuple(_option_columns(header)) or ("option_1", "option_2")
+    named = () if settings.item is None else (settings.item,)
+    return (settings.context, *options, settings.answer, *named)
+
+
+def _options(record: Record, settings: ChoicesSettings, problems: list[Problem]) -> list[str] | None:
+    columns = settings.options or _option_columns(record.fields)
+    if len(columns) < 2:
+        return _listed(record, columns[0] if columns else _LIST, problems)
+    values = [plain(record.fields.get(column)) and str(record.fields[column]) for column in columns]
+    texts = [value for value in values if value]
+    # A row may have fewer options than the table has columns, but without gaps.
+    if texts != values[: len(texts)]:
+        message = f"{columns[values.index('')]} is empty, and others follow"
+        problems.append(Problem("error", record.place, message))
+        return None
+    return _checked(texts, record, problems)
+
+
+def _listed(record: Record, column: str, problems: list[Problem]) -> list[str] | None:
+    """The options of a field with a list; None and a problem if it is not a list of texts."""
+    value = record.fields.get(column)
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        fix = 'write a list of texts, ["the cup", "the pen"], or one column per option, option_1, option_2, …'
+        problems.append(Problem("error", record.place, f"{column} is {_shown(value)}: {fix}"))
+        return None
+    return _checked(value, record, problems)
+
+
+def _checked(options: list[str], record: Record, problems: list[Problem]) -> list[str] | None:
+    if len(options) < 2:
+        problems.append(Problem("error", record.place, f"{len(options)} of at least 2 options"))
+        return None
+    if "" in (option.strip() for option in options):
+        problems.append(Problem("error", record.place, "an option is empty"))
+        return None
+    return options
+
+
+def _right(answer: object, options: Sequence[str], settings: ChoicesSettings) -> int | str:
+    """The index of the right option, or the problem with the answer."""
+    text = str(answer).strip() if isinstance(answer, str | int) and not isinstance(answer, bool) else ""
+    by_text = [index for index, option in enumerate(options) if option.strip() == text]
+    first, last = settings.answers_from, settings.answers_from + len(options) - 1
+    by_number = [int(text) - first] if re.fullmatch(r"[0-9]{1,4}", text) and first <= int(text) <= last else []
+    by_letter = [ascii_uppercase.index(text)] if len(text) == 1 and text in ascii_uppercase[: len(options)] else []
+    meanings = sorted({*by_text, *by_number, *by_letter})
+    if len(meanings) == 1:
+        return meanings[0]
+    if meanings:
+        return f"it may be {' or '.join(f'option {index + 1}' for index in meanings)}. Write the text of only one"
+    if text == "0" and first == 1:
+        return "options are counted from 1. If they are counted from 0, add -S answers_from=0"
+    return f"write the number of the right option, {first} to {last}, its letter, or its text"
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else repr(shortened(str(value), 80))

@@ -1,0 +1,138 @@
+"""Commands that make COGS-style sets, and score predicted logical forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.families.commands import (
+    FILES,
+    FOLDER,
+    FORCE,
+    OUTPUT_FILE,
+    PATH,
+    POSITIVE,
+    SEED,
+    MakeCommand,
+    ScoreCommand,
+    ScoredSuites,
+    model_id,
+    predictions,
+    say,
+)
+
+
+def _make(*, folder: Path, seed: int, train: int, test: int, gen_per_type: int, force: bool) -> None:
+    from wug.families.cogs import make
+    from wug.files import refuse_existing, write_lines
+
+    names = ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")
+    refuse_existing([folder / name for name in names], force=force)
+    made = make.make(seed, make.Sizes(train, test, gen_per_type))
+    for path, lines in zip(write_lines(made, folder), made.values(), strict=True):
+        say(f"wrote {path}: {len(lines):,} lines")
+
+
+def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **options: Any) -> ScoredSuites:
+    """Score predicted logical forms: exact match, well-formedness, equality up to order or index names, and similarity.
+
+    With several systems (seeds of one model), the mean and the sample standard deviation are reported too.
+
+    \b
+    wug score cogs --gold gen.tsv --predictions system.tsv
+    wug score cogs --gold gen.tsv --predictions seed_*.tsv --format json
+    wug score cogs --gold dev.tsv --system dev.tsv --reference-compat
+    """
+    from wug.errors import InputError
+    from wug.families.cogs import score, scoring
+    from wug.families.cogs.predictions import read_predictions
+    from wug.families.cogs.suite import CogsSuite
+    from wug.families.cogs.syntax import gold_of, read_syntax, syntax_dialect
+    from wug.files import format_of
+
+    if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
+        raise InputError("is one of the files to score. Give --per-line another name", file=per_line)
+    if per_line is not None:
+        format_of(per_line, {".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl"})
+    if (syntax := syntax_dialect(gold, options["dialect"])) is not None:
+        if per_line is not None:
+            raise click.UsageError("--per-line is for logical forms")
+        suite = read_syntax(gold, syntax)
+        given = [read_predictions(path, gold_of(suite, gold)) for path in paths]
+        for path, found in zip(paths, given, strict=True):
+            yield suite, model_id(path.name, path), suite.score(found.forms)
+        return
+    systems = score(gold, paths, **options)
+    if per_line is not None:
+        scoring.write_per_line(scoring.per_line(systems), per_line)
+        say(f"wrote {per_line}")
+    save: bool = click.get_current_context().params["save"]  # results that are not stored need no row per line
+    for path, system in zip(paths, systems, strict=True):
+        yield CogsSuite(system.gold, system.options), model_id(path.name, path), system.rows(lines=save)
+
+
+def _size(name: str, default: int, help: str) -> click.Option:
+    return click.Option([name], type=POSITIVE, default=default, show_default=True, help=help)
+
+
+MAKE = (
+    MakeCommand(
+        "cogs",
+        _make,
+        (
+            click.Option(
+                ["-o", "--output", "folder"],
+                type=FOLDER,
+                required=True,
+                help="Folder for train.tsv, dev.tsv, test.tsv and gen.tsv.",
+            ),
+            SEED,
+            _size("--train", 24_155, "Training lines, including 155 primitives and single examples."),
+            _size("--test", 3_000, "Lines of dev and of test."),
+            _size("--gen-per-type", 1_000, "Lines per generalisation type in gen."),
+            FORCE,
+        ),
+        """Make a COGS-style set with wug's own grammar and words: sentences with their logical forms.
+
+        gen.tsv has the 21 generalisation types of COGS, each held out of train.tsv: words in new roles, verbs in new
+        frames, modified subjects, deeper recursion. train.tsv does not depend on the sizes of the other files.
+
+        \b
+        wug make cogs --seed 1 -o my_cogs
+        wug make cogs --train 5000 --test 500 --gen-per-type 50 -o small
+        """,
+    ),
+)
+SCORE = (
+    ScoreCommand(
+        "cogs",
+        score_cogs,
+        (
+            click.Option(
+                ["--gold"], required=True, type=PATH, help="Table of sentence, logical form (or tree, tags) and type."
+            ),
+            predictions(
+                "A system's forms: a file like the gold file, a table, one form per line, or JSONL", "--system"
+            ),
+            FILES,
+            click.Option(
+                ["--per-line"],
+                type=OUTPUT_FILE,
+                metavar="FILE",
+                help="Write every measure of each line to a file: .tsv (or .txt), or .jsonl.",
+            ),
+            click.Option(["--reference-compat"], is_flag=True, help="Compute measures as the first public evaluator."),
+            click.Option(["--smatch"], is_flag=True, help="Add the F1 of terms under the best renaming of indices."),
+            click.Option(["--seed"], type=int, default=0, show_default=True, help="Random seed for --smatch."),
+            click.Option(["--bleu/--no-bleu"], default=True, show_default=True, help="Compute BLEU over all forms."),
+            click.Option(
+                ["--dialect"],
+                help="cogs, slog, recogs, variable_free, tree, tags or answers.  [default: from the gold file]",
+            ),
+        ),
+        spread="sample",
+    ),
+)

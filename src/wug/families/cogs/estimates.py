@@ -1,0 +1,141 @@
+"""The metrics of every line as columns, and their estimates over groups of lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.stats import ratio_interval, wilson
+from wug.types import Estimate
+
+Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
+"""The lines of each group, `all` first."""
+SCORES = ("precision", "recall", "f1")
+OVER_TYPES = "macro=types"
+"""The group of values that are means over the types, with equal weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapCounts:
+    """For each line, how many features prediction and gold form share, and how many each has."""
+
+    common: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    gold: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumns:
+    """The metrics of all lines."""
+
+    flags: Mapping[str, NDArray[np.bool_]]
+    numbers: Mapping[str, NDArray[np.float64]]
+    counts: Mapping[str, OverlapCounts]
+    """The counts behind precision, recall and F1, by feature and zone (`terms`, `terms_prefix`)."""
+    main: tuple[str, ...]
+    """The features that are broken down by group; the others are reported for all lines only."""
+    score_of_nothing: float = 1.0
+    """Precision, recall and F1 if neither form has the feature."""
+    harmonic: bool = False
+    """Whether macro F1 is computed from macro precision and recall instead of averaging F1 over lines."""
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Values of all lines together."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.flags.values())))
+
+    def scores(self, feature: str) -> dict[str, NDArray[np.float64]]:
+        """Precision, recall and F1 of every line."""
+        counts = self.counts[feature]
+        return {name: self._ratio(*_parts(counts, name)) for name in SCORES}
+
+    def _ratio(
+        self, top: NDArray[np.float64], bottom: NDArray[np.float64], both: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        found = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+        return np.where(both == 0, self.score_of_nothing, found)
+
+
+def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
+    """Every value of every group: shares, means, micro and macro averages, with intervals."""
+    found: list[Estimate] = []
+    for metric, flags in columns.flags.items():
+        found += _over_types([_share(metric, group, flags[lines]) for group, lines in groups.items()])
+    for metric, numbers in columns.numbers.items():
+        found += _over_types([_mean(metric, group, numbers[lines]) for group, lines in groups.items()])
+    for metric, value in columns.corpus.items():
+        found.append(Estimate(metric, "all", value, len(columns)))
+    for feature, counts in columns.counts.items():
+        within = groups if feature in columns.main else {"all": groups["all"]}
+        lines_scores = columns.scores(feature)
+        for name in SCORES:
+            top, bottom, both = _parts(counts, name)
+            metric = f"{feature}_{name}"
+            micro = [_micro(columns, metric, group, top[i], bottom[i], both[i]) for group, i in within.items()]
+            found += _over_types(micro)
+        for name in SCORES:
+            metric = f"{feature}_{name}_macro"
+            means = [_mean(metric, group, lines_scores[name][lines]) for group, lines in within.items()]
+            if columns.harmonic and name == "f1":
+                means = [Estimate(m.metric, m.group, _harmonic_f1(lines_scores, within[m.group]), m.n) for m in means]
+            found += _over_types(means)
+    return found
+
+
+def _parts(counts: OverlapCounts, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Numerator and denominator of a score, and the size of both forms together."""
+    both = counts.predicted + counts.gold
+    if name == "f1":
+        return 2 * counts.common, both, both
+    return counts.common, counts.predicted if name == "precision" else counts.gold, both
+
+
+def _share(metric: str, group: str, flags: NDArray[np.bool_]) -> Estimate:
+    successes, n = int(flags.sum()), len(flags)
+    interval = wilson(successes, n)
+    return Estimate(metric, group, successes / n, n, interval.low, interval.high, "wilson")
+
+
+def _mean(metric: str, group: str, values: NDArray[np.float64]) -> Estimate:
+    n, mean = len(values), float(values.mean())
+    made = ratio_interval(values, np.ones(n))
+    if made.interval is None:
+        return Estimate(metric, group, mean, n, method=made.method)
+    return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, made.method)
+
+
+def _micro(
+    columns: MetricColumns,
+    metric: str,
+    group: str,
+    top: NDArray[np.float64],
+    bottom: NDArray[np.float64],
+    both: NDArray[np.float64],
+) -> Estimate:
+    """The ratio of two sums over lines, with the interval of a ratio estimator (lines are the sample)."""
+    n, below = len(top), float(bottom.sum())
+    if below == 0:
+        return Estimate(metric, group, columns.score_of_nothing if both.sum() == 0 else 0.0, n)
+    ratio, made = float(top.sum()) / below, ratio_interval(top, bottom)
+    if made.interval is None:
+        return Estimate(metric, group, ratio, n, method=made.method)
+    low, high = max(0.0, made.interval.low), min(1.0, made.interval.high)
+    return Estimate(metric, group, ratio, n, low, high, "ratio" if made.method == "t" else f"ratio, {made.method}")
+
+
+def _harmonic_f1(scores: Mapping[str, NDArray[np.float64]], lines: NDArray[np.intp]) -> float:
+    precision, recall = (float(scores[name][lines].mean()) for name in ("precision", "recall"))
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _over_types(found: list[Estimate]) -> Iterator[Estimate]:
+    """The estimates and, if there are several types, the mean over types."""
+    yield from found
+    by_type = [estimate.value for estimate in found if estimate.group.startswith("type=")]
+    if len(by_type) > 1:
+        yield Estimate(found[0].metric, OVER_TYPES, math.fsum(by_type) / len(by_type), len(by_type))

@@ -1,0 +1,227 @@
+"""The metrics of COGS: what each one means, and its values for every line of a corpus.
+
+A metric is declared in METRICS. A value per line is a field of `FormScores` in `logical_form/measures.py` with the
+same name, or a column that `score_lines` adds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.families.cogs.estimates import SCORES, MetricColumns, OverlapCounts
+from wug.families.cogs.logical_form.match import recogs_exact_match
+from wug.families.cogs.logical_form.measures import (
+    COUNTS,
+    FEATURES,
+    REFERENCE_FEATURES,
+    FormScores,
+    reference_scores,
+    score_tokens,
+)
+from wug.families.cogs.logical_form.parse import parse, tokens
+from wug.families.cogs.logical_form.smatch import smatch
+from wug.families.cogs.read import Gold
+from wug.types import Metric
+
+MAX_NGRAM = 4
+"""Longest n-grams of BLEU, in tokens."""
+
+_FEATURES = {
+    "indices": "indices",
+    "names": "proper names",
+    "predicates": "predicates",
+    "terms": "whole terms",
+    "arguments": "arguments",
+}
+_ZONES = {"": "", "_prefix": " before the last `;`", "_body": " in the conjunction"}
+_SCORES = {
+    "precision": "the share of predicted {} that are right",
+    "recall": "the share of gold {} that are predicted",
+    "f1": "the F1 of predicted {}",
+}
+_AVERAGES = {"": "counted over all lines together", "_macro": "mean over lines"}
+
+
+def _overlap_metric(feature: str, zone: str, score: str, average: str, *, headline: bool = False) -> Metric:
+    meaning = f"{_SCORES[score].format(_FEATURES[feature] + _ZONES[zone])}, {_AVERAGES[average]}"
+    return Metric(f"{feature}{zone}_{score}{average}", "score", headline=headline, meaning=meaning)
+
+
+METRICS = (
+    Metric("exact_match", meaning="the prediction has the tokens of the gold form"),
+    Metric(
+        "semantic_match",
+        meaning="some one-to-one renaming of indices makes prediction and gold form equal as sets of terms",
+    ),
+    Metric(
+        "order_invariant_match", meaning="the prediction has the terms of the gold form, each as often, in any order"
+    ),
+    Metric("well_formed", meaning="the prediction can be derived from the grammar of logical forms"),
+    Metric(
+        "well_formed_strict",
+        meaning="the prediction is well-formed and makes sense: indices bound, no duplicate, no loose part",
+    ),
+    Metric("edit_distance", "tokens", "lower", meaning="tokens to insert, delete or replace (lower is better)"),
+    Metric("smatch_f1", "score", meaning="F1 of terms under the best one-to-one renaming of indices"),
+    Metric("bleu", "score", meaning="BLEU of all predictions together, from 0 to 100"),
+    *(
+        _overlap_metric(feature, "", "f1", "", headline=True)
+        for feature in ("indices", "names", "predicates", "arguments", "terms")
+    ),
+    Metric(
+        "exact_match_string",
+        headline=False,
+        meaning="the prediction is the gold form to the last character, white space included",
+    ),
+    Metric(
+        "recogs_exact_match",
+        headline=False,
+        meaning="as ReCOGS' own program has it: renaming indices makes the two equal as sets of conjuncts, "
+        "and no conjunct is repeated",
+    ),
+    Metric(
+        "edit_distance_normalised",
+        "distance",
+        "lower",
+        headline=False,
+        meaning="edit distance divided by the length of the longer form (lower is better)",
+    ),
+    *(
+        _overlap_metric(feature, zone, score, average)
+        for feature in _FEATURES
+        for zone in _ZONES
+        for score in SCORES
+        for average in _AVERAGES
+        if (zone, score, average) != ("", "f1", "")
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """Which metrics to compute, and how."""
+
+    reference_compat: bool = False
+    smatch: bool = False
+    bleu: bool = True
+    seed: int = 0
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """Everything that can change a result."""
+        if self.reference_compat:
+            return {"reference_compat": "yes"}
+        return {"smatch": f"seed {self.seed}"} if self.smatch else {}
+
+
+def score_lines(gold: Gold, predictions: Sequence[str], options: MetricOptions) -> tuple[MetricColumns, list[str]]:
+    """The metrics of every prediction, and warnings about them."""
+    if options.reference_compat:
+        return _reference_columns(gold, predictions), []
+    packed = array("q")  # numbers only: tuples would keep the garbage collector busy
+    for form, prediction in zip(gold.forms, predictions, strict=True):
+        *values, counts = score_tokens(tokens(form), tokens(prediction), gold.dialect, same=form == prediction)
+        packed.extend(values)
+        packed.extend(counts)
+    rows = np.frombuffer(packed, np.int64).reshape(len(gold), -1).T
+    columns = dict(zip(FormScores._fields[:-1], rows, strict=False))
+    flags = {m.name: columns[m.name].astype(bool) for m in METRICS if m.unit == "share" and m.name in columns}
+    if gold.dialect == "recogs":
+        pairs = zip(gold.forms, predictions, strict=True)
+        matches = [form == answer or recogs_exact_match(form, answer) for form, answer in pairs]
+        flags["recogs_exact_match"] = np.array(matches, bool)
+    distance, longest = columns["edit_distance"].astype(float), columns["longest"].astype(float)
+    normalised = np.divide(distance, longest, out=np.zeros_like(distance), where=longest > 0)
+    numbers = {"edit_distance": distance, "edit_distance_normalised": normalised}
+    warnings: list[str] = []
+    if options.smatch:
+        numbers["smatch_f1"], inexact = _smatch(gold, predictions, flags, options.seed)
+        if inexact:
+            warnings.append(
+                f"smatch_f1 of {inexact} predictions is the best of a search from random starts (seed "
+                f"{options.seed}), and may be too low"
+            )
+    overlap = _counts(rows[len(columns) :].astype(float))
+    corpus = {"bleu": corpus_bleu(gold.forms, predictions)} if options.bleu else {}
+    return MetricColumns(flags=flags, numbers=numbers, counts=overlap, main=FEATURES, corpus=corpus), warnings
+
+
+def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
+    """Corpus BLEU as sacrebleu computes it without a tokenizer; n-grams are counted as arrays, which is much faster."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    vocabulary: dict[str, int] = {}
+    sides = [_word_ids(texts, vocabulary) for texts in (predictions, gold)]
+    codes = [words for words, _ in sides]
+    correct, total, size = [], [], max(1, len(vocabulary))
+    for order in range(MAX_NGRAM):
+        if order:  # the code of an n-gram: that of its first words, and its last word
+            if size * len(vocabulary) * len(gold) >= 2**63:
+                ranks = np.unique(np.concatenate(codes), return_inverse=True)[1]
+                codes, size = np.split(ranks, [len(codes[0])]), int(ranks.max()) + 1
+            codes = [c[:-1] * len(vocabulary) + words[order:] for c, (words, _) in zip(codes, sides, strict=True)]
+            size *= max(1, len(vocabulary))
+        keys = [
+            (lines[order:] * size + c)[lines[: len(c)] == lines[order:]]
+            for c, (_, lines) in zip(codes, sides, strict=True)
+        ]
+        (predicted, counts), (known, limits) = (np.unique(key, return_counts=True) for key in keys)
+        _, first, second = np.intersect1d(predicted, known, assume_unique=True, return_indices=True)
+        correct.append(int(np.minimum(counts[first], limits[second]).sum()))
+        total.append(len(keys[0]))
+    lengths = [len(words) for words, _ in sides]
+    return float(BLEU.compute_bleu(correct, total, *lengths, smooth_method="exp").score)
+
+
+def _word_ids(texts: Sequence[str], vocabulary: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The words of all texts as numbers, and the text of each word."""
+    split = [text.split() for text in texts]
+    words = np.fromiter((vocabulary.setdefault(w, len(vocabulary)) for some in split for w in some), np.int64)
+    return words, np.repeat(np.arange(len(split)), [len(some) for some in split])
+
+
+def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:
+    """The counts of each feature, then of each in the prefix and in the body alone."""
+    whole: dict[str, OverlapCounts] = {}
+    zones: dict[str, OverlapCounts] = {}
+    for feature, rows in zip(FEATURES, np.split(columns, len(FEATURES)), strict=True):
+        count = dict(zip(COUNTS, rows, strict=True))
+        predicted = count["predicted_prefix"] + count["predicted_body"]
+        whole[feature] = OverlapCounts(count["common"], predicted, count["gold_prefix"] + count["gold_body"])
+        for zone in ("_prefix", "_body"):
+            zones[feature + zone] = OverlapCounts(*(count[side + zone] for side in ("common", "predicted", "gold")))
+    return whole | zones
+
+
+def _smatch(
+    gold: Gold, predictions: Sequence[str], flags: Mapping[str, NDArray[np.bool_]], seed: int
+) -> tuple[NDArray[np.float64], int]:
+    """The F1 of every line, and how many of them are only lower bounds."""
+    values = flags["semantic_match"].astype(float)
+    inexact = 0
+    for line in np.flatnonzero(flags["well_formed"] & ~flags["semantic_match"]).tolist():
+        found = smatch(parse(gold.forms[line], gold.dialect), parse(predictions[line], gold.dialect), seed)
+        values[line] = found.f1
+        inexact += not found.exact
+    return values, inexact
+
+
+def _reference_columns(gold: Gold, predictions: Sequence[str]) -> MetricColumns:
+    scores = [reference_scores(form, answer) for form, answer in zip(gold.forms, predictions, strict=True)]
+    rows = np.array([score.counts for score in scores], float).T
+    return MetricColumns(
+        flags={
+            name: np.array([getattr(score, name) for score in scores], bool)
+            for name in ("exact_match", "order_invariant_match", "well_formed")
+        },
+        numbers={"edit_distance": np.array([score.edit_distance for score in scores], float)},
+        counts={feature: OverlapCounts(*rows[3 * n : 3 * n + 3]) for n, feature in enumerate(REFERENCE_FEATURES)},
+        main=REFERENCE_FEATURES,
+        score_of_nothing=0.0,
+        harmonic=True,
+    )

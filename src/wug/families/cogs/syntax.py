@@ -1,0 +1,203 @@
+"""Syntax-COGS (Yao and Koller 2022): sentences of COGS with trees, part-of-speech tags, or answers as targets."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from wug.errors import InputError
+from wug.families.cogs.read import KNOWN_TYPES, SECTIONS, SPLITS, Gold, plain_name, text_lines
+from wug.families.pcfgset.suite import Generate, PcfgSuite, warn_if_empty
+from wug.files import checksum, head
+from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
+
+SyntaxDialect: TypeAlias = Literal["tree", "tags", "answers"]
+SYNTAX_DIALECTS: tuple[SyntaxDialect, ...] = get_args(SyntaxDialect)
+Brackets: TypeAlias = Counter[tuple[str, int, int]]
+"""The phrases of a tree: label, first word, and the word after the last."""
+TAGS = frozenset({"AUX", "BY", "C", "Det", "INF", "N", "P", "V"})
+_COLUMNS: Mapping[SyntaxDialect, tuple[int, ...]] = {"tree": (3,), "tags": (3,), "answers": (4, 5)}
+_LAYOUTS: Mapping[SyntaxDialect, str] = {
+    "tree": "sentence, tree and type",
+    "tags": "sentence, tags and type",
+    "answers": "sentence, question, answer and type",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxLine:
+    """A sentence, with its question if there is one, and the target."""
+
+    number: int
+    source: str
+    target: str
+    type: str
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Its type and, if that is one of COGS, lexical or structural."""
+        known = KNOWN_TYPES.get(self.type)
+        return {"type": self.type, "kind": known.kind} if known else {"type": self.type}
+
+
+class SyntaxSuite(PcfgSuite[SyntaxLine]):
+    """A file of Syntax-COGS; `test` is its dialect."""
+
+    __slots__ = ()
+    kind = "cogs"
+    metrics = (
+        Metric("exact_match", meaning="the output has the tokens of the target"),
+        Metric("bracket_f1", "score", meaning="the F1 of labelled phrases, counted over all lines together"),
+        Metric("tag_accuracy", "score", meaning="the proportion of right tags, in the longer of the two"),
+        Metric("well_formed", meaning="the output is a tree"),
+        Metric("bracket_f1_macro", "score", headline=False, meaning="the F1 of labelled phrases, mean over lines"),
+    )
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show with the outcomes."""
+        present = {line.type for line in self.items}
+        types = [asdict(known) for name, known in KNOWN_TYPES.items() if name in present]
+        return {"dialect": self.test, "sections": SECTIONS, "types": types}
+
+    def requests(self) -> list[str | Source]:
+        """The sources, in the order of the file."""
+        return [line.source for line in self.items]
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Score one output per line."""
+        return self.score(generate(self.requests()))
+
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+        """Compare each output with its target: as a whole, and phrase by phrase or tag by tag."""
+        yield from warn_if_empty(outputs)
+        counts: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for line, output in zip(self.items, outputs, strict=True):
+            item, groups, output = str(line.number), line.groups, " ".join(output.split())
+            detail = {"source": line.source, "target": line.target, "answer": output}
+            yield Outcome(item, "exact_match", output == line.target, groups, detail)
+            if self.test == "tags":
+                given, target = output.split(), line.target.split()
+                same = sum(one == other for one, other in zip(given, target, strict=False))
+                yield Outcome(item, "tag_accuracy", same / max(len(given), len(target)), groups)
+            elif self.test == "tree":
+                found, right = brackets(output), brackets(line.target) or Counter()
+                yield Outcome(item, "well_formed", found is not None, groups)
+                overlap = _overlap(found or Counter(), right)
+                yield Outcome(item, "bracket_f1_macro", _f1([overlap]), groups)
+                for group in ("all", *(f"{name}={value}" for name, value in groups.items())):
+                    counts[group].append(overlap)
+        for group, overlaps in counts.items():
+            yield Estimate("bracket_f1", group, _f1(overlaps), len(overlaps))
+
+    def strata(self, item: SyntaxLine) -> tuple[str, ...]:
+        """The type of a line."""
+        return (item.type,)
+
+
+def brackets(tree: str) -> Brackets | None:
+    """The phrases of a bracketed tree, without its part-of-speech tags, as evalb counts them; None if it is not one."""
+    found: Brackets = Counter()
+    open_nodes: list[tuple[str, int]] = []
+    tokens, words, tags = tree.split(), 0, set[int]()
+    for place, token in enumerate(tokens):
+        if token == "(":
+            label = tokens[place + 1] if place + 1 < len(tokens) else ")"
+            if label in "()" or (not open_nodes and place):
+                return None
+            open_nodes.append((label, words))
+        elif token == ")":
+            if not open_nodes or open_nodes[-1][1] == words:
+                return None
+            label, start = open_nodes.pop()
+            if words - start == 1 and start not in tags:
+                tags.add(start)
+            else:
+                found[label, start, words] += 1
+        elif not open_nodes:
+            return None
+        elif tokens[place - 1] != "(":
+            words += 1
+    return found if tokens and not open_nodes else None
+
+
+def recognise_syntax(text: str) -> SyntaxDialect | None:
+    """The dialect of the beginning of a file; None if it is not one of Syntax-COGS."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    rows = [line.split("\t") for line in lines[: min(20, max(1, len(lines) - 1))]]
+    return next((dialect for dialect in SYNTAX_DIALECTS if not any(_error(row, dialect) for row in rows)), None)
+
+
+def syntax_dialect(path: Path, given: str | None) -> SyntaxDialect | None:
+    """The dialect of a file, if it is one of Syntax-COGS: the given one, or that of its content."""
+    if given is not None:
+        return next((dialect for dialect in SYNTAX_DIALECTS if dialect == given), None)
+    return recognise_syntax(head(path))
+
+
+def syntax_problems(path: Path, dialect: SyntaxDialect) -> Iterator[Problem]:
+    """Every error of a file."""
+    for number, text in enumerate(text_lines(path), 1):
+        if error := _error(text.split("\t"), dialect):
+            yield Problem("error", f"line {number}", error)
+
+
+def read_syntax(path: Path, dialect: SyntaxDialect) -> SyntaxSuite:
+    """The suite of a file; InputError at the first line that cannot be read."""
+    for problem in syntax_problems(path, dialect):
+        raise InputError(problem.message, file=path, place=problem.place)
+    texts = text_lines(path)
+    lines = tuple(_line(number, text.split("\t"), dialect) for number, text in enumerate(texts, 1))
+    name = plain_name(path)
+    name = f"cogs-{dialect}-{name}" if name in SPLITS else name
+    return SyntaxSuite(name, lines, checksum("\n".join(texts)), (), {"dialect": dialect}, dialect)
+
+
+def gold_of(suite: SyntaxSuite, path: Path) -> Gold:
+    """Sources and targets as a gold file, for the readers of predictions."""
+    sources, targets, types = zip(*((line.source, line.target, line.type) for line in suite.items), strict=True)
+    return Gold(str(path), sources, targets, types, "cogs", suite.checksum)
+
+
+def _line(number: int, row: list[str], dialect: SyntaxDialect) -> SyntaxLine:
+    if dialect == "answers":
+        return SyntaxLine(number, f"{row[0]} {row[1]}", " ".join(row[2].split()), row[3])
+    return SyntaxLine(number, row[0], " ".join(row[1].split()), row[2])
+
+
+def _error(row: list[str], dialect: SyntaxDialect) -> str:
+    """What is wrong with a line; empty if nothing is."""
+    if len(row) not in _COLUMNS[dialect]:
+        counts = " or ".join(map(str, _COLUMNS[dialect]))
+        return f"{len(row)} column{'s' * (len(row) != 1)}, not {counts} ({_LAYOUTS[dialect]}, separated by tabs)"
+    if not all(cell.strip() for cell in row):
+        return "a column is empty"
+    if " " in row[3 if dialect == "answers" else 2]:
+        return "the type has a space"
+    words = row[0].split()
+    words = words[:-1] if words[-1] == "." else words  # the full stop has no tag, and is not in the tree
+    target = row[1].split()
+    if dialect == "tree":
+        if brackets(row[1]) is None:
+            return "not a tree: every bracket needs a label and a word"
+        leaves = [b for a, b in pairwise(target) if a != "(" and b not in "()"]
+        return "" if leaves == words else "the words of the tree are not those of the sentence"
+    if dialect == "tags":
+        if unknown := next((tag for tag in target if tag not in TAGS), None):
+            return f"{unknown!r} is not a tag. There is: {', '.join(sorted(TAGS))}"
+        return "" if len(target) == len(words) else f"{len(target)} tags for {len(words)} words"
+    return "" if row[1].split()[-1] == "?" else "the question does not end in '?'"
+
+
+def _overlap(found: Brackets, right: Brackets) -> tuple[int, int, int]:
+    return (found & right).total(), found.total(), right.total()
+
+
+def _f1(overlaps: Sequence[tuple[int, int, int]]) -> float:
+    """F1 of common, predicted and gold phrases; 1 if there are none at all."""
+    common, predicted, gold = (sum(column) for column in zip(*overlaps, strict=True))
+    return 2 * common / (predicted + gold) if predicted + gold else 1.0

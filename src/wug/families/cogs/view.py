@@ -1,0 +1,363 @@
+"""Views of COGS results: matches by type as the paper groups them, kinds of error, gold form and prediction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference, recognise
+from wug.families.cogs.syntax import SYNTAX_DIALECTS
+from wug.families.pcfgset.view.plain import answer
+from wug.formatting import FormattedEstimate, format_estimate, number, percent, plain
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.stats import wilson
+from wug.types import Outcome, Result
+from wug.views import charts
+from wug.views.grouped import dots, interval_note, overall_parts, point
+from wug.views.parts import (
+    CodePart,
+    DeferredPart,
+    FactsPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    TextPart,
+    ViewPart,
+    carrier,
+    share_shade,
+)
+from wug.views.text_display import Piece, Pieces, marked, shortened
+
+PRIMARY = "exact_match"
+CHART_METRICS = (PRIMARY, "semantic_match")
+"""Metrics in the chart by type."""
+COLUMNS = (*CHART_METRICS, "order_invariant_match", "well_formed", "terms_f1", "edit_distance")
+"""Metrics in the table by type, if they exist."""
+OTHER_TYPES = "other types"
+TOTALS = {"all": "all lines", "kind=lexical": "lexical types", "kind=structural": "structural types"}
+
+
+@dataclass(frozen=True, slots=True)
+class LineType:
+    """A type of line, with its section in the paper."""
+
+    name: str
+    title: str
+    section: str
+    """Number and name of its section."""
+    kind: str
+    """`lexical` or `structural`; empty if unknown."""
+
+    @property
+    def heading(self) -> str:
+        """Its heading in a table."""
+        return ": ".join(part for part in (self.kind.capitalize(), self.section) if part)
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Metrics, types, errors."""
+    types = line_types(result)
+    yield from overall_parts(result)
+    for part in (type_figure(result, types), type_table(result, types)):
+        if part is not None:
+            yield part
+    if rows.tally(PRIMARY)["false"] and result.meta.get("dialect") not in SYNTAX_DIALECTS:
+        yield DeferredPart("errors", "Errors in wrong lines", lambda: error_figure(_outcomes(rows, "errors")))
+        yield DeferredPart(
+            "types-by-error", "Errors type by type", lambda: error_table(_outcomes(rows, "errors"), types), figure=False
+        )
+        yield DeferredPart("rules", "Broken rules", lambda: broken_rules(_outcomes(rows, "violations")), figure=False)
+    if about := {key: result.meta[key] for key in ("edition", "dialect") if result.meta.get(key)}:
+        yield FactsPart(about)
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every line with its gold form and the prediction; wrong lines by type."""
+    wrong = ItemSample(
+        "Wrong lines",
+        PRIMARY,
+        verb="wrong",
+        group=lambda outcome: str(outcome.groups.get("type", "")),
+        titles={name: kind.title for name, kind in line_types(result).items()},
+        note="Gold form and prediction, term by term; differences are marked.",
+    )
+    metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
+    metric = PRIMARY if PRIMARY in metrics else next(iter(metrics), PRIMARY)
+    if result.meta.get("dialect") in SYNTAX_DIALECTS:
+        return ItemsView(metric, answer, (wrong,), size=15, noun="line")
+    return ItemsView(metric, partial(line, dialect=dialect_of(result, rows)), (wrong,), size=15, noun="line")
+
+
+def _outcomes(rows: Rows, key: str) -> list[Outcome]:
+    """Every line with one field of its detail, so that large results fit into memory."""
+    return [row.outcome for row in rows.each(Filter(PRIMARY), keys=(key,))]
+
+
+def line_types(result: Result) -> dict[str, LineType]:
+    """The types in a result: lexical, structural (each in the order of the paper), others."""
+    given_sections = result.meta.get("sections")
+    sections: Mapping[str, Any] = given_sections if isinstance(given_sections, Mapping) else {}
+    known = {str(given.get("type")): given for given in result.meta.get("types") or () if isinstance(given, Mapping)}
+    there = dict.fromkeys(
+        e.group.removeprefix("type=") for e in result.estimates if e.metric == PRIMARY and e.group.startswith("type=")
+    )
+    found = [_kind(name, known[name], sections) for name in known if name in there]
+    ordered = {kind.name: kind for kind in sorted(found, key=lambda kind: kind.kind == "structural")}
+    return ordered | {
+        name: LineType(name, "", OTHER_TYPES if found else "", "") for name in there if name not in ordered
+    }
+
+
+def type_table(result: Result, types: Mapping[str, LineType]) -> TablePart | None:
+    """Every type under its heading, after the totals; None if there is only one type."""
+    cells: dict[str, dict[str, FormattedEstimate]] = {}
+    for e in result.estimates:
+        if e.metric in COLUMNS:
+            cells.setdefault(e.group, {})[e.metric] = format_estimate(result, e)
+    columns = tuple(metric for metric in COLUMNS if any(metric in row for row in cells.values()))
+    if len(types) < 2 or not columns:
+        return None
+    whole = {**TOTALS, "macro=types": "mean of the types"}
+    groups: dict[str, list[TablePartRow]] = {}
+    for name, kind in types.items():
+        head = TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
+        groups.setdefault(kind.heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
+    first = tuple(_row(TableCell(name), cells[group], columns) for group, name in whole.items() if group in cells)
+    heads = (
+        TableColumn("type"),
+        TableColumn("n", numeric=True),
+        *(TableColumn(plain(c), numeric=c != columns[0]) for c in columns),
+    )
+    rows = (("", first), *((heading, tuple(found)) for heading, found in groups.items()))
+    return TablePart("types", "Type by type", heads, rows, style="types")
+
+
+def type_figure(result: Result, types: Mapping[str, LineType]) -> Figure | None:
+    """Exact and semantic matches by type, in the order of the paper."""
+    series = [metric for metric in CHART_METRICS if any(e.metric == metric for e in result.estimates)]
+    published = any(kind.kind for kind in types.values())
+    places = {group: (name, "all types" if published else "") for group, name in TOTALS.items()}
+    places |= {f"type={name}": (short(name), kind.section) for name, kind in types.items()}
+    rows = {(e.group, e.metric): e for e in result.estimates if e.metric in series}
+    points: list[charts.Point] = []
+    for group, (name, heading) in places.items():
+        for metric in series:
+            if (found := rows.get((group, metric))) is not None:
+                of = plain(metric) if len(series) > 1 else ""
+                points.append(point(format_estimate(result, found), name=name, series=of, group=heading))
+    if len(types) < 2 or not points:
+        return None
+    note = interval_note(result, PRIMARY)
+    authors = (
+        "Kim and Linzen (2020)" if any(kind.section[:1].isdigit() for kind in types.values()) else "Li et al. (2023)"
+    )
+    several = "match" if len(series) > 1 else ""
+    return dots(
+        "types",
+        "Matches by type",
+        points,
+        note=f"{note} Types as {authors} group them." if published else note,
+        what="share of lines",
+        first="type",
+        series=several,
+    )
+
+
+def short(name: str) -> str:
+    """A type's name for an axis: `subj → obj common`."""
+    label = name.removeprefix("only_seen_as_").replace("_to_", " → ", 1)
+    if "→" not in label:
+        label = label.replace("_as_", " → ", 1)
+    return plain(label)
+
+
+def _kind(name: str, given: Mapping[str, Any], sections: Mapping[str, Any]) -> LineType:
+    number = ".".join(str(given.get("section") or "").split(".")[:2])
+    section = f"{number} {sections.get(number, '')}".strip()
+    return LineType(name, str(given.get("title") or ""), section, str(given.get("kind") or ""))
+
+
+def _row(head: TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> TablePartRow:
+    n = next(iter(found.values())).n if found else 0
+    first = TableCell(shown=found[columns[0]]) if columns[0] in found else TableCell("–")
+    rest = (TableCell(found[metric].text if metric in found else "–") for metric in columns[1:])
+    return TablePartRow((head, TableCell(f"{n:,}"), first, *rest))
+
+
+LABELS = {
+    "ill-formed": "ill-formed",
+    "index": "wrong index",
+    "role": "wrong role",
+    "name": "wrong name",
+    "definiteness": "wrong definiteness",
+    "missing": "missing conjunct",
+    "extra": "extra conjunct",
+    "order": "order only",
+}
+"""Short labels of the kinds of error."""
+UNREADABLE = "unreadable"
+
+
+def label(error: str) -> str:
+    """The short label of a kind of error."""
+    return LABELS.get(error, error)
+
+
+def errors_of(outcome: Outcome) -> list[str]:
+    """The kinds of error that a line has."""
+    return [str(error) for error in outcome.detail.get("errors") or ()]
+
+
+def error_figure(outcomes: Sequence[Outcome]) -> Figure | None:
+    """The share of wrong lines with each kind of error; None if no line has kinds."""
+    wrong = [found for outcome in outcomes if outcome.value is False and (found := errors_of(outcome))]
+    if not wrong:
+        return None
+    counts = Counter(error for errors in wrong for error in dict.fromkeys(errors))
+    points = []
+    for error in _in_order(counts):
+        interval, n = wilson(counts[error], len(wrong)), len(wrong)
+        points.append(charts.Point(label(error), counts[error] / n, interval.low, interval.high, counts[error]))
+    figure = dots(
+        "errors",
+        "Errors in wrong lines",
+        points,
+        note=(
+            f"The share of {len(wrong):,} wrong lines with each kind of error, with 95% intervals. A line may have "
+            "several kinds; ill-formed and order only exclude the others."
+        ),
+        what="share of wrong lines",
+        first="error",
+    )
+    meant = {label(error): text for error, text in ERRORS.items()}
+    rows = tuple((*row[:-1], row[-1], meant.get(row[0], "")) for row in figure.rows)
+    columns = (*figure.columns[:-1], "lines", "which means")
+    return replace(figure, columns=columns, rows=rows)
+
+
+def error_table(outcomes: Sequence[Outcome], types: Mapping[str, LineType]) -> TablePart | None:
+    """Lines of each type with each kind of error; None if there is only one type or no line has kinds."""
+    sizes, wrong = Counter[str](), Counter[str]()
+    counts: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        name = str(outcome.groups.get("type", ""))
+        sizes[name] += 1
+        wrong[name] += outcome.value is False
+        counts.setdefault(name, Counter()).update(dict.fromkeys(errors_of(outcome), 1))
+    errors = _in_order(sum(counts.values(), Counter()))
+    names = [name for name in (*types, *(n for n in counts if n not in types)) if wrong[name]]
+    if not errors or len(sizes) < 2:
+        return None
+    columns = (TableColumn("type"), *(TableColumn(head, numeric=True) for head in ("wrong", *map(label, errors))))
+    rows = tuple(
+        TablePartRow(
+            (
+                TableCell(name, about=Filter(PRIMARY, value="false", group=("type", name))),
+                TableCell(f"{wrong[name]:,}"),
+                *(_cell(counts[name][error], wrong[name]) for error in errors),
+            )
+        )
+        for name in names
+    )
+    note = "Lines with each kind of error; stronger colours mean a larger share of the wrong lines of the type."
+    return TablePart("types-by-error", "Errors type by type", columns, (("", rows),), note=note, style="heat")
+
+
+def broken_rules(outcomes: Sequence[Outcome]) -> TablePart | None:
+    """Rules of well-formedness, and how many predictions break each; None if none is broken."""
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        counts.update({str(rule).partition(":")[0] for rule in outcome.detail.get("violations") or ()})
+    if not counts:
+        return None
+    readings = {UNREADABLE: "a form is built of predicates with arguments in brackets", **RULES}
+    rows = tuple(
+        TablePartRow((TableCell(rule, small=readings.get(rule, "")), TableCell(f"{n:,}")))
+        for rule, n in counts.most_common()
+    )
+    title = "Rules of well-formedness that predictions break"
+    return TablePart(
+        "rules", title, (TableColumn("rule"), TableColumn("lines", numeric=True)), (("", rows),), folded=True
+    )
+
+
+def _cell(count: int, wrong: int) -> TableCell:
+    share = count / wrong
+    tip = f"{percent(share)} of the wrong lines" if count else ""
+    return TableCell(f"{count:,}" if count else "·", shade=share_shade(share), tip=tip)
+
+
+def _in_order(counts: Counter[str]) -> list[str]:
+    return [*(error for error in LABELS if counts[error]), *(error for error in counts if error not in LABELS)]
+
+
+MAX_TERMS = 80
+"""Terms of a line that are shown; the rest is counted."""
+MAX_CHARACTERS = 20_000
+"""Characters of a prediction that are compared, since outputs may be endless."""
+DIALECT_FORMS = 200
+"""Gold forms from which the dialect is inferred."""
+
+
+def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect) -> ItemView:
+    """A line: its sentence, its gold form and, if it is wrong, the difference."""
+    outcome = carrier(judgements, "gold")
+    sentence, gold = (str(outcome.detail.get(key) or "") for key in ("sentence", "gold"))
+    right = outcome.value is True or "prediction" not in outcome.detail
+    if right:
+        return ItemView(sentence=shortened(sentence), parts=(CodePart(gold),) if gold else ())
+    pairs = difference(gold, str(outcome.detail["prediction"])[:MAX_CHARACTERS], dialect)
+    facts = [
+        *_facts(outcome),
+        *([f"{len(pairs) - MAX_TERMS} more terms are not shown"] if len(pairs) > MAX_TERMS else []),
+    ]
+    columns = (TableColumn("gold"), TableColumn("prediction"), TableColumn("difference"))
+    table = TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
+    parts: tuple[ViewPart, ...] = (*([TextPart(" · ".join(facts))] if facts else []), table)
+    return ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
+
+
+def dialect_of(result: Result, rows: Rows) -> Dialect:
+    """The dialect of the forms: from the suite, else inferred from the gold forms."""
+    given = result.meta.get("dialect")
+    if (known := next((dialect for dialect in DIALECTS if dialect == given), None)) is not None:
+        return known
+    found = rows.each(Filter(PRIMARY), keys=("gold",))
+    return recognise(
+        str(row.outcome.detail["gold"]) for row in islice(found, DIALECT_FORMS) if "gold" in row.outcome.detail
+    )
+
+
+def _facts(outcome: Outcome) -> list[str]:
+    detail = outcome.detail
+    facts = []
+    if isinstance(detail.get("edit_distance"), int | float):
+        facts.append(f"edit distance {number(detail['edit_distance'])}")
+    if isinstance(detail.get("terms_f1"), int | float):
+        facts.append(f"F1 of terms {number(detail['terms_f1'])}")
+    if broken := [shortened(str(rule)) for rule in detail.get("violations") or ()]:
+        facts.append(f"breaks {', '.join(broken)}")
+    return facts
+
+
+def _term_row(pair: TermPair) -> TablePartRow:
+    changes = ", ".join(map(label, pair.changes)) or ("different" if pair.gold != pair.prediction else "")
+    if pair.gold is None or pair.prediction is None:
+        gold, prediction = _whole(pair.gold), _whole(pair.prediction)
+    else:
+        gold, prediction = marked(pair.gold, pair.prediction)
+    cells = (TableCell("–", pieces=gold, mark="ins"), TableCell("–", pieces=prediction), TableCell(changes))
+    return TablePartRow(cells, quiet=not changes)
+
+
+def _whole(term: str | None) -> Pieces:
+    return () if term is None else (Piece(shortened(term), differs=True),)

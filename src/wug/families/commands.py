@@ -1,0 +1,148 @@
+"""Commands that families add: `wug make KIND` makes test data, `wug score KIND` scores predictions.
+
+A family lists them in its module `commands`, as `MAKE` and `SCORE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from wug.types import Metric, Request, Row, Suite
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+POSITIVE = click.IntRange(min=1)
+
+
+class OutputFile(click.Path):
+    """A file or folder to write, in an existing folder."""
+
+    def __init__(self, *, dir_okay: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=dir_okay)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, or a usage error if its folder does not exist."""
+        path: Path = super().convert(value, param, ctx)  # type: ignore[arg-type, assignment]
+        folder = path.parent
+        if not folder.is_dir():
+            self.fail(f"{str(path)!r}: there is no folder {str(folder)!r}. Make it first, or name another", param, ctx)
+        return path
+
+
+def key_values(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
+    """The callback of options written key=value."""
+    found: dict[str, str] = {}
+    for text in value:
+        key, equals, content = text.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{text!r} is not key=value", ctx=ctx, param=param)
+        name = key.strip().replace("-", "_")
+        if name in found:
+            message = f"{name} is given twice: {name}={found[name]}, {name}={content}"
+            raise click.BadParameter(message, ctx=ctx, param=param)
+        found[name] = content
+    return found
+
+
+def table_options(about: str) -> click.Option:
+    """The option -S of a command that reads tables with named columns."""
+    return click.Option(
+        ["-S", "suite_options"], multiple=True, callback=key_values, metavar="KEY=VALUE", help=f"{about}; repeatable."
+    )
+
+
+OUTPUT_FILE = OutputFile()
+OUTPUT_FOLDER = OutputFile(dir_okay=True)
+SEED = click.Option(["--seed"], type=int, default=0, show_default=True, help="Random seed.")
+FORCE = click.Option(["--force"], is_flag=True, help="Overwrite existing files.")
+FILES = click.Argument(["more"], nargs=-1, type=PATH, metavar="[FILE]...")
+"""Files without an option before them, so that a shell may expand `--predictions run=*.txt`."""
+
+
+def predictions(about: str, *names: str) -> click.Option:
+    """The option --predictions, repeatable; `names` are other spellings of it."""
+    return click.Option(
+        ["--predictions", *names, "paths"], multiple=True, required=True, type=PATH, help=f"{about}; repeatable."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MakeCommand:
+    """A command of `wug make`: the function takes the options as keywords, writes files, and returns text to print."""
+
+    name: str
+    make: Callable[..., str | None]
+    options: tuple[click.Parameter, ...]
+    help: str
+
+
+ScoredSuites: TypeAlias = "Iterable[tuple[Suite, str, Iterable[Row]]]"
+"""Suites, the ids of the models that made the predictions, and their outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTable:
+    """A suite whose outcomes were computed from a table of scores or responses; no model can run it."""
+
+    name: str
+    kind: str
+    checksum: str
+    options: Mapping[str, str]
+    metrics: Sequence[Metric]
+    size: int
+    """Items."""
+    meta: Mapping[str, object] = field(default_factory=dict)
+    needs: Literal["scorer"] = "scorer"
+
+    def __len__(self) -> int:
+        return self.size
+
+    def sample(self, items: int) -> ScoredTable:
+        """The same suite: there is nothing to run on fewer items."""
+        return self
+
+    def requests(self) -> Sequence[Request]:
+        """No requests."""
+        return ()
+
+    def run(self, model: object) -> Iterator[Row]:
+        """No outcomes: those of the table are returned with the suite."""
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCommand:
+    """A command of `wug score`: the function takes the files of predictions, and the values of the options as keywords.
+
+    It returns scored suites, or text to print instead of results. Its docstring is the help of the command.
+    """
+
+    name: str
+    score: Callable[..., ScoredSuites | str]
+    options: tuple[click.Parameter, ...]
+    spread: Literal["sample", "population"] | None = "population"
+    """The standard deviation that is reported with a mean over several models; None for no mean."""
+    unaveraged: str = ""
+    """The scoring option with which results are of different models, so that no mean is reported."""
+
+
+def say(message: str) -> None:
+    """Print a line on stderr, unless the user gave --quiet."""
+    from wug.formatting import visible
+
+    if not getattr(click.get_current_context().find_root().obj, "quiet", False):
+        click.echo(visible(message), err=True)
+
+
+def model_id(name: str, *paths: Path) -> str:
+    """The id of a model that is known only from files of predictions."""
+    from wug.files import checksum, read_bytes
+
+    return f"file/{name}@{checksum(*(read_bytes(path) for path in paths))}"

@@ -1,0 +1,126 @@
+"""Linking functions: from the log-probabilities of a text's tokens to the score that is compared.
+
+Formulas of Lau et al. (2020, Table 2) for PenLP, NormLP and SLOR, of ZhoBLiMP for SLLN-LP, and of Tjuatja et al. (2025)
+for MORCELA. All logarithms are natural.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from wug.errors import InputError
+from wug.options import Option, written
+
+PARAMETERS = (
+    Option("penlp_alpha", float, 0.8, "exponent of penlp", least=0, most=10),
+    Option("slln_alpha", float, 0.5, "exponent of slln", least=0, most=1),
+    Option("morcela_beta", float, None, "weight of the unigram log-probability in morcela"),
+    Option("morcela_gamma", float, None, "constant added by morcela"),
+)
+TIES = Option("ties", ("error", "first"), "error", "whether a tie is an error, or won by the first")
+COUNTED = {"error": "counted as failures", "first": "won by the first"}
+"""How ties are counted, in words."""
+UNIGRAM_LINKS = frozenset({"normlp", "slor", "morcela"})
+"""Links that need a unigram model."""
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedText:
+    """What a score is computed from."""
+
+    text: str
+    logprob: float
+    """The sum over scored tokens."""
+    tokens: int
+    """Scored tokens; a BOS token is never one of them."""
+    unigram: float = 0.0
+    """The log-probability under the unigram model."""
+    units: int = 0
+    """Words or tokens of the unigram model."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkParameters:
+    """Parameters of linking functions."""
+
+    penlp_alpha: float = 0.8
+    slln_alpha: float = 0.5
+    morcela_beta: float | None = None
+    morcela_gamma: float | None = None
+
+
+def _morcela(one: LinkedText, given: LinkParameters) -> float:
+    beta, gamma = given.morcela_beta or 0.0, given.morcela_gamma or 0.0
+    return (one.logprob - beta * one.unigram + gamma) / max(1, one.units)
+
+
+LINKS: Mapping[str, Callable[[LinkedText, LinkParameters], float]] = {
+    "sum": lambda one, given: one.logprob,
+    "token": lambda one, given: one.logprob / max(1, one.tokens),
+    "word": lambda one, given: one.logprob / max(1, len(one.text.split())),
+    "character": lambda one, given: one.logprob / max(1, len(one.text)),
+    "byte": lambda one, given: one.logprob / max(1, len(one.text.encode())),
+    "penlp": lambda one, given: one.logprob / ((5 + one.tokens) / 6) ** given.penlp_alpha,
+    "normlp": lambda one, given: -one.logprob / one.unigram if one.unigram else 0.0,
+    "slor": lambda one, given: (one.logprob - one.unigram) / max(1, one.units),
+    "slln": lambda one, given: one.logprob / max(1, one.tokens) ** given.slln_alpha,
+    "morcela": _morcela,
+}
+"""The score of a text, by the name of the link."""
+PER_TOKEN = frozenset({"token", "penlp", "slln"})
+"""Links that depend on the number of tokens."""
+LABELS = {
+    "sum": "log-probability",
+    **{unit: f"log-probability per {unit}" for unit in ("token", "word", "character", "byte")},
+    "penlp": "PenLP",
+    "normlp": "NormLP",
+    "slor": "SLOR",
+    "slln": "SLLN-LP",
+    "morcela": "MORCELA",
+    "pmi": "pointwise mutual information with the context",
+}
+_PARAMETERS_OF = {
+    "penlp": ("penlp_alpha",),
+    "slln": ("slln_alpha",),
+    "morcela": ("morcela_beta", "morcela_gamma"),
+}
+
+
+def link_option(*names: str) -> Option:
+    """The option `link`, with these linking functions."""
+    about = "linking functions, computed from one pass: the first gives accuracy, others accuracy:LINK"
+    return Option("link", (*names, ALL), (), about, many=True)
+
+
+def chosen_links(link: tuple[str, ...], normalise: str, available: tuple[str, ...]) -> tuple[str, ...]:
+    """The links that a user names by `link`, or by `normalise`, its alias for one of them."""
+    if not link:
+        return ("sum",) if normalise == "none" else (normalise,)
+    if normalise != "none":
+        raise InputError(f"normalise={normalise} is the same as link={normalise}: leave one of them out")
+    return tuple(dict.fromkeys(name for one in link for name in (available if one == ALL else (one,))))
+
+
+def parameters_of(values: Mapping[str, float | None], links: tuple[str, ...]) -> LinkParameters:
+    """The parameters of links; an error if morcela has none."""
+    given = {option.name: values[option.name] for option in PARAMETERS}
+    if "morcela" in links and (given["morcela_beta"] is None or given["morcela_gamma"] is None):
+        raise InputError("morcela needs morcela_beta=NUMBER and morcela_gamma=NUMBER, fitted on other data")
+    return LinkParameters(**given)  # type: ignore[arg-type]
+
+
+def link_signature(links: tuple[str, ...], parameters: LinkParameters) -> dict[str, str]:
+    """Links and their parameters; a single one that divides by a length is called `normalise`."""
+    if len(links) == 1 and links[0] in ("sum", "token", "word", "character", "byte"):
+        return {"normalise": "none" if links[0] == "sum" else links[0]}
+    used = [name for link in links for name in _PARAMETERS_OF.get(link, ())]
+    return {"link": ",".join(links), **{name: written(getattr(parameters, name)) for name in used}}
+
+
+def link_label(fields: Mapping[str, str]) -> str:
+    """The score that is compared, from the fields of a signature."""
+    per = fields.get("normalise", "none")
+    link = fields["link"].partition(",")[0] if "link" in fields else "sum" if per == "none" else per
+    return "SLOR" if "slor" in fields else LABELS.get(link, link)

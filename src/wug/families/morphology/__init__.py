@@ -1,0 +1,151 @@
+"""Word formation: does the model inflect new words, and as people do?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, SuiteError
+from wug.families.morphology import carriers, formats
+from wug.families.morphology.item import ParsedForms, WugItem
+from wug.families.morphology.metrics import MetricOptions
+from wug.families.morphology.suite import AskOptions, MorphologySuite
+from wug.files import checksum, read_lines, shortened
+from wug.options import Option
+from wug.options import read as read_options
+from wug.types import Problem
+
+BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
+"""Groups that a summary shows: the first that a result has."""
+BUILTIN_MODEL = "wug-causal"
+COLUMN_HINT = "--kind morphology, with the columns lemma and form"
+OPTIONS = (
+    Option(
+        "normalise", ("none", "token", "character"), "none", "divide scores by the tokens or characters of the form"
+    ),
+    Option(
+        "prior",
+        ("both", "none", "subtract"),
+        "both",
+        "subtract the log-probability of the form in a neutral carrier; both: report scores with and without it",
+    ),
+    Option("carriers", Path, None, "file of carrier sentences, one per line, with {lemma} and {form}"),
+    Option("space", bool, True, "keep the space before the form; no for scripts without spaces"),
+    Option(
+        "source", ("carrier", "lemma"), "carrier", "what models that write text read: a sentence, or lemma and tags"
+    ),
+    Option("format", formats.FORMATS, None, "format of the file; inferred from its content by default"),
+    Option("language", str, None, "ISO 639-3 code; inferred from the file or its name by default"),
+    Option("task", str, None, "form to ask for, such as plural or past; inferred from the file by default"),
+    Option("rating", str, None, "column with human ratings, counts or proportions"),
+    Option("scale", float, 7.0, "highest possible rating, for the beta regression", least=1e-6),
+    Option("by", ("type", "token"), "type", "token: also weigh accuracy by the column frequency"),
+    Option("individual", Path, None, "file of individual ratings, for human_ceiling"),
+    Option("lexicon", Path, None, "word list, one word per line: forms that are real words are reported"),
+)
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file has word forms with their lemmas, in a format that cannot be anything else."""
+    return path.is_file() and formats.format_of(path, head) not in (None, "unimorph")
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
+    """The suite of a file; SuiteError with everything that is wrong with it."""
+    given = read_options(OPTIONS, options, "morphology")
+    parsed, problems = _parsed(path, given)
+    errors = [problem for problem in problems if problem.level == "error"]
+    if errors:
+        raise SuiteError(_capped(errors), file=path)
+    if not parsed.items:
+        raise InputError("there are no items in it", file=path)
+    parsed = replace(parsed, problems=tuple(problems))
+    asking = AskOptions(
+        given["normalise"],
+        given["prior"],
+        given["space"],
+        given["source"],
+        () if given["carriers"] is None else carriers.read_carriers(given["carriers"]),
+        given["individual"],
+        _real_words(parsed, given["lexicon"]),
+    )
+    signature = {name: str(given[name]) for name in ("normalise", "prior", "source", "scale", "by")}
+    if not given["space"]:
+        signature["space"] = "no"
+    if asking.carriers:
+        signature["carriers"] = checksum(*asking.carriers)
+    name = path.name.removesuffix(".gz")
+    stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
+    metric_options = MetricOptions(given["scale"], given["by"])
+    return [MorphologySuite(stem, parsed, asking, metric_options, signature, _checksum(parsed))]
+
+
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+    """Every error and warning of a file."""
+    given = read_options(OPTIONS, options or {}, "morphology")
+    try:
+        parsed, problems = _parsed(path, given)
+    except SuiteError as error:
+        return list(error.problems)
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
+    if not parsed.items and not problems:
+        problems.append(Problem("error", "", "there are no items in it"))
+    return _capped(problems)
+
+
+def read_back(suite: MorphologySuite) -> list[str]:
+    """How a file was read: the first item."""
+    first = suite.items[0]
+    forms = ", ".join(
+        f"{form.text!r}{'' if form.rating is None else f' ({form.rating:g})'}" for form in first.forms[:6]
+    )
+    asked = carriers.carriers_of(first, suite.asking_options.carriers)[0].replace("{lemma}", first.lemma)
+    return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
+
+
+def _parsed(path: Path, given: Mapping[str, Any]) -> tuple[ParsedForms, list[Problem]]:
+    options = formats.ReadOptions(given["format"], given["language"], given["task"], given["rating"])
+    parsed = formats.parse(path, options)
+    sentences = () if given["carriers"] is None else carriers.read_carriers(given["carriers"])
+    problems = [*parsed.problems, *_revealed(parsed, sentences)]
+    if given["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
+        problems.append(Problem("error", "header", "by=token needs a column frequency"))
+    return parsed, problems
+
+
+def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> list[Problem]:
+    """Carriers that show a candidate form before the gap."""
+    found = []
+    for item in parsed.items:
+        for carrier in carriers.carriers_of(item, sentences) if item.lemma else ():
+            form = carriers.revealed_form(carrier, item)
+            if form is not None:
+                message = f"the carrier {carrier!r} shows the form {form!r} before the gap"
+                found.append(Problem("error", item.forms[0].place or item.item, message))
+    return found
+
+
+def _real_words(parsed: ParsedForms, lexicon: Path | None) -> frozenset[str]:
+    """Forms that are in a word list."""
+    if lexicon is None:
+        return frozenset()
+    words = {line.strip().lower() for line in read_lines(lexicon)}
+    return frozenset(form.text for item in parsed.items for form in item.forms if form.text.lower() in words)
+
+
+def _capped(problems: list[Problem], count: int = 100) -> list[Problem]:
+    more = len(problems) - count
+    return problems if more <= 0 else [*problems[:count], Problem("error", "", f"and {more:,} more")]
+
+
+def _checksum(parsed: ParsedForms) -> str:
+    return checksum(*sorted(map(_line, parsed.items)))
+
+
+def _line(item: WugItem) -> str:
+    forms = (f"{form.symbols}\t{form.rating}\t{form.type}" for form in item.forms)
+    groups = (f"{name}={value}" for name, value in item.groups.items())
+    return "\t".join((item.item, item.symbols, item.tag, item.task, item.language, str(item.weight), *forms, *groups))

@@ -1,0 +1,113 @@
+"""Commands that make wug tests, and score predicted forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from wug.families.commands import (
+    FILES,
+    FORCE,
+    OUTPUT_FILE,
+    PATH,
+    POSITIVE,
+    SEED,
+    MakeCommand,
+    ScoreCommand,
+    ScoredSuites,
+    model_id,
+    predictions,
+    say,
+)
+
+
+def _make(*, task: str, output: Path, seed: int, items: int, lexicon: Path | None, force: bool) -> None:
+    from wug.families.morphology import make
+    from wug.files import refuse_existing, write_text
+
+    refuse_existing([output], force=force)
+    made = make.make(task, items, seed, lexicon)
+    write_text(output, make.as_csv(made))
+    say(f"wrote {output}: {items:,} items, {len(made):,} forms")
+
+
+def score_morphology(
+    paths: Sequence[Path],
+    *,
+    gold: Path,
+    individual: Path | None,
+    rating: str | None,
+    scale: float,
+    language: str | None,
+    reference_compat: bool,
+) -> ScoredSuites:
+    """Score the forms of new words against judgements by people: agreement, correlations, and AIC.
+
+    The gold file has ratings (SIGMORPHON 2021 task 0 part 2, or a table with lemma, form and rating) or free answers of
+    people (one column per word). Predictions have the columns of the gold file, with a score instead of the rating.
+
+    \b
+    wug score morphology --gold nld.judgements.dev --predictions system.tsv
+    wug score morphology --gold eng.judgements.dev --predictions system.tsv --individual eng.judgements.individual.dev
+    wug score morphology --gold eng_gold_data.csv --predictions eng_system.csv
+    """
+    from wug.families.morphology import read, scoring
+
+    given = {"rating": rating, "language": language, "scale": f"{scale:g}"}
+    (opened,) = read(gold, {name: value for name, value in given.items() if value is not None})
+    columns = {} if rating is None else {"rating": rating}
+    suite = opened.for_file(scale=f"{scale:g}", join="merge" if reference_compat else "order", **columns)
+    for path in paths:
+        if suite.parsed.answers:
+            runs = scoring.answer_runs(suite.parsed, path, suite.items[0].language)
+            for number, rows in enumerate(runs, 1):
+                yield suite, model_id(path.name if len(runs) == 1 else f"{path.name} row {number}", path), rows
+        else:
+            options = suite.metric_options
+            found = scoring.scored_rows(suite.parsed, path, options, as_merge=reference_compat, individual=individual)
+            yield suite, model_id(path.name, path), list(found)
+
+
+MAKE = (
+    MakeCommand(
+        "morphology",
+        _make,
+        (
+            click.Argument(
+                ["task"], type=click.Choice(["plural", "past", "third_person", "possessive", "adjective", "agentive"])
+            ),
+            click.Option(["-o", "--output"], type=OUTPUT_FILE, required=True, help="CSV file to write."),
+            SEED,
+            click.Option(["--items"], type=POSITIVE, default=60, show_default=True, help="Number of new words."),
+            click.Option(["--lexicon"], type=PATH, help="Word list, one per line: further words to stay away from."),
+            FORCE,
+        ),
+        """Make a wug test with new English words: a form of each is asked for in carrier sentences.
+
+        The words are pronounceable, are not in a list of English words, and differ in at least two letters from its
+        10,000 most frequent words.
+
+        \b
+        wug make morphology plural --seed 1 --items 60 -o plurals.csv
+        wug make morphology past --items 100 --lexicon words.txt -o past.csv
+        """,
+    ),
+)
+SCORE = (
+    ScoreCommand(
+        "morphology",
+        score_morphology,
+        (
+            click.Option(["--gold"], required=True, type=PATH, help="Forms with human ratings, or free answers."),
+            predictions("A system's scores or answers, in the format of the gold file"),
+            FILES,
+            click.Option(["--individual"], type=PATH, help="Individual ratings, for the human ceiling."),
+            click.Option(["--rating"], help="Column with the ratings, in a table."),
+            click.Option(["--scale"], type=float, default=7.0, show_default=True, help="Highest possible rating."),
+            click.Option(["--language"], help="ISO 639-3 code.  [default: from the name of the gold file]"),
+            click.Option(["--reference-compat"], is_flag=True, help="Join repeated forms as R's merge does."),
+        ),
+    ),
+)

@@ -1,0 +1,378 @@
+"""Reading word-formation data in published formats, and in tables of your own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from wug.errors import InputError
+from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
+from wug.families.tables import columns_of, number_of, plain, read_table
+from wug.files import read_lines, shortened
+from wug.types import Problem
+
+FORMATS = ("table", "sigmorphon", "individual", "unimorph", "albright-hayes", "babylm", "answers")
+TAG = re.compile(r"[A-Z0-9][A-Z0-9.+/{}()|,_-]*(;[A-Za-z0-9.+/{}()|,_-]+)+|[A-Z]{1,5}")
+INDIVIDUAL = ("pid", "past_rating", "lemma", "form")
+ALBRIGHT_HAYES = ("lemma_ipa", "past_ipa", "mean_rating")
+BABYLM = ("sentences", "ratio")
+TASKS = {
+    "V;PST": "past",
+    "V.PTCP;PST": "participle",
+    "V;V.PTCP;PST": "participle",
+    "V;PST;PL": "past_plural",
+    "N;PL": "plural",
+    "V;PRS;3;SG": "third_person",
+    "V;PRS;SG;3": "third_person",
+    "N;GEN;SG": "possessive",
+}
+"""UniMorph features, without a person, and what is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a file is read."""
+
+    format: str | None = None
+    language: str | None = None
+    task: str | None = None
+    rating: str | None = None
+    """The column with what people make of a form."""
+
+
+def format_of(path: Path, head: str) -> str | None:
+    """The format of a file, from the beginning of its content; None if it has no word forms."""
+    columns = set(columns_of("\n".join(line for line in head.split("\n") if not line.startswith("#"))))
+    for columns_needed, name in ((ALBRIGHT_HAYES, "albright-hayes"), (INDIVIDUAL, "individual"), (BABYLM, "babylm")):
+        if columns.issuperset(columns_needed):
+            return name
+    if columns.issuperset(("lemma", "form")):
+        return "table"
+    fields = head.split("\n", 1)[0].rstrip("\r").split("\t")
+    if len(fields) in (3, 4) and TAG.fullmatch(fields[2]) and (len(fields) == 3 or _number(fields[3]) is not None):
+        return "sigmorphon"
+    if len(fields) == 3 and TAG.fullmatch(fields[1]):
+        return "unimorph"
+    return "answers" if "gold_data" in path.name else None
+
+
+def parse(path: Path, options: ReadOptions) -> ParsedForms:
+    """The items of a file with all problems; InputError if it cannot be read at all."""
+    lines = read_lines(path)
+    if not any(line.strip() for line in lines):
+        raise InputError("the file is empty", file=path)
+    format = options.format or format_of(path, "\n".join(lines[:20]))
+    language = options.language or (found[0] if (found := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
+    options = replace(options, language=language)
+    match format:
+        case "sigmorphon":
+            found_forms = _sigmorphon(lines, options)
+        case "unimorph":
+            found_forms = _unimorph(lines, options)
+        case "individual":
+            found_forms = _individual(path, options)
+        case "albright-hayes":
+            found_forms = _albright_hayes(lines, options)
+        case "babylm":
+            found_forms = _babylm(lines)
+        case "answers":
+            found_forms = _answers(path, options)
+        case "table":
+            found_forms = _table(path, options)
+        case _:
+            raise InputError(
+                "no word forms found. Write a table with the columns lemma and form, or name the format: "
+                f"-S format={'|'.join(FORMATS)}",
+                file=path,
+            )
+    return replace(found_forms, items=_with_varying_groups(found_forms.items))
+
+
+def _with_varying_groups(items: Sequence[WugItem]) -> tuple[WugItem, ...]:
+    """The items without groups that are the same for all of them."""
+    values: dict[str, set[str]] = {}
+    for item in items:
+        for name, value in item.groups.items():
+            values.setdefault(name, set()).add(value)
+    return tuple(
+        replace(item, groups={name: value for name, value in item.groups.items() if len(values[name]) > 1})
+        for item in items
+    )
+
+
+def task_of(tag: str, language: str = "") -> str:
+    """What features ask for, such as `past` for V;PST;1;SG; the tag itself if it is not known."""
+    if language == "nld" and tag.startswith("V;PST"):
+        return "past_plural"
+    bare = re.sub(r";[123](?=;|$)(?!;SG;PRS)", "", tag).removesuffix(";SG") if "PRS" not in tag else tag
+    return TASKS.get(tag) or TASKS.get(bare) or tag
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One form in a file of judgements."""
+
+    lemma: str
+    tag: str
+    form: Form
+    groups: Mapping[str, str]
+    text: str = ""
+    """The lemma as models read it, if that is not how the file writes it."""
+    weight: float = 1.0
+
+
+def _items(rows: Sequence[_Row], options: ReadOptions) -> Iterator[WugItem]:
+    """One item per lemma and tag, in the order of the file."""
+    cells: dict[tuple[str, str], list[_Row]] = {}
+    for row in rows:
+        cells.setdefault((row.lemma, row.tag), []).append(row)
+    names = Counter(lemma for lemma, _ in cells)
+    language = options.language or ""
+    for (lemma, tag), some in cells.items():
+        forms = tuple(row.form for row in some)
+        expected = [place for place, form in enumerate(forms) if form.type == REGULAR]
+        unrated = all(form.rating is None for form in forms)
+        yield WugItem(
+            item=joined(lemma) if names[lemma] == 1 else f"{joined(lemma)} {tag}",
+            lemma=some[0].text or lemma,
+            symbols=lemma,
+            tag=tag,
+            task=options.task or task_of(tag, language),
+            language=some[0].groups.get("language") or language,
+            forms=forms,
+            groups=some[0].groups,
+            expected=expected[0] if unrated and len(expected) == 1 else None,
+            weight=some[0].weight,
+        )
+
+
+def _text(symbols: str) -> str:
+    """A word as models read it: IPA symbols that are separated by spaces are joined."""
+    parts = symbols.split()
+    return "".join(parts) if len(parts) > 2 and max(map(len, parts)) <= 3 else symbols
+
+
+def _sigmorphon(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+    rows, problems = [], []
+    mapped = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        place = f"line {number}"
+        rating = _number(fields[3]) if len(fields) == 4 else None
+        if len(fields) not in (3, 4) or not all(fields):
+            problems.append(Problem("error", place, f"{len(fields)} fields, expected lemma, form, tag and rating"))
+        elif len(fields) == 4 and rating is None:
+            problems.append(Problem("error", place, f"the rating {shortened(fields[3], 60)!r} is not a finite number"))
+        else:
+            mapped += "ɡ" in fields[0] + fields[1]
+            lemma, form = plain_g(fields[0]), plain_g(fields[1])
+            type = _regularity(lemma, form, options.language or "")
+            found = Form(joined(form), form, rating, type, place)
+            rows.append(_Row(lemma, fields[2], found, {"tag": fields[2]}, joined(lemma)))
+    if mapped:
+        problems.append(Problem("warning", "", f"{mapped:,} lines have the IPA letter ɡ, which is read as g"))
+    items = tuple(_items(rows, options))
+    return ParsedForms("sigmorphon", items, [*problems, *repeated_forms(items)])
+
+
+def repeated_forms(items: Sequence[WugItem]) -> Iterator[Problem]:
+    """A warning for each form that an item has more than once."""
+    for item in items:
+        for text, times in Counter(form.symbols for form in item.forms).items():
+            if times > 1:
+                places = ", ".join(form.place for form in item.forms if form.symbols == text)
+                message = f"the form {text!r} of {item.symbols!r} is there {times} times: rows are matched in order"
+                yield Problem("warning", places, message)
+
+
+def _regularity(lemma: str, form: str, language: str) -> str:
+    """Whether a form in IPA has the regular ending after an unchanged stem; empty for other languages."""
+    symbols, stem = form.split(), lemma.split()
+    match language:
+        case "eng":
+            regular = symbols in ([*stem, "d"], [*stem, "t"], [*stem, "ɪ", "d"])
+            # after a voiced sound, t is an irregular ending: burn, burnt
+            voiced = bool(stem) and stem[-1] not in ("p", "t", "k", "f", "θ", "s", "ʃ", "tʃ")
+            regular = regular and not (symbols[-1:] == ["t"] and voiced)
+        case "deu":
+            bare = stem[:-2] if stem[-2:] == ["ə", "n"] else stem[:-1]
+            inner = symbols[2:] if symbols[:2] == ["g", "ə"] and bare[:2] != ["g", "ə"] else symbols
+            regular = inner in ([*bare, "t"], [*bare, "ə", "t"], [*_devoiced(bare), "t"])
+        case "nld":
+            bare = stem[:-1] if stem[-1:] == ["ə"] else stem
+            regular = symbols in ([*bare, "d", "ə"], [*bare, "t", "ə"])
+        case _:
+            return ""
+    return REGULAR if regular else "irregular"
+
+
+def _devoiced(stem: Sequence[str]) -> list[str]:
+    pairs = {"b": "p", "d": "t", "g": "k", "v": "f", "z": "s"}
+    return [*stem[:-1], pairs.get(stem[-1], stem[-1])] if stem else []
+
+
+def _unimorph(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+    """Real words with one correct form each."""
+    items, problems = [], []
+    for number, line in enumerate(lines, 1):
+        fields = [field.strip() for field in line.split("\t")]
+        if not line.strip():
+            continue
+        if len(fields) != 3 or not all(fields):
+            problems.append(Problem("error", f"line {number}", f"{len(fields)} fields, expected lemma, tags and form"))
+            continue
+        lemma, tag, form = fields
+        forms = (Form(form, form, None, "", f"line {number}"),)
+        task = options.task or task_of(tag, options.language or "")
+        groups = {"tag": tag}
+        items.append(WugItem(str(number), lemma, lemma, tag, task, options.language or "", forms, groups, expected=0))
+    return ParsedForms("unimorph", items, problems)
+
+
+def _individual(path: Path, options: ReadOptions) -> ParsedForms:
+    """Items whose ratings are the medians of individual ratings of words that do not exist."""
+    ratings, problems = individual_ratings(path)
+    medians: dict[tuple[str, str], list[float]] = {}
+    for (_, lemma, form), value in ratings.items():
+        medians.setdefault((lemma, form), []).append(value)
+    rows = [_Row(lemma, "", Form(form, form, median(values)), {}) for (lemma, form), values in medians.items()]
+    return ParsedForms("individual", tuple(_items(rows, replace(options, task=options.task or "past"))), problems)
+
+
+def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], list[Problem]]:
+    """The ratings of nonce forms by rater, lemma and form; ɡ is read as g."""
+    table = read_table(path)
+    problems = list(table.problems)
+    found: dict[tuple[str, str, str], float] = {}
+    for record in table.records:
+        value = number_of(record, "past_rating", problems)
+        if value is not None and plain(record.fields.get("isreal")) != "1":
+            pid, lemma, form = (plain_g(plain(record.fields[name])) for name in ("pid", "lemma", "form"))
+            found[pid, lemma, form] = value
+    return found, problems
+
+
+def _albright_hayes(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+    """Nonce verbs of Albright and Hayes (2003), with spellings, islands of reliability and ratings."""
+    rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
+    column = options.rating or "mean_rating"
+    problems: list[Problem] = []
+    cells: dict[str, list[tuple[Form, dict[str, str]]]] = {}
+    first = 1 + next(n for n, line in enumerate(lines) if not line.startswith("#"))
+    for number, row in enumerate(rows, first + 1):
+        rating = _number(row.get(column) or "")
+        if rating is None:
+            problems.append(Problem("error", f"line {number}", f"{column} {row.get(column)!r} is not a finite number"))
+            continue
+        type = REGULAR if row["past_type"] == "regular" else "irregular"
+        form = Form(
+            plain(row.get("past_orth")) or joined(row["past_ipa"]), row["past_ipa"], rating, type, f"line {number}"
+        )
+        cells.setdefault(row["lemma"], []).append((form, row))
+    items = []
+    for lemma, some in cells.items():
+        row = some[0][1]
+        groups = {"island": plain(row.get("lemma_type")), "ending": plain(row.get("regular_island"))}
+        in_island = None if groups["island"] == "Peripheral" else groups["island"] in ("IOR both", "IOR Reg.")
+        forms = tuple(form for form, _ in some)
+        items.append(
+            WugItem(lemma, lemma, row["lemma_ipa"], "V;PST", "past", "eng", forms, groups, in_island=in_island)
+        )
+    return ParsedForms("albright-hayes", items, problems)
+
+
+def _babylm(lines: Sequence[str]) -> ParsedForms:
+    """Pairs of sentences with the proportion of people who chose the first."""
+    items, problems = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+            first, second = str(fields["sentences"]).split("\t")
+            ratio = _number(str(fields["ratio"]))
+        except (ValueError, KeyError, TypeError):
+            problems.append(Problem("error", f"line {number}", "expected sentences, two with a tab between, and ratio"))
+            continue
+        if ratio is None or not 0 <= ratio <= 1:
+            problems.append(Problem("error", f"line {number}", f"ratio {fields['ratio']!r} is not between 0 and 1"))
+            continue
+        forms = (Form(first, first, ratio), Form(second, second, 1 - ratio))
+        items.append(WugItem(str(number), "", "", "", "", "eng", forms, carriers=("{form}",)))
+    return ParsedForms("babylm", items, problems)
+
+
+def _answers(path: Path, options: ReadOptions) -> ParsedForms:
+    """One column per word and one row per person, as Weissweiler et al. (2023) have them."""
+    rows = read_answers(path, options.language or "")
+    items = []
+    for lemma, given in rows.items():
+        counts = Counter(given)
+        forms = tuple(Form(text, text, float(times)) for text, times in counts.items())
+        task = options.task or {"deu": "plural"}.get(options.language or "", "past")
+        items.append(WugItem(lemma, lemma, lemma, "", task, options.language or "", forms))
+    return ParsedForms("answers", items, answers=rows)
+
+
+def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
+    """Free answers by lemma, one per row of the file; English in lower case and German capitalised, as published."""
+    lines = list(csv.reader(read_lines(path)))
+    header, *rows = [line for line in lines if line]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            message = f"{len(row)} fields where the header has {len(header)}"
+            raise InputError(message, file=path, place=f"line {number}")
+    if not rows:
+        raise InputError("there are no answers below the header", file=path)
+    change = {"eng": str.lower, "deu": str.capitalize}.get(language, str)
+    return {name: [change(row[place].replace("\n", "").strip()) for row in rows] for place, name in enumerate(header)}
+
+
+def _table(path: Path, options: ReadOptions) -> ParsedForms:
+    """A table with one row per form."""
+    table = read_table(path)
+    problems = list(table.problems)
+    rows, languages, tasks = [], set[str](), set[str]()
+    rating = options.rating or next((name for name in ("rating", "count", "share") if name in table.header), None)
+    for record in table.records:
+        texts = {name: plain(record.fields.get(name)) for name in record.fields}
+        lemma, form = texts.get("lemma", ""), texts.get("form", "")
+        if not lemma or not form:
+            problems.append(Problem("error", record.place, f"{'form' if lemma else 'lemma'} is empty"))
+            continue
+        value = None if rating is None else number_of(record, rating, problems)
+        weight = number_of(record, "frequency", problems)
+        tag = texts.get("tag") or texts.get("task", "")
+        groups = {name: texts[name] for name in _GROUPS if texts.get(name)}
+        spelling, lemma_spelling = (
+            texts.get("orthography") or _text(form),
+            texts.get("lemma_orthography") or _text(lemma),
+        )
+        found = Form(spelling, form, value, texts.get("type", "").lower(), record.place)
+        rows.append(_Row(lemma, tag, found, groups, lemma_spelling, 1.0 if weight is None else weight))
+        languages.add(texts.get("language", ""))
+        tasks.add(texts.get("task", ""))
+    language = options.language or (languages.pop() if len(languages) == 1 else "")
+    task = options.task or (tasks.pop() if len(tasks) == 1 else None)
+    items = tuple(_items(rows, replace(options, language=language, task=task or None)))
+    return ParsedForms("table", items, [*problems, *repeated_forms(items)])
+
+
+_GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")
+"""Columns of a table that results are broken down by."""
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if value - value == 0 else None

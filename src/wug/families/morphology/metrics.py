@@ -1,0 +1,349 @@
+"""The metrics of word-formation tests, computed from a score for each form, or from free answers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from wug.distributions import t_quantile
+from wug.families.morphology.item import WugItem
+from wug.families.morphology.statistics import (
+    bonett_wright,
+    bootstrap_correlation,
+    fit_beta_regression,
+    pearson,
+    spearman,
+)
+from wug.identity import OVERALL, Group
+from wug.stats import Floats, Interval, effective_number, estimate, mean_interval, wilson
+from wug.types import Estimate, Metric, Notice, Outcome, Row
+
+PREFERENCE, ACCURACY, CHANCE, REGULAR_RATE = "preference_accuracy", "accuracy", "chance", "regular_rate"
+PRIOR = ":prior"
+"""Ends the names of metrics whose scores are relative to those in a neutral carrier."""
+TOP = (1, 3, 5)
+"""Numbers of human answers among which an answer is looked for."""
+TIED_RATINGS = "people rate several forms highest"
+NOT_COMPARABLE = "it has one form only"
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(PREFERENCE, meaning="the form that people rate highest has the highest score; ties are errors"),
+        Metric(ACCURACY, meaning="the expected form has the highest score; ties are errors"),
+        Metric("human_ratio_spearman", "score", meaning="rank correlation of model and human choice proportions"),
+        *(
+            Metric(f"exact_match@{k}", headline=k == 1, meaning=meaning)
+            for k, meaning in (
+                (1, "the answer is the form that most people give, or the expected one"),
+                *((k, f"the answer is among the {k} forms that people give most often") for k in TOP[1:]),
+            )
+        ),
+        Metric("spearman_by_lemma", "score", meaning="mean over lemmas of the rank correlation of ratings and scores"),
+        Metric("pearson", "score", meaning="correlation of ratings and scores over all forms"),
+        Metric("spearman", "score", meaning="rank correlation of ratings and scores over all forms"),
+        Metric("aic", "score", "lower", headline=False, meaning="AIC of a beta mixed regression of ratings on scores"),
+        Metric("log_likelihood", "score", headline=False, meaning="log-likelihood of that regression"),
+        Metric(REGULAR_RATE, better="neither", headline=False, meaning="the regular form is preferred"),
+        Metric(
+            "island_effect",
+            "score",
+            "neither",
+            headline=False,
+            meaning="regular minus irregular score, in islands of reliability minus elsewhere",
+        ),
+        Metric(CHANCE, better="neither", meaning="accuracy of random choices"),
+        Metric("human_ceiling", "score", "neither", meaning="the same for each person against the others"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredItem:
+    """An item with a score for each of its forms."""
+
+    item: WugItem
+    scores: tuple[float, ...]
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    by_carrier: tuple[tuple[float, ...], ...] = ()
+    """The scores in each carrier, if there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """How metrics are computed."""
+
+    scale: float = 7.0
+    """The highest possible rating."""
+    by: str = "type"
+    """`token` adds means weighted by frequency."""
+
+
+def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[Row]:
+    """Outcomes and estimates of items with scores; `suffix` is for a second kind of scores."""
+    judged = [one for one in scored if len(one.item.forms) > 1]
+    unjudged = Counter[str]()
+    for one in scored:
+        for outcome in _outcomes(one, suffix):
+            yield outcome
+            if outcome.value is None:
+                unjudged[str(outcome.detail.get("why"))] += 1
+    if not suffix:
+        for why, count in unjudged.items():
+            yield Notice(f"{count:,} of {len(scored):,} items left out of the accuracy: {why}")
+    yield from _carrier_estimates(judged, suffix)
+    with_regular = [one for one in judged if one.item.regular is not None]
+    yield from _regular_rates([(one.item, top(one.scores) == one.item.regular) for one in with_regular], suffix)
+    if options.by == "token":
+        yield from _by_token(judged, suffix)
+    expected = [one for one in judged if one.item.expected is not None]
+    if expected and not suffix:
+        yield Estimate(CHANCE, OVERALL, fmean(1 / len(one.item.forms) for one in expected), len(expected))
+    rated = [one for one in scored if one.item.rated and one.item.carriers != ("{form}",)]
+    if rated:
+        yield from _rated_rows(rated, options, suffix)
+    yield from _ratio_rows([one for one in scored if one.item.carriers == ("{form}",)], suffix)
+    yield from _island_rows(judged, suffix)
+
+
+def preferred(item: WugItem) -> tuple[int | None, str]:
+    """The place of the form that people rate highest or that is expected, or why there is none."""
+    if len(item.forms) < 2:
+        return None, NOT_COMPARABLE
+    if not item.rated:
+        return item.expected, "it has no ratings and no expected form"
+    ratings = [rating or 0.0 for rating in item.ratings]
+    best = [place for place, rating in enumerate(ratings) if rating == max(ratings)]
+    return (best[0], "") if len(best) == 1 else (None, TIED_RATINGS)
+
+
+def top(scores: Sequence[float]) -> int | None:
+    """The place of the highest score; None for a tie."""
+    best = [place for place, score in enumerate(scores) if score == max(scores)]
+    return best[0] if len(best) == 1 else None
+
+
+def _outcomes(one: ScoredItem, suffix: str) -> Iterator[Outcome]:
+    item = one.item
+    metric = PREFERENCE if item.rated else ACCURACY
+    target, why = preferred(item)
+    detail = {
+        "lemma": item.lemma,
+        "forms": [form.text for form in item.forms],
+        "types": [form.type for form in item.forms],
+        "ratings": list(item.ratings) if item.rated else [],
+        "scores": list(one.scores),
+        **({} if target is None else {"target": target + 1}),
+        **one.detail,
+    }
+    value = None if target is None else top(one.scores) == target
+    yield Outcome(item.item, metric + suffix, value, item.groups, {**detail, **({"why": why} if value is None else {})})
+
+
+def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
+    """The accuracy in each carrier."""
+    targets = [(one, target) for one in scored if (target := preferred(one.item)[0]) is not None]
+    for place in range(max((len(one.by_carrier) for one, _ in targets), default=0)):
+        found = [(one, target) for one, target in targets if place < len(one.by_carrier)]
+        metric = (PREFERENCE if found[0][0].item.rated else ACCURACY) + suffix
+        right = [top(one.by_carrier[place]) == target for one, target in found]
+        yield estimate(metric, str(Group("carrier", str(place + 1))), right)
+
+
+def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> Iterator[Estimate]:
+    """The share of regular forms, over all items and by group; several answers to an item are not independent."""
+    cells: dict[str, list[tuple[WugItem, bool]]] = {}
+    for item, regular in chosen:
+        for group in (OVERALL, *(str(Group(name, value)) for name, value in item.groups.items())):
+            cells.setdefault(group, []).append((item, regular))
+    for group, some in cells.items():
+        units = [item.item for item, _ in some]
+        yield estimate(REGULAR_RATE + suffix, group, [regular for _, regular in some], "wilson", units, "item")
+
+
+def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
+    """Accuracy weighted by the frequency of the lemmas, with Wilson's interval of Kish's effective number."""
+    cells: dict[str, list[tuple[bool, float]]] = {}
+    for one in scored:
+        target = preferred(one.item)[0]
+        if target is not None:
+            metric = PREFERENCE if one.item.rated else ACCURACY
+            cells.setdefault(metric, []).append((top(one.scores) == target, one.item.weight))
+    for metric, values in cells.items():
+        weights = np.array([weight for _, weight in values])
+        share = float(sum(weight for right, weight in values if right) / weights.sum())
+        number = effective_number(weights)
+        interval = wilson(share * number, number)
+        yield Estimate(
+            f"{metric}:token{suffix}", OVERALL, share, len(values), interval.low, interval.high, "wilson, by token"
+        )
+
+
+def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
+    """Correlations with ratings, and the beta mixed regression."""
+    yield from _by_lemma(scored, suffix)
+    flat = [(one.item, form, score) for one in scored for form, score in zip(one.item.forms, one.scores, strict=True)]
+    types = dict.fromkeys(form.type for _, form, _ in flat if form.type)
+    for group, some in [
+        (OVERALL, flat),
+        *((str(Group("form", type)), [row for row in flat if row[1].type == type]) for type in types),
+    ]:
+        ratings = np.array([form.rating for _, form, _ in some], np.float64)
+        scores = np.array([score for *_, score in some])
+        units = [item.item for item, *_ in some]
+        for name, statistic in (("pearson", pearson), ("spearman", spearman)):
+            value = statistic(ratings, scores)
+            if value is not None:
+                interval = bootstrap_correlation(statistic, ratings, scores, units)
+                yield _estimate(name + suffix, group, value, len(some), interval, "bootstrap over lemmas")
+    if not suffix:
+        yield from _regression(flat, options)
+
+
+def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
+    groups: dict[str, list[float]] = {}
+    undefined = 0
+    for one in scored:
+        ratings, scores = np.array(one.item.ratings, np.float64), np.array(one.scores)
+        value = spearman(ratings, scores)
+        undefined += value is None
+        fields = (str(Group(name, text)) for name, text in one.item.groups.items())
+        for group in (OVERALL, *fields) if value is not None else ():
+            groups.setdefault(group, []).append(value or 0.0)
+    for group, values in groups.items():
+        interval = mean_interval(values) if len(set(values)) > 1 else None
+        yield _estimate(f"spearman_by_lemma{suffix}", group, fmean(values), len(values), interval, "t")
+    if undefined and not suffix:
+        lemmas = f"{undefined:,} of {len(scored):,} lemmas"
+        yield Notice(f"{lemmas} left out of spearman_by_lemma: ratings or scores of their forms are equal")
+
+
+def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptions) -> Iterator[Row]:
+    shares = np.array([form.rating for _, form, _ in flat], np.float64) / options.scale
+    scores: Floats = np.array([score for *_, score in flat])
+    bounds = int(((shares <= 0) | (shares >= 1)).sum())
+    reason = ""
+    if bounds:
+        reason = f"{bounds:,} ratings are not between 0 and {options.scale:g}, which a beta regression needs"
+    elif len(flat) < 5 or scores.min() == scores.max():
+        reason = "all scores are equal, or there are fewer than 5 forms"
+    if reason:
+        yield Notice(f"no aic: {reason}")
+        return
+    fit = fit_beta_regression(shares, scores, [item.item for item, *_ in flat])
+    yield Estimate("aic", OVERALL, fit.aic, len(flat), method="none: a criterion has no interval")
+    yield Estimate("log_likelihood", OVERALL, fit.log_likelihood, len(flat), method="none: a criterion has no interval")
+
+
+def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
+    """BabyLM: the softmax of the two scores against the proportion of people who chose the first."""
+    if len(scored) < 3:
+        return
+    model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (one.scores for one in scored)])
+    value = spearman(model, np.array([one.item.ratings[0] for one in scored], np.float64))
+    if value is not None:
+        interval = bonett_wright(value, len(scored))
+        yield _estimate(f"human_ratio_spearman{suffix}", OVERALL, value, len(scored), interval, "bonett-wright")
+
+
+def _island_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
+    """The advantage of regular forms in islands of reliability over that elsewhere, with Welch's interval."""
+    sides: dict[bool, list[float]] = {True: [], False: []}
+    for one in scored:
+        place = one.item.regular
+        if place is not None and one.item.in_island is not None:
+            others = [score for number, score in enumerate(one.scores) if number != place]
+            sides[one.item.in_island].append(one.scores[place] - max(others))
+    inside, outside = (np.array(sides[side]) for side in (True, False))
+    if min(len(inside), len(outside)) < 2:
+        return
+    a, b = inside.var(ddof=1) / len(inside), outside.var(ddof=1) / len(outside)
+    value = float(inside.mean() - outside.mean())
+    interval = None
+    if a + b > 0:
+        freedom = (a + b) ** 2 / (a**2 / (len(inside) - 1) + b**2 / (len(outside) - 1))
+        half = t_quantile(float(freedom), 0.975) * math.sqrt(a + b)
+        interval = Interval(value - half, value + half)
+    yield _estimate(f"island_effect{suffix}", OVERALL, value, len(inside) + len(outside), interval, "t")
+
+
+def answer_rows(
+    items: Sequence[WugItem], answers: Sequence[Sequence[str]], details: Sequence[Mapping[str, Any]]
+) -> Iterator[Row]:
+    """Outcomes of free answers, one per carrier of each item."""
+    for item, given, detail in zip(items, answers, details, strict=True):
+        shown = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(given), **detail}
+        for carrier, answer in enumerate(given, 1):
+            groups = {**item.groups, **({"carrier": str(carrier)} if len(given) > 1 else {})}
+            for k in TOP:
+                right = answer in item.best(k) if item.best(1) else None
+                about = {**shown, "answer": answer} if k == 1 else {}
+                yield Outcome(item.item, f"exact_match@{k}", right, groups, about)
+    yield from _regular_rates(
+        [
+            (item, answer == item.forms[item.regular].text)
+            for item, given in zip(items, answers, strict=True)
+            if item.regular is not None
+            for answer in given
+        ]
+    )
+
+
+def answer_ceiling(answers: Mapping[str, Sequence[str]]) -> Iterator[Estimate]:
+    """The exact match of each person with the most frequent answers of the others."""
+    people = len(next(iter(answers.values())))
+    for k in TOP:
+        shares = []
+        for person in range(people):
+            found = []
+            for given in answers.values():
+                others = Counter(answer for number, answer in enumerate(given) if number != person)
+                found.append(given[person] in [answer for answer, _ in others.most_common(k)])
+            shares.append(fmean(found))
+        name = "human_ceiling" if k == 1 else f"human_ceiling:exact_match@{k}"
+        yield _estimate(name, OVERALL, fmean(shares), people, _bootstrap_mean(shares), "bootstrap over people")
+
+
+def rating_ceiling(ratings: Mapping[tuple[str, str, str], float]) -> Iterator[Estimate]:
+    """The correlation of each rater with the median of the others, averaged over raters."""
+    by_form: dict[tuple[str, str], dict[str, float]] = {}
+    by_rater: dict[str, list[tuple[str, str]]] = {}
+    for (rater, lemma, form), value in ratings.items():
+        by_form.setdefault((lemma, form), {})[rater] = value
+        by_rater.setdefault(rater, []).append((lemma, form))
+    for name, statistic in (("human_ceiling", spearman), ("human_ceiling:pearson", pearson)):
+        values = []
+        for rater, forms in by_rater.items():
+            pairs = [
+                (
+                    by_form[form][rater],
+                    float(np.median([value for who, value in by_form[form].items() if who != rater])),
+                )
+                for form in forms
+                if len(by_form[form]) > 1
+            ]
+            found = statistic(*np.array(pairs, np.float64).T) if len(pairs) > 2 else None
+            if found is not None:
+                values.append(found)
+        if values:
+            yield _estimate(name, OVERALL, fmean(values), len(values), _bootstrap_mean(values), "bootstrap over raters")
+
+
+def _bootstrap_mean(values: Sequence[float]) -> Interval | None:
+    if len(set(values)) < 2:
+        return None
+    draws = np.random.default_rng(1958).choice(np.array(values), (2_000, len(values))).mean(axis=1)
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return Interval(float(low), float(high))
+
+
+def _estimate(metric: str, group: str, value: float, n: int, interval: Interval | None, method: str) -> Estimate:
+    if interval is None:
+        return Estimate(metric, group, value, n, method="none: all values are equal, or they are too few")
+    return Estimate(metric, group, value, n, interval.low, interval.high, method)

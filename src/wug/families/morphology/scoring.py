@@ -1,0 +1,151 @@
+"""Scoring of predictions from other tools: scores of forms, or free answers, matched to judgements by people."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from wug.errors import InputError, SuiteError
+from wug.families.morphology.formats import individual_ratings, read_answers
+from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
+from wug.families.morphology.metrics import (
+    MetricOptions,
+    ScoredItem,
+    answer_ceiling,
+    answer_rows,
+    rating_ceiling,
+    score_rows,
+)
+from wug.families.tables import header_of, plain
+from wug.files import read_lines
+from wug.types import Notice, Problem, Row
+
+SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
+"""Columns of a table that may have the scores, in the order in which they are looked for."""
+MAX_NAMED = 5
+"""Errors of one kind that are listed one by one."""
+
+
+def read_scores(path: Path) -> list[tuple[str, str, str, float, str]]:
+    """Lemma, form, tag, score and place of each line; InputError for a number that is not finite.
+
+    Without a header, the columns are those of a judgement file with a score instead of the rating.
+    """
+    lines = read_lines(path)
+    header = header_of("\n".join(lines[:1]))
+    column = next((name for name in SCORE_COLUMNS if name in header), None)
+    named = column is not None and {"lemma", "form"} <= set(header)
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
+    found, problems = [], []
+    for number, fields in enumerate(rows, 1):
+        if not any(field.strip() for field in fields) or (named and number == 1):
+            continue
+        place = f"line {number}"
+        if named:
+            record = dict(zip(header, fields, strict=False))
+            lemma, form, tag = (plain(record.get(name)) for name in ("lemma", "form", "tag"))
+            text = plain(record.get(column or ""))
+        elif len(fields) == 4:
+            lemma, form, tag, text = (field.strip() for field in fields)
+        else:
+            problems.append(Problem("error", place, f"{len(fields)} fields, expected lemma, form, tag and score"))
+            continue
+        try:
+            score = float(text)
+        except ValueError:
+            score = math.nan
+        if math.isfinite(score):
+            found.append((plain_g(lemma), plain_g(form), tag, score, place))
+        else:
+            problems.append(Problem("error", place, f"the score {text!r} is not a finite number"))
+    if problems or not found:
+        raise SuiteError(problems or [Problem("error", "", "there are no scores in it")], file=path)
+    return found
+
+
+def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list[ScoredItem], list[str]]:
+    """The scores of a file for the forms of the gold items, and warnings; InputError for a missing or unknown form.
+
+    Repeated forms are matched in order. `as_merge` combines them as R's merge does: every score with every rating.
+    """
+    rows = read_scores(path)
+    scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for lemma, text, _, score, place in rows:
+        scores.setdefault((joined(lemma), joined(text)), []).append((score, place))
+    keys = {_key(item, form) for item in gold.items for form in item.forms}
+    problems = [
+        Problem("error", found[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
+        for key, found in scores.items()
+        if key not in keys
+    ]
+    matched, used = [], dict.fromkeys(scores, 0)
+    for item in gold.items:
+        forms: list[Form] = []
+        values: list[float] = []
+        for form in item.forms:
+            key = _key(item, form)
+            given = scores.get(key, [])
+            some = given if as_merge else given[used[key] : used[key] + 1] if given else []
+            if not some:
+                problems.append(
+                    Problem("error", "", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
+                )
+                continue
+            used[key] += 1
+            forms += [form] * len(some)
+            values += [score for score, _ in some]
+        matched.append(ScoredItem(replace(item, forms=tuple(forms)), tuple(values)))
+    if not as_merge:
+        for key, count in used.items():
+            for _, place in scores[key][count:] if key in keys else ():
+                problems.append(Problem("error", place, f"{key[1]!r} of {key[0]!r} has more scores than the gold file"))
+    if problems:
+        more = [Problem("error", "", f"and {len(problems) - MAX_NAMED:,} more")] if len(problems) > MAX_NAMED else []
+        raise SuiteError([*problems[:MAX_NAMED], *more], file=path)
+    mapped = sum("ɡ" in line for line in read_lines(path))
+    return matched, [f"{path.name}: {mapped:,} lines have the IPA letter ɡ, which is read as g"] if mapped else []
+
+
+def scored_rows(
+    gold: ParsedForms, path: Path, options: MetricOptions, *, as_merge: bool, individual: Path | None
+) -> Iterator[Row]:
+    """Outcomes, estimates and warnings for one file of scores."""
+    matched, warnings = match_scores(gold, path, as_merge=as_merge)
+    alone = [one for one in matched if len(one.item.forms) < 2]
+    if alone:
+        lines = ", ".join(form.place for one in alone for form in one.item.forms)
+        warnings.append(f"{len(alone)} lemmas with one form only are left out of comparisons of forms ({lines})")
+    yield from score_rows(matched, options)
+    if individual is not None:
+        yield from rating_ceiling(individual_ratings(individual)[0])
+    yield from map(Notice, (*gold_warnings(gold), *warnings))
+
+
+def gold_warnings(gold: ParsedForms) -> list[str]:
+    """The warnings about a file of judgements."""
+    return [str(problem) for problem in gold.problems if problem.level == "warning"]
+
+
+def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]:
+    """The rows of each run in a file of free answers: one column per word, one row per run."""
+    given = read_answers(path, language)
+    names = {item.item: item for item in gold.items}
+    unknown = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if unknown or missing:
+        what = f"the word {unknown[0]!r} is not in the gold file" if unknown else f"no answers to {missing[0]!r}"
+        raise InputError(what, file=path)
+    return [list(_run(list(gold.items), given, number, gold)) for number in range(len(next(iter(given.values()))))]
+
+
+def _run(items: Sequence[WugItem], given: Mapping[str, Sequence[str]], run: int, gold: ParsedForms) -> Iterator[Row]:
+    yield from answer_rows(items, [[given[item.item][run]] for item in items], [{}] * len(items))
+    yield from answer_ceiling(gold.answers)
+
+
+def _key(item: WugItem, form: Form) -> tuple[str, str]:
+    return joined(item.symbols), joined(form.symbols)

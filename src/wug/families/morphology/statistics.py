@@ -1,0 +1,275 @@
+"""Correlations between scores and ratings, and the beta mixed regression of the SIGMORPHON shared task.
+
+The regression is that of `sigmorphon_evaluation_part2.R`: rating / 7 on the score, logit link, beta errors, a random
+intercept per lemma, fitted by maximum likelihood with the Laplace approximation, as glmmTMB does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from wug.stats import Floats, Interval
+
+PARAMETERS = 4
+"""Intercept, slope, precision, and the standard deviation of the random intercept."""
+START_DEVIATIONS = (0.3, 1.0, 4.0)
+"""Standard deviations of the random intercept, times the root of the precision, from which the fit starts besides 0."""
+MAX_LOG_PRECISION = 25.0
+MAX_STEPS, MAX_INNER_STEPS = 200, 100
+BOOTSTRAP_SAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class MixedFit:
+    """A fitted beta mixed regression."""
+
+    log_likelihood: float
+    slope: float
+    """On the logit scale, per standard deviation of the scores."""
+    deviation: float
+    """Standard deviation of the random intercept."""
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2 * PARAMETERS - 2 * self.log_likelihood
+
+
+def ranks(values: Floats) -> Floats:
+    """The ranks from 1; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    found: Floats = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    return found
+
+
+def pearson(one: Floats, other: Floats) -> float | None:
+    """Pearson's correlation; None if a column is constant."""
+    a, b = one - one.mean(), other - other.mean()
+    if len(one) < 2 or one.min() == one.max() or other.min() == other.max():
+        return None
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # squares of extreme values would overflow
+    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def spearman(one: Floats, other: Floats) -> float | None:
+    """Spearman's correlation, with mean ranks for ties; None if a column is constant."""
+    return pearson(ranks(one), ranks(other))
+
+
+def bonett_wright(rho: float, n: int) -> Interval | None:
+    """The 95% interval of a rank correlation (Bonett and Wright 2000); None for fewer than 4 values or |rho| = 1."""
+    if n < 4 or abs(rho) == 1:
+        return None
+    half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
+
+
+def bootstrap_correlation(
+    statistic: Callable[[Floats, Floats], float | None], one: Floats, other: Floats, units: Sequence[str]
+) -> Interval | None:
+    """The 95% percentile interval of a correlation, resampling units (lemmas), whose rows are not independent."""
+    rows: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        rows.setdefault(unit, []).append(place)
+    clusters = [np.asarray(places) for places in rows.values()]
+    if len(clusters) < 4:
+        return None
+    draw = np.random.default_rng(1958)
+    found = []
+    for _ in range(BOOTSTRAP_SAMPLES):
+        some = np.concatenate([clusters[n] for n in draw.integers(0, len(clusters), len(clusters))])
+        value = statistic(one[some], other[some])
+        if value is not None:
+            found.append(value)
+    low, high = np.quantile(found, (0.025, 0.975)) if found else (math.nan, math.nan)
+    return Interval(float(low), float(high)) if found else None
+
+
+def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) -> MixedFit:
+    """Fit shares, all between 0 and 1, on scores, with a random intercept per unit.
+
+    The surface is flat where the random intercept vanishes, so the fit starts there and from several deviations.
+    """
+    spread = float(scores.std())
+    x = (scores - scores.mean()) / (spread or 1.0)
+    numbers: dict[str, int] = {}
+    groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units])
+    model = _Laplace(shares, x, groups, len(numbers), np.zeros(len(numbers)))
+    logits = np.log(shares / (1 - shares))
+    slope = float(x @ logits) / max(float(x @ x), 1e-12)
+    residual = logits - logits.mean() - slope * x
+    precision = math.log(max(1.0, 4 / max(float(residual.var()), 1e-9)))
+    best, flat = _maximise(lambda p: model.value(np.append(p, 0.0)), [float(logits.mean()), slope, precision])
+    point = np.append(flat, 0.0)
+    for deviation in START_DEVIATIONS:
+        found, at = _maximise(model.value, [*flat, deviation])
+        if found > best:
+            best, point = found, at
+    return MixedFit(best, float(point[1]), abs(float(point[3])) / math.exp(point[2] / 2))
+
+
+@dataclass(slots=True)
+class _Laplace:
+    """The log-likelihood of the regression, with the random intercepts integrated out approximately."""
+
+    shares: Floats
+    x: Floats
+    groups: np.ndarray[tuple[int], np.dtype[np.intp]]
+    count: int
+    effects: Floats
+    """The last modes of the standardised random intercepts, from which the next search starts."""
+
+    def value(self, point: Floats) -> float:
+        """At intercept, slope, log precision, and deviation of the random intercept times the root of the precision.
+
+        It is even in the last one, so that a deviation of 0 is an ordinary maximum.
+        """
+        intercept, slope, log_precision, scaled = map(float, point)
+        if not math.isfinite(intercept + slope) or abs(log_precision) > MAX_LOG_PRECISION:
+            return -math.inf
+        fixed, precision = intercept + slope * self.x, math.exp(log_precision)
+        deviation = scaled / math.sqrt(precision)
+        if deviation == 0.0:
+            return float(self._log_density(fixed, precision).sum())
+        effects = self.effects = self._modes(fixed, precision, deviation)
+        curvature = 1 - deviation**2 * self._sum(
+            self._derivatives(fixed + deviation * effects[self.groups], precision)[1]
+        )
+        if (curvature <= 0).any():
+            return -math.inf
+        joint = self._joint(effects, fixed, precision, deviation)
+        return float(joint.sum() - 0.5 * np.log(curvature).sum())
+
+    def _modes(self, fixed: Floats, precision: float, deviation: float) -> Floats:
+        """The standardised random intercepts of highest density, by Newton's method with halved steps."""
+        effects = self.effects
+        value = self._joint(effects, fixed, precision, deviation)
+        for _ in range(MAX_INNER_STEPS):
+            first, second = self._derivatives(fixed + deviation * effects[self.groups], precision)
+            gradient = deviation * self._sum(first) - effects
+            step = gradient / np.maximum(1 - deviation**2 * self._sum(second), 1.0)
+            if np.abs(step).max() < 1e-9:
+                break
+            for _ in range(40):
+                moved = self._joint(effects + step, fixed, precision, deviation)
+                worse = moved < value - 1e-12 * np.abs(value)
+                if not worse.any():
+                    break
+                step = np.where(worse, step / 2, step)
+            effects, value = effects + step, moved
+        return effects
+
+    def _joint(self, effects: Floats, fixed: Floats, precision: float, deviation: float) -> Floats:
+        density = self._log_density(fixed + deviation * effects[self.groups], precision)
+        found: Floats = self._sum(density) - effects**2 / 2
+        return found
+
+    def _sum(self, values: Floats) -> Floats:
+        found: Floats = np.bincount(self.groups, weights=values, minlength=self.count).astype(np.float64)
+        return found
+
+    def _log_density(self, predictor: Floats, precision: float) -> Floats:
+        mean = _logistic(predictor)
+        a, b = mean * precision, (1 - mean) * precision
+        found: Floats = (
+            log_gamma(np.full(1, precision)) - log_gamma(a) - log_gamma(b)
+            + (a - 1) * np.log(self.shares) + (b - 1) * np.log1p(-self.shares)
+        )  # fmt: skip
+        return found
+
+    def _derivatives(self, predictor: Floats, precision: float) -> tuple[Floats, Floats]:
+        """Of the log density of each row with respect to its linear predictor: the first and the second."""
+        mean = _logistic(predictor)
+        a, b = mean * precision, (1 - mean) * precision
+        slope = mean * (1 - mean)
+        excess = np.log(self.shares) - np.log1p(-self.shares) - digamma(a) + digamma(b)
+        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (trigamma(a) + trigamma(b))
+        return precision * excess * slope, second
+
+
+def _logistic(x: Floats) -> Floats:
+    found: Floats = np.clip(1 / (1 + np.exp(-np.clip(x, -700, 700))), 1e-15, 1 - 1e-15)
+    return found
+
+
+def _maximise(function: Callable[[Floats], float], start: Sequence[float]) -> tuple[float, Floats]:
+    """The maximum and its place, by Newton's method with numerical derivatives and a damped Hessian."""
+    point = np.asarray(start, np.float64)
+    value, damping = function(point), 1e-3
+    for _ in range(MAX_STEPS):
+        gradient, hessian = _differences(function, point, value)
+        if not np.isfinite(gradient).all():
+            break
+        scale = np.maximum(np.abs(np.diag(hessian)), 1e-8)
+        improved = 0.0
+        while damping < 1e12:
+            eigenvalues, vectors = np.linalg.eigh(-hessian + damping * np.diag(scale))
+            step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(eigenvalues), 1e-12))
+            step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))
+            moved = function(point + step)
+            if moved > value:
+                improved, point, value, damping = moved - value, point + step, moved, max(damping / 10, 1e-12)
+                break
+            damping *= 10
+        if improved < 1e-10:
+            break
+    return value, point
+
+
+def _differences(function: Callable[[Floats], float], point: Floats, value: float) -> tuple[Floats, Floats]:
+    """Gradient and Hessian by central differences."""
+    size = len(point)
+    steps = 1e-4 * np.maximum(1.0, np.abs(point) / 10)
+    up = np.array([function(point + steps * (np.arange(size) == n)) for n in range(size)])
+    down = np.array([function(point - steps * (np.arange(size) == n)) for n in range(size)])
+    hessian = np.diag((up - 2 * value + down) / steps**2)
+    for i in range(size):
+        for j in range(i):
+            both = steps * ((np.arange(size) == i) | (np.arange(size) == j))
+            mixed = (
+                function(point + both) - up[i] - up[j] + 2 * value - down[i] - down[j] + function(point - both)
+            ) / (2 * steps[i] * steps[j])
+            hessian[i, j] = hessian[j, i] = mixed
+    return (up - down) / (2 * steps), hessian
+
+
+def log_gamma(x: Floats) -> Floats:
+    """The logarithm of the gamma function of positive numbers (Stirling's series above 12)."""
+    x, shift = _raised(x, lambda z: np.log(z))
+    inverse = 1 / x**2
+    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / x
+    found: Floats = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series - shift
+    return found
+
+
+def digamma(x: Floats) -> Floats:
+    """The derivative of `log_gamma`."""
+    x, shift = _raised(x, lambda z: 1 / z)
+    inverse = 1 / x**2
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
+    found: Floats = np.log(x) - 0.5 / x - series - shift
+    return found
+
+
+def trigamma(x: Floats) -> Floats:
+    """The second derivative of `log_gamma`."""
+    x, shift = _raised(x, lambda z: 1 / z**2)
+    inverse = 1 / x**2
+    series = 1 / 6 - inverse * (1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * 5 / 66)))
+    found: Floats = (1 + 0.5 / x + series * inverse) / x + shift
+    return found
+
+
+def _raised(x: Floats, term: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """Arguments raised above 12 by the recurrence of the gamma function, and the sum of what that adds."""
+    shift = np.zeros(len(x))
+    for _ in range(max(0, math.ceil(12 - float(x.min())))):
+        small = x < 12
+        shift += np.where(small, term(x), 0.0)
+        x = np.where(small, x + 1, x)
+    return x, shift

@@ -1,0 +1,289 @@
+"""The suite: asks a model for the probability of each form of a new word, or for the form itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any, Literal
+
+from wug.families.context import sees_right
+from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
+from wug.families.morphology.formats import individual_ratings
+from wug.families.morphology.item import ParsedForms, WugItem
+from wug.families.morphology.metrics import (
+    ACCURACY,
+    METRICS,
+    PREFERENCE,
+    PRIOR,
+    TOP,
+    MetricOptions,
+    ScoredItem,
+    answer_ceiling,
+    answer_rows,
+    rating_ceiling,
+    score_rows,
+)
+from wug.families.sampling import levels_of, limited, sampled
+from wug.labels import of_suite
+from wug.types import EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
+
+Asking = Literal["continuation", "infill", "source", "answer", "file"]
+"""How a model is asked: by the probability of a form after its carrier (causal), inside it (masked), or given lemma and
+tags (encoder–decoder with score=source), or by writing an answer; `file`: its scores were computed elsewhere."""
+UNSCORED = "the model gives no log-probability for a form"
+SPARE_WORDS = 5
+"""Words that an answer may have besides the form."""
+MAX_BYTE_SHARE = 0.2
+"""The proportion of bytes and unknown tokens in the forms above which a warning is given."""
+BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]|<\|unk\|>")
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How a model is asked."""
+
+    normalise: str = "none"
+    prior: str = "both"
+    space: bool = True
+    source: str | None = None
+    """What a model that writes reads: `carrier` or `lemma`; None: what suits the model."""
+    carriers: tuple[str, ...] = ()
+    individual: Path | None = None
+    real_words: frozenset[str] = frozenset()
+    """Words of the lexicon that are among the forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class MorphologySuite:
+    """Wug test items, and how they are scored."""
+
+    name: str
+    parsed: ParsedForms
+    asking_options: AskOptions
+    metric_options: MetricOptions
+    signature_options: Mapping[str, str]
+    checksum: str
+    asking: Asking = "continuation"
+    limit: int | None = None
+    strata: int = 1
+    notices: tuple[str, ...] = ()
+    kind: str = field(default="morphology", init=False)
+
+    @property
+    def needs(self) -> Literal["scorer", "generator"]:
+        """What a model must do; `for_model` chooses it."""
+        return "generator" if self.asking == "answer" else "scorer"
+
+    @property
+    def items(self) -> Sequence[WugItem]:
+        """The items."""
+        return self.parsed.items
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes a number, for the signature."""
+        return {**self.signature_options, "asking": self.asking, **limited(self.limit, self.strata)}
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What is measured, the headline first."""
+        writes = self.asking == "answer"
+        first = [PREFERENCE] if any(item.rated for item in self.items) else [ACCURACY]
+        names = [f"exact_match@{k}" for k in TOP] if writes else first
+        return [METRICS[name] for name in dict.fromkeys([*names, *METRICS])]
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show in addition to the rows."""
+        tasks = sorted({item.task for item in self.items if item.task})
+        return {"format": self.parsed.format, "items": len(self.items), "tasks": ", ".join(tasks)}
+
+    __repr__ = of_suite
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def sample(self, items: int) -> MorphologySuite:
+        """The suite with `items` of its items, every group with its share."""
+        if items >= len(self):
+            return self
+        names = tuple(dict.fromkeys(name for item in self.items for name in item.groups))
+        levels = [levels_of(item.groups, names) for item in self.items]
+        chosen = tuple(self.items[n] for n in sampled(len(levels), items, levels.__getitem__))
+        answers = {name: given for name, given in self.parsed.answers.items() if name in {i.item for i in chosen}}
+        parsed = replace(self.parsed, items=chosen, answers=answers)
+        return replace(self, parsed=parsed, limit=items, strata=len(set(levels)))
+
+    def for_model(self, model: EvaluatedModel) -> MorphologySuite:
+        """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
+        asking: Asking = "infill" if sees_right(model) else "continuation"
+        if model.returns == "text":
+            asking = "answer"
+        elif model.options.get("score") == "source":
+            asking = "source"
+        return replace(self, asking=asking)
+
+    def for_file(self, **options: str) -> MorphologySuite:
+        """The suite for predictions in a file, with the options that count for them."""
+        return replace(self, asking="answer" if self.parsed.answers else "file", signature_options=options)
+
+    def requests(self) -> Sequence[Request] | Sequence[str | Source]:
+        """Every question, item by item."""
+        if self.asking == "answer":
+            return [text for item in self.items for text in self._questions(item)]
+        return [request for item in self.items for request in self._requests(item)]
+
+    def run(self, model: Any) -> Iterator[Row]:
+        """Outcomes, estimates and warnings of a model."""
+        yield from self._answered(model) if self.asking == "answer" else self._scored(model)
+        if self.asking_options.individual is not None:
+            yield from rating_ceiling(individual_ratings(self.asking_options.individual)[0])
+        if self.parsed.answers:
+            yield from answer_ceiling(self.parsed.answers)
+        warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
+        if real := self.asking_options.real_words:
+            shown = ", ".join(sorted(real)[:5])
+            warnings.append(f"{len(real)} of the forms are words of the lexicon: {shown}{', …' * (len(real) > 5)}")
+        yield from map(Notice, (*self.notices, *warnings))
+
+    def _questions(self, item: WugItem) -> list[Source]:
+        longest = max(len(form.symbols.split()) for form in item.forms)
+        if self.asking_options.source == "lemma":
+            return [Source(source_of(item), longest + SPARE_WORDS)]
+        carriers = carriers_of(item, self.asking_options.carriers)
+        return [Source(question(carrier, item), longest + SPARE_WORDS) for carrier in carriers]
+
+    def _answered(self, model: Any) -> Iterator[Row]:
+        questions = [self._questions(item) for item in self.items]
+        outputs = iter(model.generate([text for some in questions for text in some]))
+        answers, details, long = [], [], 0
+        for item, some in zip(self.items, questions, strict=True):
+            raw = [text_of(next(outputs)) for _ in some]
+            given = [first_word(text, item) for text in raw]
+            long += sum(len(text.split()) > 1 for text in raw)
+            answers.append(given)
+            details.append({"question": some[0].text, "outputs": raw})
+        yield from answer_rows(self.items, answers, details)
+        total = sum(map(len, questions))
+        if long:
+            yield Notice(f"{long:,} of {total:,} answers have several words: the form is looked for in them")
+
+    def _requests(self, item: WugItem) -> list[Request]:
+        """The forms in each carrier, then, for `prior`, in the neutral one."""
+        if self.asking == "source":
+            return [Request(_spaced(form.symbols), source=source_of(item)) for form in item.forms]
+        found = [
+            self._request(carrier, item.lemma, form.text)
+            for carrier in carriers_of(item, self.asking_options.carriers)
+            for form in item.forms
+        ]
+        if self._uses_prior(item):
+            neutral = neutral_carrier(item.language)
+            found += [self._request(neutral, "", form.text) for form in item.forms]
+        return found
+
+    def _request(self, carrier: str, lemma: str, form: str) -> Request:
+        if carrier == "{form}":  # a whole sentence
+            return Request(form)
+        filled = fill(carrier, lemma, form, space=self.asking_options.space)
+        # A causal model reads from left to right: the full stop says that the form ends there.
+        return Request(filled.text, (filled.start, filled.end if self.asking == "infill" else len(filled.text)))
+
+    def _uses_prior(self, item: WugItem) -> bool:
+        return self.asking_options.prior != "none" and self.asking != "source" and item.carriers != ("{form}",)
+
+    def _scored(self, model: Any) -> Iterator[Row]:
+        requests = [self._requests(item) for item in self.items]
+        outputs = iter(model.score([request for some in requests for request in some]))
+        plain: list[ScoredItem] = []
+        prior: list[ScoredItem] = []
+        unscored: list[Outcome] = []
+        counts: Counter[str] = Counter()
+        for item, some in zip(self.items, requests, strict=True):
+            scored = [(request, next(outputs)) for request in some]
+            counts["tokens"] += sum(_tokens(*pair) for pair in scored)
+            counts["bytes"] += sum(_byte_tokens(*pair) for pair in scored)
+            values = [_score(*pair, self.asking_options.normalise) for pair in scored]
+            known = [value for value in values if value is not None]
+            if len(known) < len(values):
+                metric = PREFERENCE if item.rated else ACCURACY
+                unscored.append(Outcome(item.item, metric, None, item.groups, {"why": UNSCORED, "lemma": item.lemma}))
+                continue
+            size = len(item.forms)
+            rows = [tuple(known[at : at + size]) for at in range(0, len(known), size)]
+            neutral = rows.pop() if self._uses_prior(item) else None
+            plain.append(self._scored_item(item, rows))
+            if neutral is not None:
+                relative = [tuple(a - b for a, b in zip(row, neutral, strict=True)) for row in rows]
+                prior.append(self._scored_item(item, relative))
+        only_prior = self.asking_options.prior == "subtract" and bool(prior)
+        yield from score_rows(prior if only_prior else plain, self.metric_options)
+        if prior and not only_prior:
+            yield from score_rows(prior, self.metric_options, PRIOR)
+        yield from unscored
+        if counts["bytes"] > MAX_BYTE_SHARE * max(1, counts["tokens"]):
+            share = counts["bytes"] / counts["tokens"]
+            remedy = "use spelling instead of IPA, and a model with subword tokens"
+            yield Notice(f"{share:.0%} of the tokens of the forms are bytes or unknown to the model: {remedy}")
+
+    def _scored_item(self, item: WugItem, rows: Sequence[tuple[float, ...]]) -> ScoredItem:
+        means = tuple(fmean(column) for column in zip(*rows, strict=True))
+        spread = [pstdev(column) for column in zip(*rows, strict=True)]
+        carriers = carriers_of(item, self.asking_options.carriers)
+        detail: dict[str, Any] = {"carrier": carriers[0].replace("{lemma}", item.lemma), "spread": spread}
+        several = len(rows) > 1
+        return ScoredItem(
+            item, means, detail if several else {"carrier": detail["carrier"]}, tuple(rows) if several else ()
+        )
+
+
+def source_of(item: WugItem) -> str:
+    """Lemma and tags as the source of a model that was trained to inflect: `f l i n k V;PST`."""
+    return " ".join([_spaced(item.symbols), *(item.tag or item.task).split(";")]).strip()
+
+
+def _spaced(word: str) -> str:
+    return word if " " in word else " ".join(word)
+
+
+def first_word(answer: str, item: WugItem) -> str:
+    """The form in an answer: the answer if it is one word, a candidate that it has, or else its first word."""
+    words = [word.strip("\"'“”‘’`*_.,:;!?()[]<>") for word in answer.replace("\n", " ").split()]
+    words = [word for word in words if word]
+    if " " in item.symbols and "".join(words) in {form.text for form in item.forms}:
+        return "".join(words)  # IPA symbols, separated by spaces
+    known = {form.text for form in item.forms} - {item.lemma}
+    return next((word for word in words if word in known), words[0] if words else "")
+
+
+def _score(request: Request, scored: Scored, normalise: str) -> float | None:
+    start, end = request.span or (0, len(request.text) + 1)
+    if any(value is None for value in scored.logprobs[scored.slice(start, end)]) or not _tokens(request, scored):
+        whole = request.span is None  # the first token of a sentence may have no probability
+        if not whole or len(scored.logprobs) < 2:
+            return None
+    total = scored.logprob(start, end)
+    match normalise:
+        case "token":
+            return total / _tokens(request, scored)
+        case "character":
+            return total / (min(end, len(request.text)) - start)
+    return total
+
+
+def _tokens(request: Request, scored: Scored) -> int:
+    start, end = request.span or (0, len(request.text) + 1)
+    return len(scored.starts[scored.slice(start, end)])
+
+
+def _byte_tokens(request: Request, scored: Scored) -> int:
+    """Tokens of a form that are unknown, or one of several that make up a character."""
+    where = scored.slice(*(request.span or (0, len(request.text) + 1)))
+    starts = Counter(scored.starts[where])
+    pieces = (scored.pieces or ())[where] if scored.pieces else ()
+    shared = sum(times for times in starts.values() if times > 1)
+    return max(shared, sum(bool(BYTE_TOKEN.fullmatch(piece)) for piece in pieces))

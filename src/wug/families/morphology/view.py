@@ -1,0 +1,162 @@
+"""Wug tests as linguists read them: the sentence, its forms with probabilities as bars, and what people choose."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE
+from wug.formatting import FormattedEstimate, finite, number, percent, plain
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.types import Result
+from wug.views.grouped import best_first, by_field, dots, interval_note, overall_of, overall_parts, point
+from wug.views.parts import (
+    DeferredPart,
+    FactsPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    ViewPart,
+)
+from wug.views.text_display import Piece
+
+ANSWERED = "exact_match@1"
+MAX_FORM_TYPES = 12
+"""Types of forms in the table of what the model prefers."""
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """The headline numbers, what kind of form the model prefers, and accuracy by group."""
+    yield from overall_parts(result)
+    metric = _metric(rows)
+    if metric != ANSWERED:
+        yield DeferredPart("types", "What the model prefers", partial(_types, rows, metric), figure=False)
+    yield from _figures(result, metric)
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its forms; those that fail by the first group that they belong to."""
+    metric = _metric(rows)
+    note = "Probabilities are shares among the candidates: the softmax of their scores."
+    failing = ItemSample(
+        "Items that fail", metric, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
+    )
+    return ItemsView(metric, _item, (failing,), size=30)
+
+
+def _metric(rows: Rows) -> str:
+    """The metric whose outcomes have the forms."""
+    there = set(rows.metrics())
+    return next((name for name in (PREFERENCE, ACCURACY, ANSWERED) if name in there), ACCURACY)
+
+
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    detail = row.outcome.detail
+    fails = row.outcome.value is False
+    if "answer" in detail:
+        return ItemView(fails=fails, sentence=str(detail.get("question", "")), parts=(_answer(detail),))
+    if not detail.get("scores"):
+        note = str(detail.get("why") or "")
+        return ItemView(note, fails, parts=(FactsPart(detail),) if detail else ())
+    carrier = str(detail.get("carrier") or "").replace("{form}", "___")
+    sentence = "" if carrier == "___" else carrier
+    return ItemView(str(detail.get("why") or ""), fails, sentence, parts=(_forms(detail),))
+
+
+def _answer(detail: Mapping[str, Any]) -> LinesPart:
+    forms = ", ".join(map(str, detail.get("forms", ())))
+    lines = [
+        LabelledText("answer", (Piece(str(detail["answer"])),)),
+        LabelledText("people, or expected", (Piece(forms),), "ins"),
+    ]
+    outputs = dict.fromkeys(map(str, detail.get("outputs", ())))
+    lines += [
+        LabelledText("output", (Piece(text[:200]),), "mark") for text in outputs if text.strip() != detail["answer"]
+    ]
+    return LinesPart(tuple(lines))
+
+
+def _forms(detail: Mapping[str, Any]) -> TablePart:
+    """The forms of an item, the most probable first."""
+    scores = [finite(score) or 0.0 for score in detail["scores"]]
+    weights = [math.exp(score - max(scores)) for score in scores]
+    shares = [weight / sum(weights) for weight in weights]
+    ratings = [finite(value) for value in detail.get("ratings") or ()]
+    types = list(detail.get("types") or [""] * len(scores))
+    target = int(detail.get("target") or 0) - 1
+    label = "people's choice" if ratings else "expected"
+    highest = max((rating for rating in ratings if rating is not None), default=0.0)
+    table = []
+    for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
+        expected = place == target
+        cells = [
+            TableCell(str(detail["forms"][place]), small=label if expected else ""),
+            TableCell(plain(str(types[place]))),
+            TableCell(shown=_bar(percent(shares[place]), shares[place])),
+            TableCell(number(scores[place])),
+        ]
+        if ratings:
+            rating = ratings[place]
+            cells.append(
+                TableCell("–") if rating is None else TableCell(shown=_bar(number(rating), rating / (highest or 1.0)))
+            )
+        table.append(TablePartRow(tuple(cells), quiet=not expected))
+    columns = [
+        TableColumn("form"),
+        TableColumn("type"),
+        TableColumn("probability"),
+        TableColumn("score (nats)", numeric=True),
+    ]
+    columns += [TableColumn("people")] if ratings else []
+    return TablePart("forms", "", tuple(columns), (("", tuple(table)),))
+
+
+def _bar(text: str, share: float) -> FormattedEstimate:
+    value = min(1.0, max(0.0, share))
+    return FormattedEstimate("", "", "", "", text, "", 1, share=True, value=value, low=0.0, high=value)
+
+
+def _types(rows: Rows, metric: str) -> TablePart | None:
+    """How often the model prefers each type of form."""
+    counts: Counter[str] = Counter()
+    for row in rows.each(Filter(metric), keys=("scores", "types")):
+        scores, types = row.outcome.detail.get("scores") or [], row.outcome.detail.get("types") or []
+        best = [place for place, score in enumerate(scores) if score == max(scores)]
+        if len(best) == 1 and best[0] < len(types) and types[best[0]]:
+            counts[str(types[best[0]])] += 1
+    total = counts.total()
+    if not total:
+        return None
+    columns = (TableColumn("type of form"), TableColumn("preferred"), TableColumn("items", numeric=True))
+    found = (
+        TablePartRow(
+            (
+                TableCell(plain(type)),
+                TableCell(shown=_bar(percent(count / total), count / total)),
+                TableCell(f"{count:,}"),
+            )
+        )
+        for type, count in counts.most_common(MAX_FORM_TYPES)
+    )
+    return TablePart("types", "What the model prefers", columns, (("", tuple(found)),))
+
+
+def _figures(result: Result, metric: str) -> Iterator[Figure]:
+    """A chart for each field with several values."""
+    chance = next((f" Chance is {one.text}." for one in overall_of(result, CHANCE)), "")
+    fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1}
+    for place, (name, rows) in enumerate(fields.items()):
+        note = f"{interval_note(result, metric)}{chance}".strip()
+        title = f"{plain(metric).capitalize()} by {plain(name)}"
+        points = [point(row) for row in best_first(rows)]
+        yield dots(f"groups-{place}", title, points, note=note, what=plain(metric), first=plain(name))

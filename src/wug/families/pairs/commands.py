@@ -1,0 +1,226 @@
+"""Commands that make minimal pairs from templates, and score the log-probabilities of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.families.commands import (
+    FILES,
+    FORCE,
+    OUTPUT_FILE,
+    PATH,
+    POSITIVE,
+    SEED,
+    MakeCommand,
+    ScoreCommand,
+    ScoredSuites,
+    model_id,
+    predictions,
+    say,
+    table_options,
+)
+
+DEFAULT_SENTENCES = 200
+"""Sentences per pattern without --n and --all."""
+
+TEMPLATE_OPTIONS = (
+    click.Option(["--n"], type=POSITIVE, help=f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]"),
+    click.Option(["--all", "everything"], is_flag=True, help="Make all possible sentences, instead of --n."),
+    SEED,
+    click.Option(["-o", "--filename", "--output", "path"], type=OUTPUT_FILE, help="Output file.  [default: stdout]"),
+    click.Option(
+        ["--format", "layout"],
+        type=click.Choice(["sentence", "word"]),
+        default="sentence",
+        show_default=True,
+        help="Two sentences per pair, or one sentence with two forms of a word.",
+    ),
+    click.Option(
+        ["--spaced"],
+        is_flag=True,
+        help="Separate punctuation by spaces and end with <eos>, for models that split at spaces; always with "
+        "--format word.",
+    ),
+    click.Option(["--pattern", "patterns"], multiple=True, metavar="NAME", help="Only this pattern; repeatable."),
+    click.Option(
+        ["--lexicon"], metavar="FILE", help="Your own patterns and words (TOML).  [default: built-in English]"
+    ),
+    FORCE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TemplateOptions:
+    n: int | None
+    everything: bool
+    seed: int
+    path: Path | None
+    layout: str
+    spaced: bool
+    patterns: tuple[str, ...]
+    lexicon: str | None
+    force: bool
+
+
+def _make(category: str, **given: Any) -> str | None:
+    from wug.families.pairs import templates
+    from wug.files import format_of, refuse_existing, write_text
+
+    options = _TemplateOptions(**given)
+    if options.everything and options.n is not None:
+        raise click.UsageError("--all and --n exclude each other")
+    if options.path is not None:
+        format_of(options.path, dict.fromkeys((".tab", ".tsv", ".txt", ""), "tsv"))
+        refuse_existing([options.path], force=options.force)
+    sentences = None if options.everything else options.n or DEFAULT_SENTENCES
+    examples = templates.generate(category, sentences, options.seed, options.lexicon, options.patterns or None)
+    written = (
+        templates.word_focused(examples)
+        if options.layout == "word"
+        else templates.sentence_focused(examples, options.spaced)
+    )
+    for notice in written.notices:
+        say(f"note: {notice}")
+    if options.path is None:
+        return str(written.text)
+    write_text(options.path, written.text)
+    pairs, patterns = written.text.count("\n") - 1, len({example.pattern for example in examples})
+    say(f"wrote {options.path}: {pairs:,} pairs from {patterns} pattern{'s' * (patterns != 1)}")
+    return None
+
+
+CATEGORIES = {
+    "agreement": """Make pairs with subject-verb agreement, in the categories of Marvin & Linzen (2018).
+
+    --all makes as many grammatical sentences as the published sets have: 126,260.
+
+    \b
+    wug make agreement --n 100 --filename agreement.tab
+    wug make agreement --all --pattern prep_anim --filename prep_anim.tab
+    """,
+    "coord": """Make pairs with coordinated subjects: The author and the guard are/*is tired.
+
+    Patterns: coord_short_ss … coord_both_pp, and the controls simple_sing and simple_plur.
+
+    \b
+    wug make coord --filename coord.tab
+    wug make coord --n 50 --seed 7 --pattern coord_long_rc1 --pattern simple_sing
+    wug make coord --all --format word --filename coord_words.tab
+    """,
+    "npi": """Make pairs with negative polarity items, in the categories of Marvin & Linzen (2018).
+
+    The sentences of a pair differ before the word that shows the error, so --format word is not possible.
+
+    \b
+    wug make npi --n 100 --filename npi.tab
+    wug make npi --all --filename npi_all.tab
+    """,
+    "reflexives": """Make pairs with reflexive pronouns, in the categories of Marvin & Linzen (2018).
+
+    Patterns: simple_reflexives, reflexive_sent_comp and reflexives_across.
+
+    \b
+    wug make reflexives --n 100 --filename reflexives.tab
+    wug make reflexives --all --pattern simple_reflexives
+    """,
+    "tense": """Make pairs in which two tenses must agree: When the authors arrived, they had/*have left.
+
+    Patterns: tense_when_past, tense_when_fut, tense_adv_past, tense_adv_fut and tense_vpe (graded).
+
+    \b
+    wug make tense --filename tense.tab
+    wug make tense --n 50 --pattern tense_adv_past --format word
+    """,
+}
+
+
+def score_pairs(paths: Sequence[Path], *, columns: Sequence[str], suite_options: Mapping[str, str]) -> ScoredSuites:
+    """Score minimal pairs from a table of scores.
+
+    Name its columns with -S: good_score and bad_score for one pair per row; item, condition and score for one
+    sentence per row; good_first and bad_first, or yes and no, for scores of labels. human correlates margins with
+    people's judgements, and model gives one result per model. In the original format of Gulordava et al. (2018),
+    every further column is a model, and the mean and the sample standard deviation are reported too.
+
+    \b
+    wug score pairs --predictions scores.csv -S good_score=slor_good -S bad_score=slor_bad
+    wug score pairs --predictions all.csv -S margin=difference -S human=rating -S model=model
+    wug score pairs --predictions all_models.tab.gz --format csv
+    """
+    from wug.families.pairs import read_published
+    from wug.families.pairs.score_tables import recognises_scores, score_table
+
+    if columns and suite_options:
+        raise click.UsageError("--column is for the original format: it excludes -S")
+    for path in paths:
+        if not columns and recognises_scores(path, suite_options):
+            for suite, name, outcomes in score_table(path, suite_options):
+                yield suite, model_id(name, path), outcomes
+            continue
+        found = read_published(path, columns)
+        for name, rows in found.columns.items():
+            yield found.suite, model_id(name, path), rows
+
+
+def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, str]) -> ScoredSuites:
+    """Compute how far people agree, from their responses.
+
+    Reports agreement with the labels, agreement with each other, and noise ceilings; for ratings, z scores per rater.
+    Formats of BLiMP, TurBLiMP, QFrBLiMP and ZhoBLiMP are recognised. For other tables, name the columns with -S: item
+    and rater, with correct, response and label, or rating and condition.
+
+    \b
+    wug score people --responses human_responses.csv
+    wug score people --responses answers.csv -S item=sentence -S rater=who -S correct=right
+    wug score people --responses ratings.xlsx -S item=pair -S rater=who -S rating=score -S condition=type
+    """
+    from wug.families.people import score_people
+
+    for path in paths:
+        yield score_people(path, suite_options)
+
+
+RESPONSES = click.Option(
+    ["--responses", "paths"], multiple=True, required=True, type=PATH, help="File of responses; repeatable."
+)
+CATEGORY = click.Option(["--category"], required=True, metavar="NAME", help="Category of the patterns.")
+COLUMNS = click.Option(
+    ["--column", "columns"],
+    multiple=True,
+    metavar="NAME",
+    help="Column of log-probabilities in the original format; repeatable.  [default: all additional columns]",
+)
+MAKE = (
+    *(MakeCommand(name, partial(_make, name), TEMPLATE_OPTIONS, help) for name, help in CATEGORIES.items()),
+    MakeCommand(
+        "templates",
+        _make,
+        (CATEGORY, *TEMPLATE_OPTIONS),
+        """Make pairs of any category, such as those of your own --lexicon.
+
+        \b
+        wug make templates --lexicon french.toml --category accord --filename accord.tab
+        """,
+    ),
+)
+SCORE = (
+    ScoreCommand(
+        "pairs",
+        score_pairs,
+        (predictions("Table with scores"), FILES, table_options("Column of the table"), COLUMNS),
+        spread="sample",
+        unaveraged="model",
+    ),
+    ScoreCommand(
+        "people",
+        score_human_responses,
+        (RESPONSES, table_options("Column of the table, or another option of how responses are read")),
+        spread=None,
+    ),
+)

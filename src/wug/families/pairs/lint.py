@@ -1,0 +1,70 @@
+"""Warnings about minimal pairs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from wug.families.pairs.pair import Pair, is_identical, target_of
+from wug.families.tables import first_few
+from wug.types import Problem
+
+
+def lint(pairs: Sequence[Pair]) -> Iterator[Problem]:
+    """Identical sentences, differences only in case, repeated names, copies, and exceptions among minimal pairs."""
+    for pair in pairs:
+        if is_identical(pair):
+            why = "identical" if pair.good == pair.bad else "identical but for white space"
+            yield Problem("warning", f"item {pair.item}", f"the two sentences are {why}: {pair.good!r}")
+    for pair in pairs:
+        if not is_identical(pair) and pair.good.lower() == pair.bad.lower():
+            yield Problem("warning", f"item {pair.item}", f"the two sentences differ only in case: {pair.good!r}")
+    for name, count in Counter(pair.item for pair in pairs).items():
+        if count > 1:
+            yield Problem("warning", f"item {name}", f"{count} pairs have this name")
+    if copies := describe_copies(pairs):
+        yield Problem("warning", "", f"{copies}: items {first_few([pair.item for pair in _copies(pairs)])}")
+    yield from _several_differences(pairs)
+
+
+def describe_copies(pairs: Sequence[Pair]) -> str:
+    """How many pairs are copies of others, as the beginning of a sentence; empty if none is."""
+    copies = sum(1 for _ in _copies(pairs))
+    if copies < 2:
+        return "1 pair is a copy of another" * copies
+    return f"{copies:,} pairs are copies of others"
+
+
+def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """The pairs that occurred before, under any name."""
+    hashes = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
+    distinct, counts = np.unique(hashes, return_counts=True)
+    seen: set[tuple[str, str]] = set()
+    for number in np.flatnonzero(np.isin(hashes, distinct[counts > 1])).tolist():  # most sets have no copies
+        pair = pairs[number]
+        if (pair.good, pair.bad) in seen:
+            yield pair
+        seen.add((pair.good, pair.bad))
+
+
+def _several_differences(pairs: Sequence[Pair]) -> Iterator[Problem]:
+    """Pairs that differ in several places, if most pairs of their pattern differ in one."""
+    patterns: defaultdict[tuple[str, ...], list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        if not is_identical(pair):
+            patterns[tuple(pair.groups.get(name, "") for name in ("pattern", "paradigm", "contrast"))].append(pair)
+    for pattern, members in patterns.items():
+        exceptions = [pair for pair in members if target_of(pair) is None]
+        if exceptions and 2 * len(exceptions) < len(members):
+            name = "/".join(part for part in pattern if part)
+            first = exceptions[0]
+            many = "1 pair differs" if len(exceptions) == 1 else f"{len(exceptions)} pairs differ"
+            yield Problem(
+                "warning",
+                f"pattern {name}" if name else "",
+                f"{many} in more than one place, or in a word that only one sentence has, unlike the other "
+                f"{len(members) - len(exceptions)}: items {first_few([pair.item for pair in exceptions])}; "
+                f"{first.good!r} against {first.bad!r}",
+            )

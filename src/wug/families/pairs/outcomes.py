@@ -1,0 +1,208 @@
+"""The judgements in the outcomes of pairs, and estimates over them: by language, and against people's judgements.
+
+Pearson's correlation has Fisher's interval (atanh r ± z / √(n − 3)). Spearman's, of ranks with ties at their mean, has
+that of Bonett & Wright ("Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
+Psychometrika 65, 2000): atanh r ± z √((1 + r²/2) / (n − 3)), since Fisher's is too short for ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist, fmean
+
+import numpy as np
+
+from wug.families.pairs.pair import Pair
+from wug.families.tables import counted
+from wug.formatting import finite
+from wug.identity import OVERALL, Group
+from wug.stats import Floats, mean_of_shares
+from wug.types import Estimate, Metric, Notice, Outcome, Row, Value
+
+ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
+CHANCE = 0.5
+"""The accuracy of a model that guesses."""
+LANGUAGE = "language"
+"""The group with a pair's language."""
+CORRELATIONS = (
+    Metric(PEARSON, "score", meaning="correlation of the model's margin with people's judgement, over pairs"),
+    Metric(SPEARMAN, "score", meaning="rank correlation of the model's margin with people's judgement"),
+)
+MIN_CORRELATED_PAIRS = 3
+"""Two points always lie on a line."""
+MIN_GROUP_PAIRS = 10
+"""Pairs of a group for which correlations are reported."""
+SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad")
+TEXT_KEYS = ("good", "bad", "forms")
+"""The sentences in the details; with published scores, `good` and `bad` are the scores and `forms` the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairOutcome:
+    """The judgement on a pair, from the details of its outcome."""
+
+    value: Value
+    good: str
+    """The grammatical sentence or form; empty if only its score is known."""
+    bad: str
+    score_good: float | None
+    score_bad: float | None
+    why: str
+    """Why it was not judged."""
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> PairOutcome:
+        """The judgement in an outcome."""
+        detail = outcome.detail
+        good, bad = detail.get("good"), detail.get("bad")
+        texts = (good, bad)
+        if not isinstance(good, str) or not isinstance(bad, str):
+            texts = str(detail.get("forms") or "").partition("/")[::2]
+        return cls(
+            value=outcome.value,
+            good=str(texts[0]),
+            bad=str(texts[1]),
+            score_good=finite(detail.get("score_good", detail.get("logprob_good", good))),
+            score_bad=finite(detail.get("score_bad", detail.get("logprob_bad", bad))),
+            why=str(detail.get("why") or ""),
+        )
+
+    @property
+    def margin(self) -> float | None:
+        """The score of the grammatical sentence minus that of the other; None unless both are finite."""
+        if self.score_good is None or self.score_bad is None:
+            return None
+        return self.score_good - self.score_bad
+
+    @property
+    def identical(self) -> bool:
+        """Whether both sentences are the same."""
+        return bool(self.good) and self.good.split() == self.bad.split()
+
+    @property
+    def tied(self) -> bool:
+        """Whether two different sentences have the same score."""
+        return self.value is False and self.margin == 0 and not self.identical
+
+
+def languages_of(pairs: Iterable[Pair]) -> set[str]:
+    """The known languages of some pairs."""
+    groups = {id(pair.groups): pair.groups for pair in pairs}
+    return {found[LANGUAGE] for found in groups.values() if LANGUAGE in found}
+
+
+@dataclass(slots=True)
+class LanguageAccuracies:
+    """Counts the correct pairs of each language, for the mean over languages."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Correct and judged pairs."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a judged pair whose language is known."""
+        language = outcome.groups.get(LANGUAGE)
+        if language is not None and outcome.value is not None:
+            correct, judged = self.counts.get(language, (0, 0))
+            self.counts[language] = correct + bool(outcome.value), judged + 1
+
+    def estimates(self) -> Iterator[Estimate]:
+        """The macro average; nothing unless there are several languages."""
+        if len(self.counts) > 1:
+            counts = list(self.counts.values())
+            mean, interval = fmean(correct / n for correct, n in counts), mean_of_shares(counts)
+            pairs = sum(n for _, n in counts)
+            yield Estimate(MACRO_ACCURACY, "all", mean, pairs, interval.low, interval.high, "wilson, mean of languages")
+
+
+@dataclass(slots=True)
+class HumanCorrelations:
+    """Collects the margins of pairs that people judged, with these judgements."""
+
+    margins: array[float] = field(default_factory=lambda: array("d"))
+    judgements: array[float] = field(default_factory=lambda: array("d"))
+    groups: dict[str, array[int]] = field(default_factory=dict)
+    """The indices of the pairs in each group."""
+    left_out: int = 0
+    """Pairs that people judged and for which the model gives no finite margin."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Collect a pair that people judged."""
+        given = outcome.detail.get("human")
+        human = None if given is None else finite(given)
+        if human is not None:
+            margin = None if outcome.value is None else PairOutcome.of(outcome).margin
+            self.collect(margin, human, outcome.groups)
+
+    def collect(self, margin: float | None, human: float, groups: Mapping[str, str]) -> None:
+        """Collect the margin of a pair; None if the model gives no finite one."""
+        if margin is None:
+            self.left_out += 1
+            return
+        for name, value in groups.items():
+            self.groups.setdefault(str(Group(name, value)), array("q")).append(len(self.margins))
+        self.margins.append(margin)
+        self.judgements.append(human)
+
+    def rows(self) -> Iterator[Row]:
+        """Both correlations, over all pairs and by group, or a notice why there are none.
+
+        Groups of fewer than MIN_GROUP_PAIRS pairs have none. Nothing without human judgements.
+        """
+        n = len(self.margins)
+        if not n and not self.left_out:
+            return
+        margins, judgements = np.array(self.margins), np.array(self.judgements)
+        why = _why_none(margins, judgements)
+        if why is None:
+            yield from _correlations(OVERALL, margins, judgements)
+        else:
+            yield Notice(f"no correlation with people's judgements: {why}")
+        for group, places in self.groups.items():
+            some = np.array(places)
+            if MIN_GROUP_PAIRS <= len(some) < n and _why_none(margins[some], judgements[some]) is None:
+                yield from _correlations(group, margins[some], judgements[some])
+        if self.left_out:
+            pairs = f"{counted(self.left_out, 'pair')} that people judged"
+            yield Notice(f"{pairs} left out of the correlations: the model gives no finite margin")
+
+
+def correlation(one: Floats, other: Floats) -> float:
+    """Pearson's correlation of two columns that are not constant."""
+    a, b = one - one.mean(), other - other.mean()
+    # Scaled first: squares of very large or small numbers would overflow or underflow.
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()
+    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def ranks(values: Floats) -> Floats:
+    """The ranks from 1; equal values have their mean rank."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    found: Floats = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    return found
+
+
+def _why_none(margins: Floats, judgements: Floats) -> str | None:
+    if len(margins) < MIN_CORRELATED_PAIRS:
+        return f"{len(margins)} of at least {MIN_CORRELATED_PAIRS} pairs were judged by both people and the model"
+    for name, column in (("people's judgements", judgements), ("the model's margins", margins)):
+        if column.min() == column.max():
+            return f"{name} are all {column[0]:.4g}"
+    return None
+
+
+def _correlations(group: str, margins: Floats, judgements: Floats) -> Iterator[Estimate]:
+    yield _estimate(PEARSON, group, correlation(margins, judgements), len(margins), 0.0)
+    yield _estimate(SPEARMAN, group, correlation(ranks(margins), ranks(judgements)), len(margins), 0.5)
+
+
+def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> Estimate:
+    if n < 4:
+        return Estimate(metric, group, value, n, method=f"none: {n} pairs are too few")
+    if abs(value) == 1:
+        return Estimate(metric, group, value, n, method="none: all points lie on a line")
+    half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + factor * value * value) / (n - 3))
+    low, high = math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
+    return Estimate(metric, group, value, n, low, high, "bonett-wright" if factor else "fisher z")

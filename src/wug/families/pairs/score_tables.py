@@ -1,0 +1,285 @@
+"""Reads tables of scores: two per pair, one per sentence, or those of the labels of a question."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError
+from wug.families.commands import ScoredTable
+from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
+from wug.families.pairs.outcomes import CORRELATIONS
+from wug.families.pairs.pair import Pair
+from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs, parse_answer
+from wug.families.pairs.settings import GIVEN
+from wug.families.tables import Record, columns_of, counted, first_few, plain, read_table, refuse_errors, stem
+from wug.files import checksum_of, head, read_lines
+from wug.files import repeated as find_repeated
+from wug.options import Option, read
+from wug.types import Notice, Problem, Row
+
+TABLE_OPTIONS = (
+    Option("good_score", str, None, "column with the score of the good sentence"),
+    Option("bad_score", str, None, "column with the score of the bad sentence"),
+    Option("lower_is_better", bool, False, "whether scores are surprisals or perplexities"),
+    Option("score", str, None, "column with the score, in a table with one sentence per row"),
+    Option("condition", str, None, "column that tells good sentences from bad ones"),
+    Option("good", str, "good", "value of that column for good sentences"),
+    Option("bad", str, "bad", "value of that column for bad sentences"),
+    Option(
+        "good_first", str, (), "two columns: scores of the labels 1 and 2, the good sentence shown first", many=True
+    ),
+    Option("bad_first", str, (), "two columns: the same with the bad sentence shown first", many=True),
+    Option("yes", str, (), "two columns: scores of Yes for the good and the bad sentence", many=True),
+    Option("no", str, (), "two columns: scores of No for the good and the bad sentence", many=True),
+    Option("answer", str, None, "column with a generated answer about the sentence of a row, judged by condition"),
+    Option("labels", str, ("Yes", "No"), "the answers that are right for good and for bad sentences", many=True),
+    Option("margin", str, None, "column with a margin, to be correlated with human"),
+    Option("human", str, (), "column with people's preference, or two with ratings of good and bad", many=True),
+    Option("model", str, None, "column with the name of the model: one result per value"),
+    *COLUMN_OPTIONS,
+)
+SENTENCE_COLUMNS = (
+    ("sentence_good", "sentence_bad"),
+    ("good_sentence", "bad_sentence"),
+    ("sentence_grammatical", "sentence_ungrammatical"),
+    ("Good Sentence", "Bad Sentence"),
+)
+"""Names of the columns with the sentences of a pair."""
+_BERT_SYNTAX = re.compile(r"(True|False)\t(\d+)\t([^\t]+)\t([^\t]+)\t([^\t]+)\t([^\t]+)\t(.*)")
+"""A line of the results of Goldberg (2019): verdict, attractors, good, score, bad, score, text."""
+_COLUMNS_OF_SHAPES = {
+    "margin": ("margin",),
+    "answers": ("answer",),
+    "presentations": ("good_first", "bad_first"),
+    "yes_no": ("yes", "no"),
+    "long": ("score", "condition"),
+    "wide": ("good_score", "bad_score"),
+}
+
+
+def recognises_scores(path: Path, options: Mapping[str, str]) -> bool:
+    """Whether a file is read as a table of scores: columns are named, or it has those of a known result file."""
+    if options:
+        return True
+    start = head(path)
+    known = ({"good_score", "bad_score"}, {"item", "condition", "score"})
+    return any(names <= set(columns_of(start)) for names in known) or _is_bert_syntax(start)
+
+
+def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[Row]]]:
+    """A suite, the name of the model and its outcomes, for each model in a table.
+
+    Args:
+        path: A CSV, TSV or JSONL file, perhaps compressed.
+        options: Values of TABLE_OPTIONS.
+    """
+    values = read(TABLE_OPTIONS, options, "score pairs")
+    if not options and _is_bert_syntax(head(path)):
+        shape, pairs, notices = "wide", *_read_bert_syntax(path)
+    else:
+        shape, pairs, notices = _read_pairs(path, values)
+    given = {name: value for name, value in options.items() if name != "model"}
+    models: dict[str, list[ScoredPair]] = {}
+    for one in pairs:
+        models.setdefault(one.model, []).append(one)
+    for model, some in models.items():
+        checksum = checksum_of(f"{one.pair.item}\t{one.pair.good}\t{one.pair.bad}" for one in some)
+        metrics = SHAPES[shape].metrics
+        correlated = CORRELATIONS if any(one.pair.human is not None for one in some) else ()
+        signed = {"target": GIVEN, **given}
+        meta = {"format": f"scores ({shape})", "pairs": len(some)}
+        suite = ScoredTable(stem(path), "pairs", checksum, signed, (*metrics, *correlated), len(some), meta)
+        yield suite, model or stem(path), [*judge_pairs(some, shape), *map(Notice, notices)]
+
+
+def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[ScoredPair], list[str]]:
+    """The shape of a table, its pairs and warnings."""
+    columns = NamedColumns.of(path, read_table(path), values)
+    shape = _shape_of(columns, values)
+    names = _score_columns(shape, values)
+    human = tuple(values["human"])
+    if len(human) > 2 or (shape == "long" and len(human) > 1):
+        raise InputError("human takes one column, or two for good and bad in a table with one pair per row")
+    if shape == "margin" and not human:
+        raise InputError("margin is only correlated with human judgements: add human=COLUMN")
+    columns.require(*names, *human, *filter(None, [values["model"]]))
+    if shape == "answers":
+        pairs = _answers(columns, values)
+    else:
+        pairs = _long_pairs(columns, values) if shape == "long" else _row_pairs(columns, names, values)
+    refuse_errors(columns.problems, path)
+    if values["lower_is_better"]:
+        pairs = [replace(one, scores=tuple(-score for score in one.scores)) for one in pairs]
+    return shape, pairs, [*columns.notices, *_several_models(columns, values)]
+
+
+def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
+    given = [shape for shape, names in _COLUMNS_OF_SHAPES.items() if any(values[name] for name in names)]
+    if given[:1] == ["answers"] and values["score"] is None:
+        return "answers"  # which has a condition, too
+    if len(given) > 1:
+        options = " and ".join(_COLUMNS_OF_SHAPES[shape][0] for shape in given[:2])
+        raise InputError(f"{options} describe different tables: name the columns of one", file=columns.path)
+    if given:
+        return given[0]
+    if {"good_score", "bad_score"} <= set(columns.header):
+        return "wide"
+    if {"item", "condition", "score"} <= set(columns.header):
+        return "long"
+    fix = "-S good_score=COLUMN -S bad_score=COLUMN, or -S score=COLUMN -S condition=COLUMN with one sentence per row"
+    listed = first_few(list(columns.header))
+    raise InputError(f"no column with scores is named ({listed}): add {fix}", file=columns.path)
+
+
+def _score_columns(shape: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns with scores; an error if there are more or fewer than the shape has."""
+    if shape in ("presentations", "yes_no"):
+        for name in _COLUMNS_OF_SHAPES[shape]:
+            if len(values[name]) != 2:
+                one, other = _COLUMNS_OF_SHAPES[shape]
+                raise InputError(f"{name} takes two columns: write {one}=COLUMN,COLUMN and {other}=COLUMN,COLUMN")
+        first, second = (values[name] for name in _COLUMNS_OF_SHAPES[shape])
+        return (*first, *second)
+    if shape == "long":
+        return values["score"] or "score", values["condition"] or "condition"
+    return tuple(values[name] or name for name in _COLUMNS_OF_SHAPES[shape])
+
+
+def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str, Any]) -> list[ScoredPair]:
+    """The pairs of a table with one pair per row."""
+    texts = next((both for both in SENTENCE_COLUMNS if set(both) <= set(columns.header)), ())
+    pairs = []
+    groups = columns.groups_by_row(*([values["model"]] if values["model"] else []))
+    for (item, record), own in zip(columns.items(), groups, strict=True):
+        good, bad = (plain(record.fields.get(name)) for name in texts) if texts else ("", "")
+        human = _human(columns, record, values["human"])
+        scores = tuple(columns.number(record, name, finite=False) for name in names)
+        pairs.append(ScoredPair(Pair(item, good, bad, own, human=human), scores, _model(record, values)))
+    repeated = find_repeated((one.model, one.pair.item) for one in pairs)
+    if repeated and values["item"]:
+        fix = "name columns that identify a pair, or model=COLUMN if there are several models"
+        raise InputError(f"item {repeated[0][1]!r} occurs in several rows: {fix}", file=columns.path)
+    return _numbered(pairs) if repeated or not columns.item else pairs
+
+
+def _numbered(pairs: Sequence[ScoredPair]) -> list[ScoredPair]:
+    """The pairs, named by their rows among those of their model: models in one file are compared by item."""
+    rows: Counter[str] = Counter()
+    found = []
+    for one in pairs:
+        rows[one.model] += 1
+        found.append(replace(one, pair=replace(one.pair, item=str(rows[one.model]))))
+    return found
+
+
+def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
+    """The pairs of a table with one sentence per row; without one row of each condition, they are not judged."""
+    score, condition = _score_columns("long", values)
+    marks = (values["good"], values["bad"])
+    if not columns.item:
+        raise InputError("item=COLUMN must say which rows make a pair", file=columns.path)
+    found: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    own_groups: list[tuple[tuple[str, str], Mapping[str, str]]] = []
+    others = 0
+    for (item, record), own in zip(columns.items(), columns.groups_by_row(condition), strict=True):
+        mark = plain(record.fields.get(condition))
+        if mark not in marks:
+            others += 1
+            continue
+        key = (_model(record, values), item)
+        found.setdefault(key, {}).setdefault(mark, []).append(record)
+        own_groups.append((key, own))
+    if not found:
+        raise InputError(f"no row has {condition}={marks[0]} or {condition}={marks[1]}", file=columns.path)
+    if others:
+        columns.notices.append(f"{counted(others, 'row')} with another {condition} left out")
+    pairs, groups = [], columns.groups_by_item(own_groups)
+    for (model, item), rows in found.items():
+        wrong = [
+            f"{len(rows.get(mark, ()))} rows with {condition}={mark}" for mark in marks if len(rows.get(mark, ())) != 1
+        ]
+        records = [row for mark in marks for row in rows.get(mark, ())]
+        scores = tuple(columns.number(record, score, finite=False) for record in records)
+        human = _difference([_human(columns, record, values["human"]) for record in records])
+        pair = Pair(item, "", "", groups[model, item], human=human)
+        pairs.append(ScoredPair(pair, scores, model, " and ".join(wrong)))
+    return pairs
+
+
+def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
+    """Sentences with the answers about them: scores of the right and the wrong label, NaN for neither."""
+    condition, marks, labels = values["condition"] or "condition", (values["good"], values["bad"]), values["labels"]
+    columns.require(condition)
+    if len(labels) != 2 or labels[0] == labels[1]:
+        raise InputError("labels takes two different labels, for good and bad sentences, such as labels=Yes,No")
+    found = []
+    for row, (record, groups) in enumerate(zip(columns.records, columns.groups_by_row(), strict=True), 1):
+        mark = plain(record.fields.get(condition))
+        if mark not in marks:
+            message = f"{condition} is {mark!r}, not {marks[0]!r} or {marks[1]!r}: add good=VALUE and bad=VALUE"
+            columns.problems.append(Problem("error", record.place, message))
+            continue
+        answer = parse_answer(plain(record.fields.get(values["answer"])), labels)
+        right = labels[marks.index(mark)]
+        scores = (math.nan, math.nan) if answer is None else (float(answer == right), float(answer != right))
+        found.append(ScoredPair(Pair(str(row), "", "", groups), scores, _model(record, values)))
+    return found
+
+
+def _model(record: Record, values: Mapping[str, Any]) -> str:
+    return plain(record.fields.get(values["model"])) if values["model"] else ""
+
+
+def _human(columns: NamedColumns, record: Record, names: Sequence[str]) -> float | None:
+    """People's preference in a row; None where a field is empty."""
+    if not names or any(not plain(record.fields.get(name)) for name in names):
+        return None
+    numbers = [columns.number(record, name) for name in names]
+    return numbers[0] if len(numbers) == 1 else numbers[0] - numbers[1]
+
+
+def _difference(both: Sequence[float | None]) -> float | None:
+    return None if len(both) != 2 or both[0] is None or both[1] is None else both[0] - both[1]
+
+
+def _several_models(columns: NamedColumns, values: Mapping[str, Any]) -> Iterator[str]:
+    if values["model"] is None and "model" in columns.header:
+        names = {plain(record.fields.get("model")) for record in columns.records}
+        if len(names) > 1:
+            yield f"the column model has {len(names)} values, judged together: add -S model=model for one result each"
+
+
+def _is_bert_syntax(start: str) -> bool:
+    return any(map(_BERT_SYNTAX.fullmatch, start.splitlines()[:20]))
+
+
+def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
+    """The pairs of the results of Goldberg (2019), which have no header."""
+    pairs, skipped, others = [], 0, 0
+    for number, line in enumerate(read_lines(path), 1):
+        found = _BERT_SYNTAX.fullmatch(line)
+        if found is None:
+            skipped += line.startswith("skipping")
+            others += bool(line.strip()) and not line.startswith("skipping")
+            continue
+        _, attractors, good, good_score, bad, bad_score, text = found.groups()
+        try:
+            scores = float(good_score), float(bad_score)
+        except ValueError:
+            scores = math.nan, math.nan
+        if any(map(math.isnan, scores)):
+            raise InputError(f"{good_score!r} and {bad_score!r} are not two scores", file=path, place=f"line {number}")
+        both = [text.removeprefix("b")[1:-1].replace("***mask***", form) for form in (good, bad)]
+        pairs.append(ScoredPair(Pair(str(number), both[0], both[1], {"attractors": attractors}), scores))
+    notices = []
+    if skipped:
+        notices.append(f"{counted(skipped, 'pair')} skipped in the file")
+    if others:
+        notices.append(f"{counted(others, 'line')} without a pair left out")
+    return pairs, notices

@@ -1,0 +1,174 @@
+"""Commands that score predictions on PCFG SET; `make_commands` has those that make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.families.commands import FILES, PATH, POSITIVE, ScoreCommand, ScoredSuites, model_id, predictions
+from wug.families.pcfgset.make_commands import MAKE as MAKE
+
+
+def score_plain(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> ScoredSuites:
+    """Score outputs on the task itself, systematicity, productivity, or any set with one target per source.
+
+    Plain outputs are one per line, or the H- lines of fairseq. With several runs of a test, the mean and the population
+    standard deviation are reported too (as in Hupkes et al.).
+
+    \b
+    wug score pcfgset --predictions run=1.txt
+    wug score pcfgset --predictions systematicity/run=*.txt.gz --format json
+    wug score pcfgset --gold test.src test.tgt --predictions answers.txt
+    """
+    from wug.families.pcfgset import suite
+
+    return _scored(paths, lambda path: suite.score_plain(path, gold))
+
+
+def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> ScoredSuites | str:
+    """Score whether direct and stepwise outputs match.
+
+    With several runs, the mean and the population standard deviation are reported too. --tree shows the output of each
+    step of a sample, and where it first goes wrong.
+
+    \b
+    wug score localism --predictions run=1.txt.gz
+    wug score localism --predictions run=1.txt.gz --tree 12
+    """
+    from wug.families.pcfgset.localism import score_trace
+
+    if trees:
+        return "\n\n".join(text for path in paths for text in _drawn(path, trees))
+    return _scored(paths, score_trace)
+
+
+def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> ScoredSuites:
+    """Score whether exceptions were read by the rules or as exceptions.
+
+    With several runs, the mean and the population standard deviation are reported too; the ratio=… in the name of a log
+    identifies those that belong together.
+
+    \b
+    wug score overgeneralisation --predictions ratio=0.001_run=1.txt
+    wug score overgeneralisation --predictions ratio=*.txt --format csv
+    wug score overgeneralisation --gold test_pcfg_ratio=0.001_exception.src --predictions answers.txt
+    """
+    from wug.families.pcfgset import overgeneralisation
+
+    return _scored(paths, lambda path: overgeneralisation.score_exceptions(path, gold))
+
+
+def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> ScoredSuites:
+    """Score whether outputs are invariant under synonym substitution.
+
+    With several runs of a test, the mean and the population standard deviation are reported too.
+
+    \b
+    wug score substitutivity --predictions run=1.txt --twin run=1_synonym.txt
+    wug score substitutivity --gold test.src --predictions answers.txt --twin twin_answers.txt
+    """
+    from wug.families.pcfgset import substitutivity
+
+    if len(paths) != len(twins):
+        raise click.UsageError(
+            f"--predictions is given {len(paths)} times and --twin {len(twins)} times: every file needs its twin"
+        )
+    for path, twin in zip(paths, twins, strict=True):
+        found = substitutivity.score_synonyms(path, twin, gold)
+        yield found.suite, model_id(path.name, path, twin), found.rows
+
+
+def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> ScoredSuites:
+    for path in paths:
+        found = read(path)
+        yield found.suite, model_id(path.name, path), found.rows
+
+
+def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
+    """Samples of a trace as trees."""
+    from wug.errors import InputError
+    from wug.families.pcfgset.localism import score_trace
+    from wug.families.pcfgset.predictions import answer_tree
+    from wug.types import Outcome
+
+    found = score_trace(path)
+    for number in samples:
+        if number > len(found.suite):
+            raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
+    details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.metric == "consistency"}
+    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]
+
+
+def _two_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, Path] | None) -> tuple[Path, Path] | None:
+    """The callback of --gold, which takes the option after it if only one file is given."""
+    if value is not None and value[1].name.startswith("-"):
+        raise click.BadParameter(f"takes two files, sources and targets, and got only {value[0]}", ctx, param)
+    return value
+
+
+SCORE = (
+    ScoreCommand(
+        "pcfgset",
+        score_plain,
+        (
+            predictions("Table with the columns source, target and prediction, or plain outputs with --gold"),
+            FILES,
+            click.Option(
+                ["--gold"],
+                nargs=2,
+                type=PATH,
+                metavar="SRC TGT",
+                callback=_two_files,
+                help="Sources and targets of plain outputs, line by line.",
+            ),
+        ),
+    ),
+    ScoreCommand(
+        "localism",
+        score_steps,
+        (
+            predictions("Trace: lines `source -> answer` between lines of dashes, the whole source last"),
+            FILES,
+            click.Option(
+                ["--tree", "trees"],
+                multiple=True,
+                type=POSITIVE,
+                metavar="N",
+                help="Print sample N as a tree instead of the results; repeatable.",
+            ),
+        ),
+    ),
+    ScoreCommand(
+        "overgeneralisation",
+        score_exceptions,
+        (
+            predictions("Log with both accuracies of each epoch, or the outputs of one model with --gold"),
+            FILES,
+            click.Option(
+                ["--gold"],
+                type=PATH,
+                help="For outputs: …_exception.src, in a folder with its targets and the …_original files.",
+            ),
+        ),
+    ),
+    ScoreCommand(
+        "substitutivity",
+        score_synonyms,
+        (
+            predictions("Table with the columns source, target and prediction"),
+            click.Option(
+                ["--twin", "twins"],
+                multiple=True,
+                required=True,
+                type=PATH,
+                help="The same with synonyms in the sources, row by row; as often as --predictions.",
+            ),
+            click.Option(
+                ["--gold"], type=PATH, help="For plain outputs: test.src, in a folder with test.tgt and test_twin.src."
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,213 @@
+"""The tests of PCFG SET, made from a corpus: splits, synonyms, exceptions, unrolled sources, growing strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from wug.errors import InputError
+from wug.families.pcfgset.language import (
+    EXCEPTIONS,
+    FUNCTIONS,
+    HELD_OUT,
+    TWIN,
+    TWINNED,
+    UNARY,
+    arity,
+    exceptional,
+    exceptions,
+    meaning,
+    pairs,
+    parse,
+)
+from wug.families.pcfgset.make.corpus import SourceTarget, Strings
+
+RATIOS = (0.0001, 0.0005, 0.001, 0.005)
+"""The published ratios of exceptions."""
+MAX_PER_FUNCTION = 2_500
+"""Substitutivity test lines per function in the published set."""
+ADDED_SHARE = 0.001
+"""Training lines added per function for `primitive`, as a share of the training set, as published."""
+MIN_SYMBOLS = 2
+"""Symbols in the shortest growing string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A training set and a test set."""
+
+    train: list[SourceTarget]
+    test: list[SourceTarget]
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionSample:
+    """A source, its meaning by the rules, and its meaning as an exception."""
+
+    source: str
+    original: str
+    exception: str
+    pair: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionSet:
+    """A training set with exceptions, and the exceptions by themselves."""
+
+    train: list[SourceTarget]
+    exceptions: list[ExceptionSample]
+
+
+def systematicity(samples: Sequence[SourceTarget], held_out: Sequence[str] = HELD_OUT) -> Split:
+    """Test sources with one of the function pairs, train on those without."""
+    for pair in held_out:
+        words = pair.split()
+        if len(words) != 2 or any(word not in FUNCTIONS for word in words):
+            raise InputError(f"{pair!r} is not a pair of functions. Write two, such as 'repeat remove_second'")
+    return _split(samples, lambda words: not set(held_out).isdisjoint(pairs(words)))
+
+
+def productivity(samples: Sequence[SourceTarget], max_functions: int = 8) -> Split:
+    """Test sources with more than `max_functions` functions, train on the others."""
+    if max_functions < 1:
+        raise InputError(f"at most {max_functions} functions in training leaves nothing to train on")
+    return _split(samples, lambda words: _functions(words) > max_functions)
+
+
+def synonym_pairs(
+    samples: Sequence[SourceTarget], random: Random, per_function: int | None = None
+) -> list[tuple[SourceTarget, SourceTarget]]:
+    """Samples, each with and without a synonym for one function, equally many per function.
+
+    Without `per_function` there are as many as the rarest function allows, 2,500 at most.
+    """
+    having = {function: [sample for sample in samples if function in sample.source.split()] for function in TWINNED}
+    rarest = min(having, key=lambda function: len(having[function]))
+    count = min(MAX_PER_FUNCTION, len(having[rarest])) if per_function is None else per_function
+    if count < 1 or count > len(having[rarest]):
+        raise InputError(
+            f"{len(having[rarest])} of {len(samples)} test lines have the function {rarest!r}, but {max(count, 1)} are "
+            "needed. Make a larger test set, or fewer lines per function"
+        )
+    return [
+        (sample, SourceTarget(with_synonym(sample.source, function), sample.target))
+        for function in TWINNED
+        for sample in random.sample(having[function], count)
+    ]
+
+
+def with_synonym(source: str, function: str) -> str:
+    """The source with the synonym of a function everywhere."""
+    return " ".join(word + TWIN if word == function else word for word in source.split())
+
+
+def equally_distributed(train: Sequence[SourceTarget], random: Random) -> list[SourceTarget]:
+    """The training set with a random half of the occurrences of each function replaced by synonyms."""
+    lines = [sample.source.split() for sample in train]
+    for function in TWINNED:
+        places = [(n, at) for n, words in enumerate(lines) for at, word in enumerate(words) if word == function]
+        for n, at in random.sample(places, len(places) // 2):
+            lines[n][at] += TWIN
+    return [SourceTarget(" ".join(words), sample.target) for words, sample in zip(lines, train, strict=True)]
+
+
+def primitive(train: Sequence[SourceTarget], strings: Strings, random: Random) -> list[SourceTarget]:
+    """The training set with added lines in which a synonym is applied once to plain strings."""
+    added = []
+    for function in TWINNED:
+        for _ in range(round(ADDED_SHARE * len(train))):
+            arguments = [strings.new(random.randint(2, 5)) for _ in range(1 if function in UNARY else 2)]
+            added.append(SourceTarget.of(f"{function}{TWIN} {' , '.join(arguments)}"))
+    return [*train, *added]
+
+
+def overgeneralisation(train: Sequence[SourceTarget], ratio: float, random: Random) -> ExceptionSet:
+    """The training set with a share of each pair's lines remapped, one pair per line.
+
+    For each pair, `ratio` times the number of lines with its rarer function, at least one: half of them just the two
+    functions on strings, half longer ones, or fewer if there are not enough.
+    """
+    if not 0 < ratio < 1:
+        raise InputError(f"the ratio of exceptions is {ratio}. It must lie between 0 and 1")
+    words = [set(sample.source.split()) for sample in train]
+    changed: dict[int, ExceptionSample] = {}
+    for pair in EXCEPTIONS:
+        count = max(1, round(ratio * min(sum(function in line for line in words) for function in pair.split())))
+        places = [n for n, line in enumerate(words) if n not in changed and set(pair.split()) <= line]
+        places = [n for n in places if _remappable(train[n].source, pair)]
+        short = [n for n in places if _functions(train[n].source.split()) == 2]
+        others = sorted(set(places) - set(short))
+        chosen = random.sample(short, min(len(short), (count + 1) // 2))
+        chosen += random.sample(others, min(len(others), count // 2 if short else count))
+        for n in chosen:
+            exception = meaning(exceptional(train[n].source, pair))
+            changed[n] = ExceptionSample(train[n].source, train[n].target, exception, pair)
+    mixed = [SourceTarget(one.source, changed[n].exception) if n in changed else one for n, one in enumerate(train)]
+    return ExceptionSet(mixed, list(changed.values()))
+
+
+def unroll(source: str) -> list[str]:
+    """The lines `label<TAB>source<TAB>target` of one sample.
+
+    The output for a line with the target `*2` replaces `*2` in a later source. As in the published files, a source
+    without such a placeholder ends in a space.
+    """
+    expression = parse(source)
+    target = " ".join(expression.meaning())
+    lines = []
+    for number, step in enumerate(expression.steps, 1):
+        parts = [f"*{part + 1}" if isinstance(part, int) else " ".join(part) for part in step.arguments]
+        text = f"{step.function} {' , '.join(parts)}"
+        answer = target if number == len(expression.steps) else f"*{number}"
+        lines.append(f"unrolled\t{text if '*' in text else text + ' '}\t{answer}")
+    return [*lines, f"original\t{' '.join(expression.words)}\t{target}"]
+
+
+def unrolled(sources: Iterable[str]) -> list[str]:
+    """The lines of a localism file, without sources of one function, which cannot be unrolled."""
+    samples = map(unroll, sources)
+    return [line for sample in samples if len(sample) > 2 for line in sample]
+
+
+def increasing_lengths(random: Random, *, rounds: int = 53, longest: int = 20) -> list[SourceTarget]:
+    """`rounds` lines for each function and each length, as published: 10 × 53 × 19.
+
+    The other argument of a binary function has 2 to 5 symbols. In `append` and `prepend` either argument may be the
+    growing one, in `remove_first` and `remove_second` it is the one that is kept.
+    """
+    if rounds < 1 or longest < MIN_SYMBOLS:
+        raise InputError(f"{rounds} rounds of lengths {MIN_SYMBOLS} to {longest} make no lines")
+    strings = Strings(random)
+    return [
+        SourceTarget.of(_growing_source(function, size, strings, random))
+        for function in sorted(FUNCTIONS)
+        for _ in range(rounds)
+        for size in range(MIN_SYMBOLS, longest + 1)
+    ]
+
+
+def _growing_source(function: str, size: int, strings: Strings, random: Random) -> str:
+    growing = strings.new(size)
+    if function in UNARY:
+        return f"{function} {growing}"
+    other = strings.new(random.randint(2, 5))
+    kept = {"remove_first": 1, "remove_second": 0}
+    place = kept[function] if function in kept else random.randint(0, 1)
+    return f"{function} {other} , {growing}" if place else f"{function} {growing} , {other}"
+
+
+def _remappable(source: str, pair: str) -> bool:
+    """Whether the source has the pair, and means something else as an exception."""
+    return pair in exceptions(source) and meaning(exceptional(source, pair)) != meaning(source)
+
+
+def _functions(words: Iterable[str]) -> int:
+    return sum(arity(word) is not None for word in words)
+
+
+def _split(samples: Sequence[SourceTarget], tested: Callable[[list[str]], bool]) -> Split:
+    split = Split([], [])
+    for sample in samples:
+        (split.test if tested(sample.source.split()) else split.train).append(sample)
+    return split

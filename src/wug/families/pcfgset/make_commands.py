@@ -1,0 +1,254 @@
+"""Commands that make PCFG SET corpora and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wug.families.commands import (
+    FILE,
+    FORCE,
+    PATH,
+    POSITIVE,
+    SEED,
+    MakeCommand,
+    say,
+)
+
+if TYPE_CHECKING:
+    from wug.families.pcfgset.make import DataPlan, Files
+
+PROBABILITY = click.FloatRange(0, 1)
+CORPUS = (
+    click.Option(
+        ["--source", "--base", "source"],
+        type=PATH,
+        help="Use these sources (a .src file, or a folder with train, dev and test) instead of new ones.",
+    ),
+    click.Option(["--samples"], type=POSITIVE, help="Total lines, split as published.  [default: 97,203]"),
+    click.Option(
+        ["--table"],
+        type=FILE,
+        help="Target distribution: depth, length and count, tab-separated.  [default: that of the published test set]",
+    ),
+    click.Option(["--no-table"], is_flag=True, help="Sample from the grammar's probabilities alone."),
+    click.Option(["--unary"], type=PROBABILITY, help="Probability that a function takes one argument."),
+    click.Option(["--function"], type=PROBABILITY, help="Probability that an argument is a function."),
+)
+OUTPUT = (
+    SEED,
+    click.Option(
+        ["-o", "--output"], type=PATH, required=True, help="Folder for the files, which have the published names."
+    ),
+    click.Option(["--statistics"], is_flag=True, help="Print the depths, lengths and functions of the sources."),
+    click.Option(
+        ["--beside"], type=FILE, metavar="FILE", help="A .src file to compare with, for --statistics or --chart."
+    ),
+    click.Option(
+        ["--chart"], type=FILE, metavar="FILE", help="Draw the depths, lengths and functions (.html, .svg, .png, .pdf)."
+    ),
+    FORCE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OutputOptions:
+    output: Path
+    statistics: bool
+    beside: Path | None
+    chart: Path | None
+    force: bool
+
+
+def _make(kind: str, *, seed: int, **given: Any) -> str | None:
+    """Write the files of a kind of set; options that are not about output make the plan."""
+    from wug.families.pcfgset import make
+    from wug.files import refuse_existing, write_lines
+    from wug.views import charts
+
+    options = _OutputOptions(**{name: given.pop(name) for name in _OutputOptions.__slots__})
+    if options.chart is not None:
+        charts.require(options.chart)
+    if options.beside is not None and not (options.statistics or options.chart):
+        raise click.UsageError("--beside is for --statistics or --chart: give one of them")
+    made = make.make(kind, _plan(seed, given))
+    folder, files = options.output, dict(made)
+    if len(made) == 1 and folder.suffix and not folder.is_dir():  # the name of the only file
+        files = dict(zip([folder.name], made.values(), strict=True))
+        folder = folder.parent
+    refuse_existing((folder / name for name in files), force=options.force)
+    written = write_lines(files, folder)
+    counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items() if not name.endswith(".tgt"))
+    say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
+    if options.chart is not None:
+        _draw(made, options.beside, options.chart)
+        say(f"wrote {options.chart}")
+    return "\n\n".join(_reports(made, options.beside)) if options.statistics else None
+
+
+def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
+    """The plan for the values of CORPUS, if the kind has these options, and for those of one kind only."""
+    from wug.families.pcfgset.make import DataPlan
+    from wug.families.pcfgset.make.corpus import read_table, share_out
+    from wug.families.pcfgset.make.grammar import NATURAL, PcfgGrammar
+
+    source, no_table = given.pop("source", None), given.pop("no_table", False)
+    drawn = {name: given.pop(name, None) for name in ("samples", "table", "unary", "function")}
+    new = [f"--{name}" for name, value in {**drawn, "no-table": no_table or None}.items() if value is not None]
+    if source is not None and new:
+        raise click.UsageError(f"{new[0]} is about new sources: it excludes --source")
+    if drawn["table"] is not None and no_table:
+        raise click.UsageError("--table and --no-table exclude each other")
+    stated = {name: drawn[name] for name in ("unary", "function") if drawn[name] is not None}
+    if drawn["samples"] is not None:
+        given["sizes"] = share_out(drawn["samples"])
+    return DataPlan(
+        seed=seed,
+        base=source,
+        natural=not no_table,
+        table=None if drawn["table"] is None else read_table(drawn["table"]),
+        grammar=replace(PcfgGrammar() if no_table else NATURAL, **stated) if stated else None,
+        **{name: value for name, value in given.items() if value != ()},
+    )
+
+
+def _reports(made: Files, beside: Path | None) -> Iterable[str]:
+    """The statistics of each set of sources."""
+    from wug.families.pcfgset.make import read_samples, sources_of
+    from wug.families.pcfgset.make.statistics import report, statistics
+
+    other = statistics(sample.source for sample in read_samples(beside)) if beside is not None else None
+    for name, sources in sources_of(made).items():
+        yield f"{name}: {report(statistics(sources), other)}"
+
+
+def _draw(made: Files, beside: Path | None, path: Path) -> None:
+    """Write a chart of depths, lengths and functions, one line per set."""
+    from wug.families.pcfgset.make import read_samples, sources_of
+    from wug.families.pcfgset.make.statistics import statistics
+    from wug.views import charts
+
+    sets = {name: statistics(sources) for name, sources in sources_of(made).items()}
+    if beside is not None:
+        sets[f"{beside.name} (beside)"] = statistics(sample.source for sample in read_samples(beside))
+    panels = [
+        charts.curves(
+            [
+                charts.LinePoint(series=name, x=float(value), value=100 * count / found.lines, n=count)
+                for name, found in sets.items()
+                for value, count in found.counts[field].items()
+            ],
+            x=field,
+            title="% of lines",
+            share=False,
+        )
+        for field in ("depths", "lengths", "functions")
+    ]
+    charts.save(charts.stacked(panels), path)
+
+
+def _number(*names: str, help: str, default: int | None = None, minimum: int = 1) -> click.Option:
+    return click.Option(names, type=click.IntRange(min=minimum), default=default, show_default=True, help=help)
+
+
+RATIO = click.Option(
+    ["--ratio", "ratios"],
+    multiple=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Proportion of exceptions; repeatable.  [default: 0.0001, 0.0005, 0.001, 0.005]",
+)
+PER_FUNCTION = _number(
+    "--per-function", help="Test lines per function.  [default: as many as there are, at most 2,500]"
+)
+LENGTHS = (
+    _number("--rounds", help="Lines per function and length.", default=53),
+    _number("--longest", help="Symbols in the longest string.", default=20, minimum=2),
+)
+
+
+def _command(name: str, options: tuple[click.Parameter, ...], help: str) -> MakeCommand:
+    return MakeCommand(name, partial(_make, name), options, help)
+
+
+MAKE = (
+    _command(
+        "pcfgset",
+        (*CORPUS, *OUTPUT),
+        """Make a PCFG SET corpus: train, dev and test, as .src and .tgt files.
+
+        Sources follow a table of depths and lengths; no string of symbols is used twice.
+
+        \b
+        wug make pcfgset --seed 1 -o my_pcfgset
+        wug make pcfgset --samples 1000 --statistics --beside test.src -o small
+        wug make pcfgset --no-table --unary 0.6 --function 0.5 -o by_grammar
+        """,
+    ),
+    _command(
+        "systematicity",
+        (*CORPUS, *OUTPUT),
+        """Make a systematicity set: lines with one of four pairs of functions are the test set, all others train.
+
+        \b
+        wug make systematicity --seed 1 -o my_systematicity
+        wug make systematicity --source my_pcfgset -o my_systematicity
+        """,
+    ),
+    _command(
+        "productivity",
+        (*CORPUS, _number("--most", "max_functions", help="Maximum functions in a training line.", default=8), *OUTPUT),
+        """Make a productivity set: long lines are the test set, short ones train.
+
+        \b
+        wug make productivity --seed 1 -o my_productivity
+        wug make productivity --source my_pcfgset --most 6 -o my_productivity
+        """,
+    ),
+    _command(
+        "substitutivity",
+        (*CORPUS, PER_FUNCTION, *OUTPUT),
+        """Make a substitutivity set: four functions have synonyms, equally distributed in training or only primitive.
+
+        \b
+        wug make substitutivity --seed 1 -o my_substitutivity
+        wug make substitutivity --source my_pcfgset --per-function 500 -o my_substitutivity
+        """,
+    ),
+    _command(
+        "overgeneralisation",
+        (*CORPUS, RATIO, *OUTPUT),
+        """Make an overgeneralisation set: training lines with exceptions, and both readings of these.
+
+        \b
+        wug make overgeneralisation --seed 1 -o my_overgeneralisation
+        wug make overgeneralisation --source my_pcfgset --ratio 0.002 -o my_overgeneralisation
+        """,
+    ),
+    _command(
+        "localism",
+        (*CORPUS, *OUTPUT),
+        """Unroll sources into single steps, each with the outputs of earlier ones in it.
+
+        One file of sources gives one file, and -o may be its name.
+
+        \b
+        wug make localism --source test.src -o unrolled.tsv
+        wug make localism --seed 1 --samples 10000 -o my_localism
+        """,
+    ),
+    _command(
+        "increasing-length",
+        (*LENGTHS, *OUTPUT),
+        """Make the test of increasing string length: each function alone, on strings of 2 symbols and more.
+
+        \b
+        wug make increasing-length --seed 1 -o my_lengths
+        wug make increasing-length --rounds 10 --longest 40 -o my_lengths
+        """,
+    ),
+)

@@ -1,0 +1,282 @@
+"""People's responses in published formats: BLiMP, TurBLiMP, QFrBLiMP and ZhoBLiMP."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wug.errors import InputError
+from wug.families.named_columns import NamedColumns
+from wug.families.tables import counted, first_few, plain, refuse_errors
+from wug.types import Problem
+
+BLIMP_PARADIGMS = {
+    "anaphor_agreement": "anaphor_gender_agreement anaphor_number_agreement",
+    "argument_structure": (
+        "causative drop_argument inchoative intransitive passive_1 passive_2 transitive "
+        "animate_subject_passive animate_subject_trans"
+    ),
+    "binding": (
+        "principle_A_c_command principle_A_case_1 principle_A_case_2 principle_A_domain_1 "
+        "principle_A_domain_2 principle_A_domain_3 principle_A_reconstruction"
+    ),
+    "control_raising": (
+        "existential_there_object_raising existential_there_subject_raising expletive_it_object_raising "
+        "tough_vs_raising_1 tough_vs_raising_2"
+    ),
+    "determiner_noun_agreement": (
+        "determiner_noun_agreement_1 determiner_noun_agreement_2 determiner_noun_agreement_irregular_1 "
+        "determiner_noun_agreement_irregular_2 determiner_noun_agreement_with_adj_2 "
+        "determiner_noun_agreement_with_adj_irregular_1 determiner_noun_agreement_with_adj_irregular_2 "
+        "determiner_noun_agreement_with_adjective_1"
+    ),
+    "ellipsis": "ellipsis_n_bar_1 ellipsis_n_bar_2",
+    "filler_gap_dependency": (
+        "wh_questions_object_gap wh_questions_subject_gap wh_questions_subject_gap_long_distance "
+        "wh_vs_that_no_gap wh_vs_that_no_gap_long_distance wh_vs_that_with_gap "
+        "wh_vs_that_with_gap_long_distance"
+    ),
+    "irregular_forms": "irregular_past_participle_adjectives irregular_past_participle_verbs",
+    "island_effects": (
+        "adjunct_island complex_NP_island coordinate_structure_constraint_complex_left_branch "
+        "coordinate_structure_constraint_object_extraction left_branch_island_echo_question "
+        "left_branch_island_simple_question sentential_subject_island wh_island"
+    ),
+    "npi_licensing": (
+        "matrix_question_npi_licensor_present npi_present_1 npi_present_2 only_npi_licensor_present "
+        "only_npi_scope sentential_negation_npi_licensor_present sentential_negation_npi_scope"
+    ),
+    "quantifiers": (
+        "existential_there_quantifiers_1 existential_there_quantifiers_2 superlative_quantifiers_1 "
+        "superlative_quantifiers_2"
+    ),
+    "subject_verb_agreement": (
+        "distractor_agreement_relational_noun distractor_agreement_relative_clause "
+        "irregular_plural_subject_verb_agreement_1 irregular_plural_subject_verb_agreement_2 "
+        "regular_plural_subject_verb_agreement_1 regular_plural_subject_verb_agreement_2"
+    ),
+}
+"""The 67 paradigms of the published set by phenomenon, as Warstadt et al. (2020) count them."""
+_PHENOMENA = {name: phenomenon for phenomenon, names in BLIMP_PARADIGMS.items() for name in names.split()}
+BLIMP_ITEMS = 5
+"""Items per paradigm that people judged."""
+MIN_PUBLISHED_SHARE = 0.7
+"""The agreement that a paradigm of ZhoBLiMP needs to be in the published set."""
+_MTURK_CONDITION = re.compile(r"(.*)ans([12])")
+RATED_CONDITION = re.compile(r"(.*)_(good|bad)(.*)")
+_ANNOTATOR = re.compile(r"annotator_\d+")
+
+
+class Response(NamedTuple):
+    """One person's response to an item."""
+
+    item: int
+    """The index of the item."""
+    rater: str | None
+    value: float
+    """1 if it agrees with the label, else 0; or a rating."""
+    good: bool = True
+    """Whether the good sentence was rated."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """A pair or sentence that people judged."""
+
+    name: str
+    groups: Mapping[str, str]
+    good: str = ""
+    bad: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParadigmCounts:
+    """The responses to a paradigm, where a file has no single ones."""
+
+    name: str
+    groups: Mapping[str, str]
+    responses: int
+    mean: float
+    agreeing: int | None = None
+    """Responses that agree; None if the file has the mean over items only."""
+    accepted: int | None = None
+    """Items with a majority for the label, of BLIMP_ITEMS."""
+
+
+@dataclass(slots=True)
+class PeopleData:
+    """Responses, ratings or counts from a file."""
+
+    format: str
+    items: list[JudgedItem] = field(default_factory=list)
+    responses: list[Response] = field(default_factory=list)
+    counts: list[ParadigmCounts] = field(default_factory=list)
+    rated: bool = False
+    """Whether responses are ratings."""
+    z_scored: bool = False
+    notices: list[str] = field(default_factory=list)
+
+
+Reader = Callable[[NamedColumns, Mapping[str, Any]], PeopleData]
+
+
+def known_format(header: Sequence[str]) -> Reader | None:
+    """The reader of a published format with these columns; None for other tables."""
+    names = set(header)
+    if {"Input.item_1_condition", "Answer.Choice1"} <= names:
+        return _mturk
+    if {"Condition", "accepted", "total_mean", "count"} <= names:
+        return _blimp_summary
+    if {"UID", "correct", "total", "acc"} <= names:
+        return _zhoblimp_summary
+    if "label" in names and any(map(_ANNOTATOR.fullmatch, header)):
+        return _qfrblimp
+    return None
+
+
+def _mturk(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
+    """BLiMP's assignments of five items; items are named, since their columns are not in order."""
+    found = PeopleData("blimp-mturk")
+    numbers = [n for n in range(1, 100) if f"Input.item_{n}_condition" in columns.header]
+    columns.require(*(f"Input.field_{n}_{k}" for n in numbers for k in (1, 2)), *(f"Answer.Choice{n}" for n in numbers))
+    known: dict[tuple[str, str, str], int] = {}
+    left = dict.fromkeys(("rejected", "checks", "failed", "unpublished", "empty"), 0)
+    unpublished: dict[str, None] = {}
+    for record in columns.records:
+        fields = record.fields
+        rejected = values["status"] == "approved" and fields.get("AssignmentStatus") == "Rejected"
+        left["rejected"] += rejected
+        for n in numbers:
+            condition = plain(fields[f"Input.item_{n}_condition"])
+            if not condition:
+                continue
+            named = _MTURK_CONDITION.fullmatch(condition)
+            if named is None:
+                message = f"Input.item_{n}_condition is {condition!r}, which does not end in ans1 or ans2"
+                columns.problems.append(Problem("error", record.place, message))
+                continue
+            paradigm, answer = named[1], named[2]
+            chosen = re.match(r"\s*([12])\.", plain(fields[f"Answer.Choice{n}"]))
+            if paradigm.startswith("attnchk"):
+                left["checks"] += 1
+                left["failed"] += chosen is None or chosen[1] != answer
+            elif rejected:
+                continue
+            elif paradigm not in _PHENOMENA and values["paradigms"] != "all":
+                unpublished[paradigm] = None
+                left["unpublished"] += 1
+            elif chosen is None:
+                left["empty"] += 1
+            else:
+                texts = [plain(fields[f"Input.field_{n}_{k}"]) for k in (answer, "2" if answer == "1" else "1")]
+                item = _blimp_item(found, known, (paradigm, texts[0], texts[1]))
+                found.responses.append(Response(item, plain(fields.get("anonCode")) or None, chosen[1] == answer))
+    found.notices += _mturk_notices(left, list(unpublished))
+    return found
+
+
+def _blimp_item(found: PeopleData, known: dict[tuple[str, str, str], int], key: tuple[str, str, str]) -> int:
+    """The index of an item, which is added when it is first met."""
+    if key not in known:
+        paradigm, good, bad = key
+        number = sum(other[0] == paradigm for other in known) + 1
+        phenomenon = {"phenomenon": _PHENOMENA[paradigm]} if paradigm in _PHENOMENA else {}
+        known[key] = len(found.items)
+        found.items.append(JudgedItem(f"{paradigm}/{number}", {"paradigm": paradigm, **phenomenon}, good, bad))
+    return known[key]
+
+
+def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Iterator[str]:
+    if left["rejected"]:
+        yield f"{counted(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
+    if left["unpublished"]:
+        what = f"{counted(left['unpublished'], 'response')} to {counted(len(unpublished), 'paradigm')}"
+        yield f"{what} outside the published set left out ({first_few(unpublished)}): add -S paradigms=all to keep them"
+    if left["checks"]:
+        yield f"{left['failed']} of {left['checks']:,} attention checks failed"
+    if left["empty"]:
+        yield f"{counted(left['empty'], 'response')} without an answer left out"
+
+
+def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
+    """BLiMP's published means and majorities per paradigm."""
+    found = PeopleData("blimp-summary")
+    for record in columns.records:
+        name = plain(record.fields["Condition"])
+        numbers = [columns.number(record, column) for column in ("accepted", "total_mean", "count")]
+        if columns.problems or (name not in _PHENOMENA and values["paradigms"] != "all"):
+            continue
+        groups = {"phenomenon": _PHENOMENA[name]} if name in _PHENOMENA else {}
+        found.counts.append(ParadigmCounts(name, groups, int(numbers[2]), numbers[1], accepted=int(numbers[0])))
+    if left := len(columns.records) - len(found.counts):
+        found.notices.append(f"{counted(left, 'paradigm')} outside the published set left out")
+    return found
+
+
+def _zhoblimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
+    """ZhoBLiMP's counts per paradigm."""
+    found = PeopleData("zhoblimp-summary")
+    for record in columns.records:
+        agreeing, total = (columns.number(record, column) for column in ("correct", "total"))
+        if total > 0 and 0 <= agreeing <= total:
+            share = agreeing / total
+            groups = {name: value for name in ("phenomenon",) if (value := plain(record.fields.get(name)))}
+            if share >= MIN_PUBLISHED_SHARE or values["paradigms"] != "published":
+                name = plain(record.fields["UID"])
+                found.counts.append(ParadigmCounts(name, groups, int(total), share, agreeing=int(agreeing)))
+        elif not columns.problems:
+            message = f"{agreeing:g} of {total:g} responses are correct"
+            columns.problems.append(Problem("error", record.place, message))
+    if left := len(columns.records) - len(found.counts):
+        found.notices.append(f"{counted(left, 'paradigm')} outside the published set left out")
+    return found
+
+
+def _qfrblimp(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
+    """QFrBLiMP: the sentence that each annotator chose, and the right one."""
+    found = PeopleData("qfrblimp")
+    annotators = [name for name in columns.header if _ANNOTATOR.fullmatch(name)]
+    for number, record in enumerate(columns.records):
+        fields = record.fields
+        label = columns.number(record, "label")
+        texts = [plain(fields.get(name)) for name in ("sentence_a", "sentence_b")]
+        good, bad = texts if label == 0 else texts[::-1]
+        groups = {"phenomenon": plain(fields.get("type")), "category": plain(fields.get("category"))}
+        found.items.append(JudgedItem(str(number + 1), {k: v for k, v in groups.items() if v}, good, bad))
+        for name in annotators:
+            if plain(fields.get(name)):
+                found.responses.append(Response(number, name, columns.number(record, name) == label))
+    return found
+
+
+def read_turblimp(path: Path, grid: Sequence[Sequence[str]]) -> PeopleData:
+    """TurBLiMP: one row per rater; a pair is a column of the first half and the one at its place in the second."""
+    found = PeopleData("turblimp-ratings", rated=True)
+    names = [match for cell in grid[1] if (match := RATED_CONDITION.fullmatch(cell))]
+    half = len(names) // 2
+    for number, (one, other) in enumerate(zip(names[:half], names[half:], strict=False), 1):
+        if one[1] + one[3] != other[1] + other[3] or one[2] == other[2] or len(names) % 2:
+            place = f"columns {number} and {number + half}"
+            raise InputError(f"{one[0]!r} and {other[0]!r} are not the conditions of a pair", file=path, place=place)
+        found.items.append(JudgedItem(str(number), {"phenomenon": one[1] + one[3]}))
+    problems = []
+    for row, cells in enumerate(grid[2:], 3):
+        for column, cell in enumerate(cells[: 2 * half]):
+            if not cell:
+                continue
+            try:
+                rating = float(cell)
+            except ValueError:
+                rating = math.nan
+            if not math.isfinite(rating):
+                problems.append(Problem("error", f"row {row}, column {column + 1}", f"{cell!r} is not a rating"))
+                continue
+            found.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
+    refuse_errors(problems, path)
+    if not found.responses:
+        raise InputError("the file has no ratings", file=path)
+    return found

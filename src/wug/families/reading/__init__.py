@@ -1,0 +1,53 @@
+"""Reading times: how well does a model's surprisal predict human readers?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wug.errors import InputError, SuiteError
+from wug.families.reading.settings import OPTIONS, ReadingSettings, settings
+from wug.types import Problem, Suite
+
+if TYPE_CHECKING:
+    from wug.families.reading.suite import ReadingSuite
+
+__all__ = ["OPTIONS", "check", "read", "recognises", "suite_of"]
+
+BUILTIN_MODEL = "wug-causal"
+COLUMN_HINT = "--kind reading -S measure=COLUMN -S word=COLUMN -S text=COLUMN -S position=COLUMN"
+IDENTIFYING_OPTIONS = ("measure",)
+
+
+def recognises(path: Path, head: str) -> bool:
+    """False: nothing in a table says which column has reading times."""
+    return False
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
+    """The suite of a table, or an error with its place."""
+    return [suite_of(path, settings(options), path.name)]
+
+
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+    """What keeps a table from being read, and warnings about it."""
+    try:
+        suite = suite_of(path, settings(options or {}), path.name)
+    except SuiteError as error:
+        return list(error.problems)
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
+    return [Problem("warning", "", warning) for warning in suite.prepared.warnings]
+
+
+def suite_of(source: object, chosen: ReadingSettings, name: str) -> ReadingSuite:
+    """The suite of a path, a `wug.Table` or a data frame; `name` is that of its file."""
+    from wug.families.reading.prepare import prepare
+    from wug.families.reading.suite import ReadingSuite
+    from wug.families.reading.table import read_words
+
+    table = read_words(source)
+    stem = name.removesuffix(".gz").removesuffix(".xz")
+    checksum = table.checksum
+    return ReadingSuite(stem.rpartition(".")[0] or stem, prepare(table, chosen), checksum)

@@ -1,0 +1,225 @@
+"""From a table to the rows of an analysis: conditions, exclusions, averages, length and frequency of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import numpy as np
+
+from wug.errors import InputError, MissingExtra
+from wug.families.reading.regression import Floats, Indices
+from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
+from wug.families.reading.table import Keys, Mask, WordTable, aggregate, bare, has_punctuation
+from wug.families.reading.terms import RegressionTerm, parse, spread
+
+LENGTH, FREQUENCY = "length", "log_frequency"
+"""Columns that are made of the words: characters, and Zipf values."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTable:
+    """A table with its keys, and which of its rows may be used."""
+
+    table: WordTable
+    settings: ReadingSettings
+    keys: Keys | None
+    targets: Mask
+    """Rows that meet every condition. Other rows still are earlier words."""
+    removed: Mapping[str, int]
+    """Rows that conditions and exclusions removed, by kind."""
+    words: Sequence[str] | None
+    warnings: tuple[str, ...]
+    frequency: str
+    """Where log_frequency comes from."""
+
+    @property
+    def baseline(self) -> tuple[RegressionTerm, ...]:
+        """The terms of the baseline, with those of earlier words."""
+        return spread(parse(self.settings.baseline), self.settings.spillover_words, self.settings.position)
+
+    def measured(self, measure: str) -> Floats:
+        """The dependent variable, moved and transformed as the settings say."""
+        values = self.table.numbers(measure)
+        if self.settings.shift:
+            values = self.values_at(values, self.settings.shift, measure)
+        if self.settings.transform == "log":
+            low = np.flatnonzero(self.targets & (values <= 0))
+            if len(low):
+                raise self.table.error(
+                    f"{len(low):,} values are zero or negative and have no logarithm. Remove them with "
+                    f"--where {measure + ' > 0'!r}",
+                    low,
+                    measure,
+                )
+            values = np.log(np.where(values > 0, values, np.nan))
+        return values
+
+    def values_at(self, values: Floats, words_back: int, name: str) -> Floats:
+        """The values of earlier words, NaN where there is no such word."""
+        if words_back == 0:
+            return values
+        if self.keys is None:
+            raise InputError(f"{name!r} at another word: name the columns --text and --position", file=self.table.file)
+        at = self.keys.neighbour(words_back)
+        return np.where(at >= 0, values[at], np.nan)
+
+    def order(self, rows: Indices) -> Indices:
+        """The rows in the order for folds."""
+        if self.settings.order == "given":
+            return rows
+        if self.keys is None:
+            raise InputError("order=text needs the columns --text and --position", file=self.table.file)
+        text = self.settings.text
+        ranks: Indices | Floats = self.keys.texts
+        if text is not None:
+            numeric = self.table.is_numeric(text)
+            ranks = self.table.numbers(text) if numeric else np.unique(self.table.texts(text), return_inverse=True)[1]
+        return rows[np.lexsort((self.keys.positions[rows], ranks[rows]))]
+
+    def split_column(self, rows: Indices) -> str | None:
+        """The column by whose values folds are made; None for folds by rows."""
+        split, text = self.settings.split, self.settings.text
+        if split is not None:
+            return split.removeprefix(BY) if split.startswith(BY) else None
+        return text if text is not None and _distinct(self.table.codes(text)[rows]) >= self.settings.folds else None
+
+    def units(self, rows: Indices) -> tuple[Sequence[str] | None, str | None]:
+        """The cluster of each row, if rows are clustered; and a warning if there are too few clusters."""
+        column = self.settings.cluster or self.settings.text
+        if column is None or column == NO_CLUSTER:
+            return None, None
+        values = self.table.texts(column)
+        found = [values[row] for row in rows]
+        if (clusters := len(set(found))) >= MIN_CLUSTERS:
+            return found, None
+        word = "value" if clusters == 1 else "values"
+        return None, (
+            f"{column!r} has {clusters} {word}, too few for an interval between clusters ({MIN_CLUSTERS} are needed): "
+            "intervals and p-values treat words as independent, and are too optimistic"
+        )
+
+    def item(self, row: int) -> str:
+        """The name of a row: its text, position and participant, or its place."""
+        names = (self.settings.text, self.settings.subject, self.settings.position)
+        given = [name for name in names if name is not None and self.settings.position is not None]
+        if not given:
+            return self.table.place(row)
+        return "/".join(str(self.table.columns[name][row]).strip() for name in given)
+
+
+@dataclass(slots=True)
+class _Removed:
+    """Rows left, and why the others went."""
+
+    left: Mask
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def keep(self, mask: Mask, kind: str) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + int(np.count_nonzero(self.left & ~mask))
+        self.left &= mask
+
+
+def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
+    """Apply conditions and exclusions, average over participants, and make length and frequency of the words."""
+    for measure in settings.measure:
+        table.require(measure, "measure")
+        table.numbers(measure)
+    for name in ("word", "text", "position", "sentence", "subject"):
+        if (column := getattr(settings, name)) is not None:
+            table.require(column, f"{name} column")
+    if settings.cluster not in (None, NO_CLUSTER):
+        table.require(str(settings.cluster), "cluster column")
+    if settings.split is not None and settings.split.startswith(BY):
+        table.require(settings.split.removeprefix(BY), "split column")
+    removed = _Removed(np.ones(len(table), bool))
+    for condition in settings.where:
+        removed.keep(table.fulfils(condition), f"where {condition}")
+    subject = settings.subject
+    if settings.aggregate:
+        if settings.position is None:
+            raise InputError("averaging over participants needs the columns --text and --position", file=table.file)
+        names = [name for name in (settings.text, settings.position) if name is not None]
+        table, kept = aggregate(table, removed.left, names, settings.measure)
+        removed = _Removed(kept, removed.counts)
+        subject = None
+    keys = None
+    if settings.position is not None:
+        keys = Keys.of(table, settings.text, settings.position, subject)
+    word = settings.word or ("word" if "word" in table.columns else None)
+    # Some published tables write commas as %2C.
+    words = [text.replace("%2C", ",") for text in table.texts(word)] if word is not None else None
+    warnings = []
+    if settings.spillover is None and settings.spillover_words == 0:
+        warnings.append("earlier words are not in the model (spillover 0), as --text and --position are not given")
+    if settings.shift:
+        warnings.append(f"each time counts for the word {settings.shift} further on (--shift)")
+    elif {"item", "zone"} < set(table.columns) and {"meanItemRT", "gmeanItemRT"} & set(settings.measure):
+        warnings.append("item means of Natural Stories are one word late in all releases: --shift 1 moves them")
+    frequency = _make_columns(table, words, settings, warnings)
+    for kind in settings.exclude:
+        if kind != "zero":
+            removed.keep(~_excluded(kind, table, words, keys, settings), f"exclude {kind}")
+    return PreparedTable(table, settings, keys, removed.left, removed.counts, words, tuple(warnings), frequency)
+
+
+def _excluded(
+    kind: str, table: WordTable, words: Sequence[str] | None, keys: Keys | None, settings: ReadingSettings
+) -> Mask:
+    """The words of a kind."""
+    if kind == "unknown":
+        if "unknown" not in table.columns:
+            raise InputError("exclude=unknown needs a column 'unknown', or a model that reports it", file=table.file)
+        return flagged(table)
+    if kind == "punctuation":
+        if words is None:
+            raise InputError("exclude=punctuation needs the column with the words: --word", file=table.file)
+        return np.array([has_punctuation(word) for word in words], bool)
+    if keys is None:
+        raise InputError(f"exclude={kind} needs the columns --text and --position", file=table.file)
+    groups = keys.texts if settings.sentence is None else table.codes(settings.sentence)
+    return keys.edges(groups, last=kind == "last")
+
+
+def flagged(table: WordTable) -> Mask:
+    """The rows whose column `unknown` is true."""
+    return np.array([str(value).strip().lower() in ("true", "1", "1.0", "yes") for value in table.columns["unknown"]])
+
+
+def _make_columns(table: WordTable, words: Sequence[str] | None, settings: ReadingSettings, warnings: list[str]) -> str:
+    """Add length and log_frequency where they are not there; the source of the latter."""
+    used = {factor.column for term in parse(settings.baseline) for factor in term.factors}
+    if words is not None and LENGTH not in table.columns and LENGTH in used:
+        table.add(LENGTH, np.array([len(bare(word)) for word in words], np.float64))
+    if settings.frequency is None:
+        return "column" if FREQUENCY in table.columns else "none"
+    source, _, language = settings.frequency.partition(":")
+    if source != "wordfreq" or not language:
+        raise InputError(f"frequency={settings.frequency}: write wordfreq:LANGUAGE, such as wordfreq:en")
+    if words is None:
+        raise InputError("frequencies need the column with the words: --word", file=table.file)
+    values = _zipf([bare(word) for word in words], language)
+    if unknown := int(np.count_nonzero(values == 0)):
+        warnings.append(f"{unknown:,} words are unknown to wordfreq and have the Zipf value 0")
+    table.add(FREQUENCY, values)
+    return f"wordfreq {version('wordfreq')}:{language}"
+
+
+def _zipf(words: Sequence[str], language: str) -> Floats:
+    try:
+        import wordfreq
+    except ImportError:
+        raise MissingExtra("word frequencies", "frequency") from None
+    try:
+        values = {word: wordfreq.zipf_frequency(word, language) for word in set(words)}
+    except LookupError as error:
+        known = ", ".join(sorted(wordfreq.available_languages()))
+        raise InputError(f"frequency=wordfreq:{language}: {error}. Languages: {known}") from None
+    except ImportError as error:  # Chinese, Japanese and Korean need a tokenizer
+        raise InputError(f"frequency=wordfreq:{language}: {error}") from None
+    return np.array([values[word] for word in words], np.float64)
+
+
+def _distinct(codes: Indices) -> int:
+    return len(np.unique(codes))

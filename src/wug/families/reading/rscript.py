@@ -1,0 +1,152 @@
+"""Data and an R script for the same rows, folds and σ: `lm` to check the numbers, `lmer` and `gam` to go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from wug.families.reading.analysis import MeasureFit, PredictorSet, term_values
+from wug.families.reading.prepare import PreparedTable
+from wug.families.reading.terms import Factor, RegressionTerm
+from wug.files import write_text
+
+RESERVED = ("item", "text", "subject", "word", "fold", "y")
+"""Columns of the data beside those of the terms."""
+SIGMA = {
+    "train": "sigma(fit)",
+    "train-ml": "sqrt(mean(residuals(fit)^2))",
+    "test-sd": "sd(test$y - predict(fit, test))",
+}
+SCRIPT = """\
+# Reading times: {measure}, predicted by {label}.
+# The rows, folds and sigma are those of wug, whose delta_ll is {delta!r}.
+d <- read.csv("{data}", na.strings = "", colClasses = c({characters}))
+baseline <- {baseline}
+target <- {target}
+
+loglik <- function(formula, train, test) {{
+  fit <- lm(formula, data = train)
+  dnorm(test$y, predict(fit, test), {sigma}, log = TRUE)
+}}
+folds <- sort(unique(d$fold))
+delta <- rep(NA, nrow(d))
+for (k in folds) {{
+  test <- d$fold == k
+  train <- {train}
+  delta[test] <- loglik(target, d[train, ], d[test, ]) - loglik(baseline, d[train, ], d[test, ])
+}}
+cat(sprintf("delta_ll %.12f\\n", mean(delta)))
+print(summary(lm(target, data = d)))
+
+# Mixed models: compare fixed effects with REML = FALSE.
+if (requireNamespace("lme4", quietly = TRUE)) {{
+  mixed <- lme4::lmer({mixed}, data = d, REML = FALSE)
+  without <- lme4::lmer({mixed_baseline}, data = d, REML = FALSE)
+  print(summary(mixed))
+  print(anova(without, mixed))
+}}
+
+# Is the effect of {first} linear? Compare the log-likelihoods of both models on the test rows.
+if (requireNamespace("mgcv", quietly = TRUE)) {{
+  library(mgcv)
+  for (k in folds) {{
+    test <- d$fold == k
+    train <- {train}
+    linear <- gam({linear}, data = d[train, ])
+    smooth <- gam({smooth}, data = d[train, ])
+    ll <- function(fit) mean(dnorm(d$y[test], predict(fit, d[test, ]), sqrt(fit$sig2), log = TRUE))
+    cat(sprintf("fold %d: smooth minus linear %.6f\\n", k, ll(smooth) - ll(linear)))
+  }}
+}}
+"""
+
+
+def write_r(
+    folder: Path, prepared: PreparedTable, sets: Sequence[PredictorSet], fits: Sequence[Sequence[MeasureFit]]
+) -> list[Path]:
+    """Write one data file and one script per measure and predictor set; their paths."""
+    written = []
+    several = len(sets) * len(prepared.settings.measure) > 1
+    for number, (predictors, own) in enumerate(zip(sets, fits, strict=True), 1):
+        for fit in own:
+            name = f"{_name(fit.measure)}_{number}" if several else "reading"
+            data, script = folder / f"{name}.csv", folder / f"{name}.R"
+            write_text(data, _data(prepared, predictors, fit))
+            write_text(script, _script(prepared, predictors, fit, data.name))
+            written += [data, script]
+    return written
+
+
+def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) -> str:
+    """The rows used, in order, with a column per factor."""
+    settings, table = prepared.settings, prepared.table
+    factors = _factors(fit.terms)
+    columns = [
+        term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows].tolist() for factor in factors
+    ]
+    keys = {"text": settings.text, "subject": settings.subject, "word": settings.word}
+    texts = {name: table.texts(column) for name, column in keys.items() if column is not None}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*RESERVED, *map(_variable, factors)])
+    for place, row in enumerate(fit.rows.tolist()):
+        given = [texts[name][row] if name in texts else "" for name in ("text", "subject", "word")]
+        position = "" if settings.position is None else f"/{table.texts(settings.position)[row]}"
+        item = f"{given[0]}{position}" if position or given[0] else table.place(row)
+        values = [repr(values[place]) for values in columns]
+        writer.writerow([item, *given, int(fit.folds[place]) + 1, repr(float(fit.y[place])), *values])
+    return out.getvalue()
+
+
+def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, data: str) -> str:
+    settings = prepared.settings
+    below = [term for term in fit.terms if term not in fit.predictors]
+    first = _formula([fit.predictors[0]])
+    others = [term for term in fit.terms if term != fit.predictors[0]]
+    if settings.subject is not None and not settings.aggregate:
+        random = f"(1 + {first} | subject) + (1 | item)"
+    else:
+        found = [name for name in ("text", "word") if getattr(settings, name) is not None]
+        random = " + ".join(f"(1 | {name})" for name in found) or "(1 | item)"
+    rest = f" + {_formula(others)}" if others else ""
+    return SCRIPT.format(
+        characters=", ".join(f'{name} = "character"' for name in RESERVED[:4]),
+        measure=fit.measure,
+        label=re.sub(r"[\r\n]", " ", predictors.label),
+        delta=float(np.mean(fit.delta)),
+        data=data,
+        baseline=f"y ~ {_formula(below)}",
+        target=f"y ~ {_formula(fit.terms)}",
+        sigma=SIGMA[settings.sigma],
+        train="rep(TRUE, nrow(d))" if settings.split == "none" else "!test",
+        mixed=f"y ~ {_formula(fit.terms)} + {random}",
+        mixed_baseline=f"y ~ {_formula(below)} + {random}",
+        first=first,
+        linear=f"y ~ {first}{rest}",
+        smooth=f'y ~ s({first}, bs = "cr", k = 20){rest}',
+    )
+
+
+def _factors(terms: Iterable[RegressionTerm]) -> list[Factor]:
+    return list(dict.fromkeys(factor for term in terms for factor in term.factors))
+
+
+def _formula(terms: Iterable[RegressionTerm]) -> str:
+    return " + ".join(":".join(map(_variable, term.factors)) for term in terms) or "1"
+
+
+def _variable(factor: Factor) -> str:
+    """An R name: `surprisal_1` for the previous word's surprisal."""
+    lag = f"_{factor.lag}" if factor.lag > 0 else f"_next{-factor.lag}" if factor.lag else ""
+    name = f"{_name(factor.column)}{lag}"
+    return f"x_{name}" if name in RESERVED else name
+
+
+def _name(text: str) -> str:
+    made = re.sub(r"[^A-Za-z0-9_.]", "_", text)
+    return made if re.match(r"[A-Za-z]", made) else f"x{made}"

@@ -1,0 +1,161 @@
+"""The suite: does a model's surprisal improve the prediction of reading times?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse
+from wug.families.reading.prepare import PreparedTable
+from wug.families.reading.surprisals import predict
+from wug.families.reading.terms import parse, written
+from wug.identity import Group
+from wug.labels import of_suite
+from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
+
+DELTA = "delta_ll"
+MEASURE = "measure"
+METRICS = (
+    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows"),
+    Metric("delta_ll_sum", "nats", headline=False, meaning="the same, summed over the rows"),
+    Metric("p", "score", "lower", headline=False, meaning="p-value of ΔLL by sign flips"),
+    Metric("ll_baseline", "nats", headline=False, meaning="log-likelihood of the baseline per row"),
+    Metric("ll_target", "nats", headline=False, meaning="log-likelihood of the target model per row"),
+    Metric("partial_r2", "score", headline=False, meaning="percent of the remaining variance, in-sample"),
+    Metric("perplexity", "score", "lower", headline=False, meaning="per word, on the rows used"),
+    Metric("slope", "score", "neither", headline=False, meaning="change of the measure per unit of the term"),
+    Metric("lag_delta_ll", "nats", headline=False, meaning="ΔLL of the predictor at one word alone"),
+    Metric("lag_slope", "score", "neither", headline=False, meaning="slope of the predictor at one word alone"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSuite:
+    """Reading times, and how a model's predictors are tested on them."""
+
+    name: str
+    prepared: PreparedTable
+    checksum: str
+    limit: int | None = None
+    kind: str = "reading"
+    needs: Literal["scorer"] = "scorer"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every setting, for the signature."""
+        settings = self.prepared.settings
+        rows = np.flatnonzero(self.prepared.targets)
+        split = settings.split
+        if split is None:
+            column = self.prepared.split_column(rows)
+            split = "contiguous" if column is None else f"by:{column}"
+        units, _ = self.prepared.units(rows)
+        cluster = "none" if units is None else settings.cluster or settings.text or "none"
+        return {
+            **settings.signature(),
+            "baseline": written(self.prepared.baseline),
+            "predictors": settings.predictors or settings.use,
+            "split": split,
+            "cluster": cluster,
+            "frequency": self.prepared.frequency,
+            **({} if self.limit is None else {"limit": str(self.limit)}),
+        }
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """ΔLL and what explains it."""
+        return METRICS
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show with the rows."""
+        settings = self.prepared.settings
+        return {"measures": list(settings.measure), "unit": "log ms" if settings.transform == "log" else "ms"}
+
+    __repr__ = of_suite
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.prepared.targets))
+
+    def sample(self, items: int) -> ReadingSuite:
+        """The same suite with its first rows only."""
+        if items >= len(self):
+            return self
+        targets = self.prepared.targets & (np.cumsum(self.prepared.targets) <= items)
+        return replace(self, prepared=replace(self.prepared, targets=targets), limit=items)
+
+    def requests(self) -> Sequence[Request]:
+        """Nothing up front: whether texts or sentences are scored depends on the model."""
+        return []
+
+    def run(self, model: Scorer) -> Iterator[Row]:
+        """Compute the surprisal of every word, fit both models, and compare them."""
+        settings = self.prepared.settings
+        made = predict(self.prepared, model, settings.predictors or settings.use)
+        if settings.predictors is not None:
+            made = replace(made, terms=parse(settings.predictors))
+        (fits,) = analyse(self.prepared, [made])
+        yield from result_rows(self.prepared, made, fits)
+
+
+def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequence[MeasureFit]) -> Iterator[Row]:
+    """One outcome per row and measure, the estimates, and warnings."""
+    for fit in fits:
+        yield from _outcomes(prepared, fit)
+    for fit in fits:
+        yield from estimates(fit, only=len(fits) == 1)
+    if (surprisals := predictors.columns.get("surprisal")) is not None and len(fits):
+        rows = fits[0].rows
+        if not np.isnan(surprisals[rows]).any():
+            yield Estimate("perplexity", "all", float(2 ** surprisals[rows].mean()), len(rows))
+    notices = [*prepared.warnings, *predictors.warnings]
+    notices += [warning for fit in fits for warning in fit.warnings]
+    notices += [text for fit in fits if (text := dropped_text(prepared, fit))]
+    yield from (Notice(text) for text in dict.fromkeys(notices))
+
+
+def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
+    """The estimates of a measure that are not means of outcomes; `only`: it is the only measure."""
+    group, n = str(Group(MEASURE, fit.measure)), len(fit.rows)
+    yield Estimate("p", group, fit.p, n)
+    if only:
+        yield Estimate("p", "all", fit.p, n)
+    yield Estimate("delta_ll_sum", group, float(fit.delta.sum()), n)
+    yield Estimate("ll_baseline", group, float(fit.baseline.loglik.mean()), n)
+    yield Estimate("ll_target", group, float(fit.target.loglik.mean()), n)
+    yield Estimate("partial_r2", group, fit.partial_r2, n)
+    for term in (*fit.predictors, *(term for term in fit.terms if term not in fit.predictors)):
+        column = fit.slope_of(term)
+        interval = fit.coefficients.interval(column)
+        value = float(fit.coefficients.values[column + 1])
+        yield Estimate(f"slope:{term}", group, value, n, interval.low, interval.high, "t")
+    for effect in fit.lags:
+        name = f"{effect.term}@{effect.name}"
+        yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, n)
+        yield Estimate(f"lag_slope:{name}", group, effect.slope, n, effect.low, effect.high, "t")
+
+
+def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
+    """Rows used and dropped, by reason; empty if none were dropped."""
+    reasons = [f"{count:,} by {kind}" for kind, count in prepared.removed.items() if count]
+    if fit.missing:
+        lacking = ", ".join(f"{name} {count:,}" for name, count in fit.dropped.items())
+        reasons.append(f"{fit.missing:,} without a value ({lacking})")
+    return f"{fit.measure}: {len(fit.rows):,} rows used; removed {', '.join(reasons)}" if reasons else ""
+
+
+def _outcomes(prepared: PreparedTable, fit: MeasureFit) -> Iterator[Outcome]:
+    groups = {MEASURE: fit.measure}
+    delta, y, x = fit.delta.tolist(), fit.y.tolist(), fit.x.tolist()
+    below, above = fit.baseline.loglik.tolist(), fit.target.loglik.tolist()
+    predicted, folds = fit.target.predicted.tolist(), (fit.folds + 1).tolist()
+    for place, row in enumerate(fit.rows.tolist()):
+        detail: dict[str, Any] = {} if prepared.words is None else {"word": prepared.words[row]}
+        detail |= {"y": y[place], "x": x[place], "predicted": predicted[place], "fold": folds[place]}
+        detail |= {"ll_baseline": below[place], "ll_target": above[place]}
+        if fit.units is not None:
+            detail["source"] = fit.units[place]
+        yield Outcome(prepared.item(row), DELTA, delta[place], groups, detail)

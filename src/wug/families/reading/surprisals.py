@@ -1,0 +1,221 @@
+"""Predictors for the words of a table: from a model, or from a table of surprisals."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wug.errors import InputError, ModelError
+from wug.families.context import sees_right
+from wug.families.reading.analysis import PredictorSet
+from wug.families.reading.prepare import PreparedTable
+from wug.families.reading.regression import Indices
+from wug.families.reading.settings import MODEL_COLUMNS
+from wug.families.reading.table import EXAMPLES, Keys, WordTable, read_words
+from wug.families.reading.terms import parse
+from wug.texts import rows as text_rows
+from wug.texts.text import Span, joined, sentences
+from wug.types import Reading, Request, Scored, Scorer
+
+TEXT_KEYS, POSITION_KEYS = ("text_id", "text"), ("word_id", "position")
+"""Key columns of a table of surprisals that does not use the names of the reading times; wug's own come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningText:
+    """The words of one text in order."""
+
+    text: str
+    spans: tuple[Span, ...]
+    sentences: tuple[Span, ...]
+    rows: tuple[Indices, ...]
+    """The rows of the table that have each word: one per participant."""
+
+
+def running_texts(prepared: PreparedTable) -> list[RunningText]:
+    """The texts of a table, put together from its words.
+
+    Raises:
+        InputError: If words or keys are not given, or participants read different words at one position.
+    """
+    table, keys, settings = prepared.table, prepared.keys, prepared.settings
+    if settings.word is None or keys is None:
+        raise InputError("a model needs the words in order: name the columns --word, --text and --position")
+    words = prepared.words or ()
+    marks = None if settings.sentence is None else table.texts(settings.sentence)
+    found = []
+    order = np.lexsort((keys.positions, keys.texts))
+    for text in np.split(order, np.flatnonzero(np.diff(keys.texts[order])) + 1):
+        places = np.split(text, np.flatnonzero(np.diff(keys.positions[text])) + 1)
+        for rows in places:
+            if len({words[row] for row in rows}) > 1:
+                raise table.error("different words have the same text and position", rows, settings.word)
+            if not words[rows[0]]:
+                raise table.error("a word is empty", rows, settings.word)
+        joint, spans = joined([words[rows[0]] for rows in places])
+        bounds = sentences(joint) if marks is None else _bounds([marks[rows[0]] for rows in places], spans)
+        found.append(RunningText(joint, spans, bounds, tuple(places)))
+    return found
+
+
+def gaps(prepared: PreparedTable) -> int:
+    """How many positions are absent within the texts."""
+    keys = prepared.keys
+    if keys is None:
+        return 0
+    order = np.lexsort((keys.positions, keys.texts))
+    steps = np.diff(keys.positions[order])[np.diff(keys.texts[order]) == 0]
+    return int(np.maximum(steps - 1, 0).sum())
+
+
+def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
+    """The columns that a model gives for every word, in bits."""
+    texts = running_texts(prepared)
+    reading = Reading(distribution="entropy" in use, boundary="boundary" in use)
+    trained_on = getattr(model, "training_context", None)
+    context = prepared.settings.context or ("sentence" if trained_on == "sentence" else "text")
+    asked = [[(0, len(one.text))] if context == "text" else list(one.sentences) for one in texts]
+    requests = [
+        Request(one.text[start:end], reading=reading)
+        for one, stretches in zip(texts, asked, strict=True)
+        for start, end in stretches
+    ]
+    answers = iter(model.score(requests))
+    columns = {name: np.full(len(prepared.table), np.nan) for name in MODEL_COLUMNS}
+    unknown, tokenless = np.zeros(len(prepared.table), bool), np.zeros(len(prepared.table), bool)
+    for one, stretches in zip(texts, asked, strict=True):
+        scored: list[tuple[int, Scored]] = [(start, next(answers)) for start, _ in stretches]
+        if reading.boundary and any(answer.logprobs_with_word_end is None for _, answer in scored):
+            raise ModelError(f"{model.id} does not report word boundaries: leave out surprisal_boundary")
+        scores = text_rows.TokenScores.of(scored)
+        found = text_rows.span_rows("word", one.text, scores, one.spans, one.sentences)
+        for rows, values in zip(one.rows, found, strict=True):
+            for name, column in columns.items():
+                column[rows] = np.nan if values[name] is None else values[name]
+            unknown[rows], tokenless[rows] = values["unknown"], values["tokens"] == 0
+    warnings = _warnings(prepared, model, context, explicit=prepared.settings.context is not None)
+    suspicious = {"no token begins in the word": tokenless, "unknown word": unknown}
+    return PredictorSet(model.id, parse(use), columns, suspicious, dict(model.options), tuple(warnings))
+
+
+def _warnings(prepared: PreparedTable, model: Scorer, context: str, *, explicit: bool) -> Iterator[str]:
+    if sees_right(model):
+        yield f"{model.id} sees the words on both sides: its surprisals are given the whole text, not the words before"
+    if context == "sentence" and not explicit:
+        yield f"{model.id} was trained on single sentences: the context of a word is its own sentence (context=text)"
+    if absent := gaps(prepared):
+        yield f"{absent:,} positions are absent from the table: the model does not see these words"
+
+
+def read_surprisals(
+    prepared: PreparedTable, source: object, use: str, *, allow_mismatch: bool = False
+) -> tuple[list[PredictorSet], int]:
+    """Predictor sets of a table of surprisals, one per model in it, joined by text and position.
+
+    Also how many words of the reading times differ from those of the table; they count as missing.
+
+    Raises:
+        InputError: If words differ and `allow_mismatch` is not set.
+    """
+    table = read_words(source)
+    names = list(dict.fromkeys(factor.column for term in parse(use) for factor in term.factors))
+    for name in names:
+        table.require(name)
+    labels = table.texts("model") if "model" in table.columns else [Path(str(source)).name] * len(table)
+    sets, mismatched = [], 0
+    for label in dict.fromkeys(labels):
+        own = [row for row, value in enumerate(labels) if value == label]
+        part = WordTable(
+            table.file,
+            {name: [values[row] for row in own] for name, values in table.columns.items()},
+            [table.place(row) for row in own],
+        )
+        at = _matched(prepared, part)
+        differing = _differing(prepared, part, at)
+        if len(differing) and not allow_mismatch:
+            raise _mismatch(prepared, part, at, differing)
+        at[differing] = -1
+        mismatched = max(mismatched, len(differing))
+        columns = {name: np.where(at >= 0, part.numbers(name)[at], np.nan) for name in names}
+        sets.append(PredictorSet(label, parse(use), columns))
+    return sets, mismatched
+
+
+def _matched(prepared: PreparedTable, part: WordTable) -> Indices:
+    """The row of the table of surprisals for every row of the reading times; -1 where there is none."""
+    settings, own = prepared.settings, prepared.table
+    if settings.position is None:
+        raise InputError("joining surprisals needs the columns --text and --position", file=own.file)
+    position = _key_column(part, settings.position, POSITION_KEYS)
+    text = None if settings.text is None else _key_column(part, settings.text, TEXT_KEYS)
+    Keys.of(part, text, position, None)  # which refuses keys that are there twice
+    theirs = [""] * len(part) if text is None else part.texts(text)
+    ours = [""] * len(own) if settings.text is None else own.texts(settings.text)
+    if text == TEXT_KEYS[0] and text != settings.text and not set(ours) & set(theirs):
+        numbers = {name: str(place) for place, name in enumerate(dict.fromkeys(ours), 1)}
+        ours = [numbers[name] for name in ours]
+    places = part.numbers(position).astype(int)
+    known = {key: row for row, key in enumerate(zip(theirs, places.tolist(), strict=True))}
+    wanted = zip(ours, own.numbers(settings.position).astype(int).tolist(), strict=True)
+    return np.array([known.get(key, -1) for key in wanted], np.intp)
+
+
+def _key_column(table: WordTable, name: str, others: Sequence[str]) -> str:
+    found = next((column for column in (name, *others) if column in table.columns), None)
+    if found is None:
+        table.require(name, "key column")
+    return found or name
+
+
+def _differing(prepared: PreparedTable, part: WordTable, at: Indices) -> Indices:
+    """Rows whose word is another one in the table of surprisals."""
+    words, column = prepared.words, prepared.settings.word
+    theirs = next((name for name in (column, "word") if name is not None and name in part.columns), None)
+    if words is None or theirs is None:
+        return np.zeros(0, np.intp)
+    others = part.texts(theirs)
+    return np.array(
+        [row for row, other in enumerate(at.tolist()) if other >= 0 and _norm(words[row]) != _norm(others[other])],
+        np.intp,
+    )
+
+
+def _mismatch(prepared: PreparedTable, part: WordTable, at: Indices, differing: Indices) -> InputError:
+    """The error about words that differ, with the shift of positions at which they agree, if there is one."""
+    words: Mapping[int, str] = dict(enumerate(prepared.words or ()))
+    theirs = part.texts(next(name for name in (prepared.settings.word, "word") if name in part.columns))
+    pairs = "; ".join(f"{words[row]!r} and {theirs[at[row]]!r}" for row in differing[:EXAMPLES].tolist())
+    shifted = ""
+    for shift in (1, -1):
+        moved = [
+            row
+            for row, other in enumerate(at.tolist())
+            if 0 <= other + shift < len(theirs) and _norm(words[row]) == _norm(theirs[other + shift])
+        ]
+        if len(moved) > 0.9 * len(at):
+            shifted = f" Nearly all agree if positions are moved by {shift:+d}: one table may count from 0."
+    return prepared.table.error(
+        f"{len(differing):,} words differ from those of {part.file} ({pairs}).{shifted} Correct the keys, or leave "
+        "these rows out with --allow-mismatch",
+        differing,
+        prepared.settings.word,
+    )
+
+
+def _bounds(marks: Sequence[str], spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Sentences from the values of a column: words in a row with the same value."""
+    found: list[Span] = []
+    for place, (mark, (start, end)) in enumerate(zip(marks, spans, strict=True)):
+        if place and mark == marks[place - 1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _norm(word: str) -> str:
+    return unicodedata.normalize("NFC", word.strip().replace("%2C", ","))

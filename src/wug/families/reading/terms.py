@@ -1,0 +1,107 @@
+"""Terms of a regression: `freq + len`, products `freq:len` and `freq*len`, values of earlier words `surprisal@2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from wug.errors import InputError
+
+_TOKEN = re.compile(r"\s*(?:(?P<operator>[+*:])|(?P<name>`[^`]+`|[^+*:@`\s][^+*:@`]*)(?:@(?P<lag>[+-]?\d+))?)\s*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Factor:
+    """A column, or its value at another word."""
+
+    column: str
+    lag: int = 0
+    """Words back: 1 is the previous word, -1 the next one."""
+
+    def __str__(self) -> str:
+        name = f"`{self.column}`" if re.search(r"[+*:@]|^1$", self.column) else self.column
+        return f"{name}@{self.lag}" if self.lag else name
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionTerm:
+    """A product of factors, in most cases of one."""
+
+    factors: tuple[Factor, ...]
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self.factors))
+
+    @property
+    def key(self) -> tuple[Factor, ...]:
+        """The same for `a:b` and `b:a`."""
+        return tuple(sorted(self.factors))
+
+    def at(self, words_back: int) -> RegressionTerm:
+        """The same term of an earlier word."""
+        return RegressionTerm(tuple(Factor(factor.column, factor.lag + words_back) for factor in self.factors))
+
+
+def parse(text: str) -> tuple[RegressionTerm, ...]:
+    """The terms of a formula, each once; `1` stands for the intercept, which every model has.
+
+    Raises:
+        InputError: If the text is not a formula.
+    """
+    found: list[RegressionTerm] = []
+    for summand in _summands(text):
+        for size in range(1, len(summand) + 1):
+            for chosen in combinations(summand, size):
+                found.append(RegressionTerm(tuple(factor for product in chosen for factor in product)))
+    return distinct(found)
+
+
+def spread(terms: Iterable[RegressionTerm], spillover: int, position: str | None = None) -> tuple[RegressionTerm, ...]:
+    """The terms and their values at 1 to `spillover` earlier words.
+
+    The position of an earlier word says nothing new, so a term that is the position alone is not repeated.
+    """
+    every = tuple(terms)
+    later = [term for term in every if [factor.column for factor in term.factors] != [position]]
+    return distinct([*every, *(term.at(lag) for lag in range(1, spillover + 1) for term in later)])
+
+
+def distinct(terms: Iterable[RegressionTerm]) -> tuple[RegressionTerm, ...]:
+    """The terms in order, each once."""
+    found: dict[tuple[Factor, ...], RegressionTerm] = {}
+    for term in terms:
+        found.setdefault(term.key, term)
+    return tuple(found.values())
+
+
+def written(terms: Iterable[RegressionTerm]) -> str:
+    """The terms as a formula."""
+    return " + ".join(map(str, terms)) or "1"
+
+
+def _summands(text: str) -> list[list[tuple[Factor, ...]]]:
+    """Summands as lists of crossed products: `a + b*c:d` is [[a]], [[b], [c, d]]."""
+    summands: list[list[tuple[Factor, ...]]] = []
+    place = 0
+    operator: str | None = "+"
+    while place < len(text):
+        token = _TOKEN.match(text, place)
+        if token is None or (token["operator"] is None) == (operator is None):
+            raise InputError(f"terms {text!r}: cannot read {text[place:].strip()!r}. Write such as 'freq + len*surp@1'")
+        place = token.end()
+        if token["operator"] is not None:
+            operator = token["operator"]
+            continue
+        factor = Factor(token["name"].strip().strip("`"), int(token["lag"] or 0))
+        if operator == "+":
+            summands.append([] if token["name"].strip() == "1" else [(factor,)])
+        elif operator == "*":
+            summands[-1].append((factor,))
+        else:
+            summands[-1][-1] += (factor,)
+        operator = None
+    if operator is not None:
+        raise InputError(f"terms {text!r}: a term is missing after {operator!r}" if text.strip() else "no terms given")
+    return summands

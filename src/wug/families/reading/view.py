@@ -1,0 +1,249 @@
+"""Figures of reading times: ΔLL per measure, slope per lag, calibration, ΔLL against perplexity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wug.families.reading.suite import DELTA, MEASURE
+from wug.families.reading.terms import parse
+from wug.formatting import interval_text, number
+from wug.identity import Group
+from wug.labels import short_names
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.types import Estimate, Result
+from wug.views import charts
+from wug.views.grouped import facts, overall_parts
+from wug.views.parts import (
+    DeferredPart,
+    FactsPart,
+    Figure,
+    ItemsView,
+    ItemView,
+    SortOption,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    ViewPart,
+)
+
+BINS = 10
+NATS = "ΔLL (nats per row)"
+INTERVALS = "Dots with 95% intervals."
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """ΔLL, its table by measure, slopes by lag, calibration."""
+    yield from overall_parts(result)
+    yield measures_table(result)
+    if (figure := delta_figure([result])) is not None:
+        yield figure
+    yield from slope_figures(result)
+    for measure in _measures(result):
+        make = partial(calibration_figure, result, rows, measure)
+        yield DeferredPart(f"calibration-{measure}", f"Calibration: {measure}", make)
+    if about := facts(result):
+        yield FactsPart(about, folded="About this table")
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every word with its time and both log-likelihoods."""
+    by_word = SortOption("word", "word", lambda found, chosen: _words(found, chosen))
+    return ItemsView(DELTA, _item, noun="row", sorts=(by_word,))
+
+
+def measures_table(result: Result) -> TablePart:
+    """Per measure: ΔLL, interval, p, n, partial R², slopes of the predictors."""
+    terms = _slopes(result)
+    columns = ("measure", "ΔLL", "95% interval", "p", "n", "partial R² (%)", *terms)
+    body = []
+    for measure in _measures(result):
+        found = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
+        delta = found[DELTA]
+        cells = [measure, number(delta.value), interval_text(delta.low, delta.high, delta.method, share=False)]
+        cells += [p_text(found["p"].value) if "p" in found else "", f"{delta.n:,}"]
+        cells += [number(found[name].value) if name in found else "" for name in ("partial_r2", *terms)]
+        body.append(TablePartRow(tuple(TableCell(text) for text in cells)))
+    heads = tuple(TableColumn(name.removeprefix("slope:"), numeric=place > 0) for place, name in enumerate(columns))
+    note = "Slopes are changes of the measure per unit of the term, for surprisal per bit, fitted on all rows."
+    return TablePart("measures", "Measures", heads, (("", tuple(body)),), note=note)
+
+
+def delta_figure(results: Sequence[Result]) -> Figure | None:
+    """ΔLL with intervals, a row per measure and a dot per model."""
+    names = short_names(result.model for result in results)
+    several = len(names) > 1
+    points = [
+        _point(Group.parse(e.group).value, e, names[result.model] if several else "")
+        for result in results
+        for e in result.estimates
+        if e.metric == DELTA and Group.parse(e.group).field == MEASURE
+    ]
+    if not points:
+        return None
+    series = ("model",) if several else ()
+    return Figure(
+        id="delta-ll",
+        draw=partial(charts.intervals, points, title=NATS),
+        title="ΔLL by measure",
+        note=f"{INTERVALS} 0: the predictors add nothing to the baseline.",
+        columns=("measure", *series, "ΔLL", "95% interval", "n"),
+        rows=tuple((p.row, *([p.series] if several else []), *_cells(p)) for p in points),
+        records=tuple(_record(p, "measure", "delta_ll") for p in points),
+    )
+
+
+def slope_figures(result: Result) -> Iterator[Figure]:
+    """The slope of each predictor at the word and at earlier words, and alone at each lag if that was fitted."""
+    slopes = _lags(result, "slope")
+    if any(len(found) > 1 for found in slopes.values()):
+        yield _lag_figure("slopes", "Slope by lag", slopes, "slope (per unit)", "All lags are in one model.")
+    for metric, title, what in (("lag_delta_ll", "ΔLL", NATS), ("lag_slope", "Slope", "slope (per unit)")):
+        if alone := _lags(result, metric):
+            note = "Each word alone with the baseline; t+1 is the next word."
+            yield _lag_figure(metric.replace("_", "-"), f"{title} of each word alone", alone, what, note)
+
+
+def calibration_figure(result: Result, rows: Rows, measure: str) -> Figure | None:
+    """Predicted and observed means per bin of the first predictor."""
+    chosen = Filter(DELTA, group=(MEASURE, measure))
+    found = [row.outcome.detail for row in rows.each(chosen, keys=("x", "y", "predicted"))]
+    if len(found) < 2 * BINS:
+        return None
+    x, y, predicted = (np.array([detail[name] for detail in found], float) for name in ("x", "y", "predicted"))
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, max(0, len(edges) - 2))
+    points = []
+    for place in np.unique(bins):
+        here = bins == place
+        count, middle = int(here.sum()), float(x[here].mean())
+        half = 1.96 * float(y[here].std(ddof=1)) / count**0.5 if count > 1 else 0.0
+        mean = float(y[here].mean())
+        points.append(charts.LinePoint(middle, mean, mean - half, mean + half, count, "observed"))
+        points.append(charts.LinePoint(middle, float(predicted[here].mean()), n=count, series="predicted"))
+    name = next((term.removeprefix("slope:") for term in _slopes(result)), "predictor")
+    return Figure(
+        id=f"calibration-{measure}",
+        draw=partial(charts.curves, points, x=name, title=measure, share=False),
+        title=f"Calibration: {measure}",
+        note=f"Means per bin of {name} ({len(np.unique(bins))} bins of equal size), on test rows; 1.96 SE.",
+        columns=("which", name, measure, "95% interval", "n"),
+        rows=tuple((p.series, number(p.x), *_cells(p)) for p in points),
+        records=tuple({"which": p.series, name: p.x, measure: p.value, "n": p.n} for p in points),
+    )
+
+
+def across(results: Sequence[Result]) -> Iterator[Figure]:
+    """Figures of several models."""
+    if (figure := perplexity_figure(results)) is not None:
+        yield figure
+
+
+def perplexity_figure(results: Sequence[Result]) -> Figure | None:
+    """ΔLL against perplexity per word, a dot per model."""
+    names = short_names(result.model for result in results)
+    dots = []
+    for result in results:
+        whole = {e.metric: e.value for e in result.estimates if e.group == "all"}
+        if "perplexity" in whole and DELTA in whole:
+            dots.append(charts.ScatterPoint(names[result.model], whole["perplexity"], whole[DELTA], result.suite))
+    if len(dots) < 2:
+        return None
+    suites = {name: place for place, name in enumerate(dict.fromkeys(dot.series for dot in dots), 1)}
+    return Figure(
+        id="perplexity",
+        draw=partial(charts.scatter, dots, x="perplexity per word", y=NATS, colours=suites),
+        title="ΔLL by perplexity",
+        note="Perplexity is that of the words whose times were predicted.",
+        columns=("model", "perplexity", "ΔLL"),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in dots),
+        records=tuple({"model": dot.name, "perplexity": dot.x, "delta_ll": dot.y} for dot in dots),
+    )
+
+
+def p_text(p: float) -> str:
+    """A p-value to three decimals."""
+    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0")
+
+
+def _measures(result: Result) -> list[str]:
+    groups = (Group.parse(e.group) for e in result.estimates if e.metric == DELTA)
+    return [group.value for group in groups if group.field == MEASURE]
+
+
+def _slopes(result: Result) -> list[str]:
+    """The slopes of the predictors, without those of the baseline."""
+    wanted = {factor.column for term in _predictors(result) for factor in term.factors}
+    names = dict.fromkeys(e.metric for e in result.estimates if e.metric.startswith("slope:"))
+    return [name for name in names if _columns(name) <= wanted]
+
+
+def _predictors(result: Result) -> Sequence[Any]:
+    text = result.signature.get("predictors")
+    return parse(text) if text else ()
+
+
+def _columns(name: str) -> set[str]:
+    return {factor.column for term in parse(name.removeprefix("slope:")) for factor in term.factors}
+
+
+def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
+    """Estimates of each predictor and measure by lag."""
+    found: dict[str, list[tuple[str, Estimate]]] = {}
+    several = len(_measures(result)) > 1
+    shown = set(_slopes(result))
+    for estimate in result.estimates:
+        kind, _, term = estimate.metric.partition(":")
+        if kind != metric or (kind == "slope" and estimate.metric not in shown):
+            continue
+        name, _, lag = term.partition("@")
+        where = lag if lag.startswith("t") else f"t-{lag}" if lag else "t"
+        measure = f", {Group.parse(estimate.group).value}" if several else ""
+        found.setdefault(f"{name}{measure}", []).append((where, estimate))
+    return found
+
+
+def _lag_figure(
+    id: str, title: str, found: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
+) -> Figure:
+    points = [_point(lag, estimate, series) for series, some in found.items() for lag, estimate in some]
+    return Figure(
+        id=id,
+        draw=partial(charts.intervals, points, title=what, series_are="predictor"),
+        title=title,
+        note=f"{INTERVALS} {note}",
+        columns=("word", "predictor", what, "95% interval", "n"),
+        rows=tuple((p.row, p.series, *_cells(p)) for p in points),
+        records=tuple(_record(p, "word", "value") for p in points),
+    )
+
+
+def _point(row: str, estimate: Estimate, series: str) -> charts.Point:
+    return charts.Point(row, estimate.value, estimate.low, estimate.high, estimate.n, series)
+
+
+def _cells(point: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
+    interval = interval_text(point.low, point.high, None, share=False) or "–"
+    return number(point.value), interval, f"{point.n:,}"
+
+
+def _record(point: charts.Point, row: str, value: str) -> dict[str, Any]:
+    series = {"series": point.series} if point.series else {}
+    return {row: point.row, **series, value: point.value, "low": point.low, "high": point.high, "n": point.n}
+
+
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    detail = {key: value for key, value in row.outcome.detail.items() if key != "word"}
+    value = row.outcome.value
+    note = "" if value is None else f"ΔLL {number(float(value))}"
+    word = str(row.outcome.detail.get("word", ""))
+    return ItemView(note, fails=False, sentence=word, parts=(FactsPart({**row.outcome.groups, **detail}),))
+
+
+def _words(rows: Rows, chosen: Filter) -> Iterator[tuple[int, str]]:
+    found = rows.each(chosen, keys=("word",))
+    return ((row.position, str(row.outcome.detail.get("word", ""))) for row in found)

@@ -1,0 +1,129 @@
+"""Commands that make SCAN and score predictions on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.families.commands import (
+    FILES,
+    FOLDER,
+    FORCE,
+    PATH,
+    POSITIVE,
+    SEED,
+    MakeCommand,
+    ScoreCommand,
+    ScoredSuites,
+    model_id,
+    predictions,
+    say,
+)
+
+SPLIT_NAMES = ("simple", "length", "addprim-jump", "addprim-turn-left", "template", "filler", "few-shot")
+
+
+def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> ScoredSuites:
+    """Score outputs for the commands of a SCAN file.
+
+    Outputs are one per line, or lines `IN: … OUT: …`, a table with the columns source and prediction, or the H- lines
+    of fairseq. With several runs, the mean and the population standard deviation are reported too.
+
+    \b
+    wug score scan --gold tasks_test_length.txt --predictions out.txt
+    wug score scan --gold tasks_test_length.txt --predictions run=*.txt --oracle-length
+    """
+    from wug.families.scan.suite import score_outputs
+
+    for path in paths:
+        found = score_outputs(path, gold, oracle_length=oracle_length)
+        yield found.suite, model_id(path.name, path), found.rows
+
+
+def make_scan(*, output: Path | None, check: Path | None, force: bool, **given: Any) -> str | None:
+    """Write the files of a split, and compare them with published ones."""
+    from wug.errors import InputError
+    from wug.families.scan import make
+    from wug.files import refuse_existing, write_lines
+
+    if output is None and check is None:
+        raise click.UsageError("give a folder with -o, or one to compare with, --check")
+    plan = make.ScanPlan(**{name: value for name, value in given.items() if value not in (None, ())})
+    files = make.make(plan)
+    if output is not None:
+        refuse_existing((output / name for name in files), force=force)
+        write_lines(files, output)
+        counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items())
+        say(f"wrote {len(files)} files to {output}: {counts} lines")
+    if check is None:
+        return None
+    random = plan.split in make.RANDOM
+    found = list(make.differences(files, check, random=random))
+    if found:
+        raise InputError("not the same\n  " + "\n  ".join(found), file=check)
+    return f"{check}: the same {'numbers' if random else 'sets'} of lines"
+
+
+SCORE = (
+    ScoreCommand(
+        "scan",
+        score_scan,
+        (
+            predictions("Outputs, one per line"),
+            FILES,
+            click.Option(["--gold"], type=PATH, required=True, help="SCAN file with the commands and targets."),
+            click.Option(
+                ["--oracle-length"],
+                is_flag=True,
+                help="Also compute the accuracy of outputs cut or padded to the length of the target.",
+            ),
+        ),
+    ),
+)
+
+MAKE = (
+    MakeCommand(
+        "scan",
+        make_scan,
+        (
+            click.Option(["--split"], type=click.Choice(SPLIT_NAMES), required=True, help="Which split to make."),
+            click.Option(
+                ["--train-percent"],
+                type=click.IntRange(1, 99),
+                help="Proportion of commands to train on, for simple.  [default: 80]",
+            ),
+            click.Option(
+                ["--examples"],
+                multiple=True,
+                type=POSITIVE,
+                help="Number of added examples, for few-shot; repeatable.  [default: 1, 2, 4, … 1024]",
+            ),
+            click.Option(
+                ["--samples"],
+                type=POSITIVE,
+                help="Random samples per number of examples, for few-shot.  [default: 1; published: 5]",
+            ),
+            SEED,
+            click.Option(["-o", "--output"], type=FOLDER, help="Folder for the files, which have the published names."),
+            click.Option(
+                ["--check"],
+                type=click.Path(path_type=Path, file_okay=False, exists=True),
+                help="Compare with the published files in this folder, as sets of lines with counts.",
+            ),
+            FORCE,
+        ),
+        """Make a split of SCAN: training and test files, as lines `IN: COMMAND OUT: ACTIONS`.
+
+        length, addprim-jump, addprim-turn-left, template and filler have the published sets of lines in a random order.
+        simple and few-shot are drawn by the seed; --check compares only their sizes.
+
+        \b
+        wug make scan --split length -o my_scan
+        wug make scan --split addprim-jump -o my_scan --check SCAN/add_prim_split
+        wug make scan --split few-shot --examples 32 --samples 5 -o few_shot
+        """,
+    ),
+)

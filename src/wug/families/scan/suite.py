@@ -1,0 +1,232 @@
+"""SCAN files (`IN: COMMAND OUT: ACTIONS`, one command per line), and the suite that compares outputs with targets."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from wug.errors import InputError
+from wug.families.pcfgset.files import at, raise_errors, squeeze, text_lines
+from wug.families.pcfgset.language import SourceError
+from wug.families.pcfgset.suite import (
+    ENDED_EARLY,
+    MAX_WORDS_OPTION,
+    Generate,
+    PcfgSuite,
+    ScoredAnswers,
+    answers_to,
+    bounded,
+    ended_early,
+    warn_if_empty,
+)
+from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
+from wug.files import checksum, read_lines
+from wug.stats import estimate
+from wug.types import Metric, Outcome, Problem, Row, Source
+
+_TASK = re.compile(r"IN:(.*?)\sOUT:(.*)")
+ORACLE_LENGTH = {"oracle_length": "yes"}
+"""The option for `oracle_length_accuracy`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanLine:
+    """A command with its target."""
+
+    number: int
+    command: ScanCommand
+    target: str
+    groups: Mapping[str, str]
+
+    @property
+    def source(self) -> str:
+        """The command as text."""
+        return " ".join(self.command.words)
+
+
+class ScanSuite(PcfgSuite[ScanLine]):
+    """Commands with one target each."""
+
+    __slots__ = ()
+    kind = "scan"
+    metrics = (
+        Metric("accuracy", meaning="the output is the target, action for action"),
+        Metric(
+            "action_accuracy",
+            "score",
+            meaning="the proportion of right actions, over the positions of the longer of the two",
+        ),
+        Metric("length_correct", meaning="the output has as many actions as the target"),
+        Metric(
+            "oracle_length_accuracy",
+            headline=False,
+            meaning="the output is the target if it is cut or padded to the length of the target",
+        ),
+        *ENDED_EARLY,
+    )
+
+    def requests(self) -> list[str | Source]:
+        """The commands, each with a bound for its output."""
+        return [bounded(line.source, line.target) for line in self.items]
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Score one output per command."""
+        return self.score(generate(self.requests()))
+
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+        """Whether each output is right, how much of it is, and whether it only ended too early."""
+        yield from warn_if_empty(outputs)
+        right: defaultdict[str, list[bool]] = defaultdict(list)
+        for line, output in zip(self.items, outputs, strict=True):
+            item, groups, correct = str(line.number), line.groups, output == line.target
+            given, target = output.split(), line.target.split()
+            detail = {"source": line.source, "target": line.target, "answer": output}
+            same = sum(one == other for one, other in zip(given, target, strict=False))
+            yield Outcome(item, "accuracy", correct, groups, detail)
+            yield Outcome(item, "action_accuracy", same / max(len(given), len(target)), groups)
+            yield Outcome(item, "length_correct", len(given) == len(target), groups)
+            if ORACLE_LENGTH.keys() <= self.options.keys():
+                yield Outcome(item, "oracle_length_accuracy", given[: len(target)] == target, groups)
+            if not correct:
+                for metric, value in ended_early(output, line.target).items():
+                    yield Outcome(item, metric, value, groups)
+            for verb in {phrase.verb for phrase in line.command.phrases}:  # a command may have two
+                right[verb].append(correct)
+        for verb in VERBS:
+            if right[verb]:
+                yield estimate("accuracy", f"primitive={verb}", right[verb])
+
+    def strata(self, item: ScanLine) -> tuple[str, ...]:
+        """The template and the conjunction of a command."""
+        return item.groups["template"], item.groups["conjunction"]
+
+
+def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
+    """The suite of a file, or one error with every problem."""
+    lines, problems = read_tasks(path)
+    raise_errors(problems, path)
+    if wrong := wrong_targets(lines, path):
+        counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
+        problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
+    if training := training_file(path):
+        seen = _Seen(training)
+        lines = [replace(line, groups={**line.groups, "seen": seen.most(line.command.words)}) for line in lines]
+    options = MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
+    content = (f"{line.source}\t{line.target}" for line in lines)
+    return ScanSuite(
+        suite_name(path),
+        tuple(lines),
+        checksum("scan", *content),
+        tuple(str(problem) for problem in problems),
+        options,
+        "scan",
+    )
+
+
+def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False) -> ScoredAnswers:
+    """Score outputs for the commands of a file: plain lines, a table, or lines `IN: … OUT: …`."""
+    suite = read_suite(gold)
+    suite = replace(suite, options=ORACLE_LENGTH if oracle_length else {})
+    found = [_TASK.fullmatch(line) for line in read_lines(predictions)]
+    sources = [line.source for line in suite.items]
+    if found and all(found):
+        outputs = _outputs_of([match for match in found if match], sources, predictions)
+    else:
+        outputs = answers_to(sources, predictions)
+    return ScoredAnswers(suite, suite.score(outputs))
+
+
+def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:
+    """The lines of a file, with its problems; lines with errors are left out."""
+    texts, problems = text_lines(path)
+    lines: list[ScanLine] = []
+    for number, text in enumerate(texts, 1):
+        place = at(path, number)
+        match = _TASK.fullmatch(text)
+        if match is None:
+            problems.append(Problem("error", place, f"expected `IN: COMMAND OUT: ACTIONS`, found {text[:60]!r}"))
+            continue
+        target = squeeze(match[2])
+        unknown = next((action for action in target.split() if action not in ACTIONS), None)
+        try:
+            command = parse(match[1])
+        except SourceError as error:
+            column = match.start(1) + error.start + 1
+            problems.append(Problem("error", f"{place}, column {column}", error.args[0]))
+            continue
+        if unknown or not target:
+            message = f"{unknown!r} is not an action. There is: {', '.join(ACTIONS)}" if unknown else "no actions"
+            problems.append(Problem("error", place, message))
+        else:
+            lines.append(ScanLine(number, command, target, command.groups))
+    return lines, problems
+
+
+def wrong_targets(lines: Sequence[ScanLine], path: Path) -> list[Problem]:
+    """Errors for targets that are not the actions of their command."""
+    problems = []
+    for line in lines:
+        right = " ".join(line.command.actions)
+        if right != line.target:
+            message = f"the target is not the meaning of the command\n    target {line.target}\n    means  {right}"
+            problems.append(Problem("error", at(path, line.number), message))
+    return problems
+
+
+def looks_like_tasks(head: str) -> bool:
+    """Whether most of the first lines have a command and its actions."""
+    lines = [line for line in head.replace("\r\n", "\n").split("\n")[:40] if line.strip()]
+    return sum(_TASK.match(line) is not None for line in lines) * 2 > len(lines)
+
+
+def stem(path: Path) -> str:
+    """The name of a file without `.gz` and without `.txt`."""
+    return path.name.removesuffix(".gz").removesuffix(".txt")
+
+
+def suite_name(path: Path) -> str:
+    """The name of a suite: `scan_length` for `tasks_test_length.txt`."""
+    found = re.fullmatch(r"tasks_(train|test)_(.+)", stem(path))
+    if not found:
+        return stem(path)
+    return f"scan_{found[2]}" if found[1] == "test" else f"scan_{found[2]}_train"
+
+
+def training_file(path: Path) -> Path | None:
+    """The training file of a test file, if it is in the same folder."""
+    if not path.name.startswith("tasks_test_"):
+        return None
+    name = f"{stem(path).replace('tasks_test_', 'tasks_train_', 1)}.txt"
+    return next((file for end in ("", ".gz") if (file := path.with_name(name + end)).is_file()), None)
+
+
+class _Seen:
+    """The words and the pairs of neighbouring words in a training file."""
+
+    def __init__(self, path: Path) -> None:
+        self._words: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()
+        for match in map(_TASK.fullmatch, read_lines(path)):
+            words = match[1].split() if match else []
+            self._words |= set(words)
+            self._pairs |= set(pairwise(words))
+
+    def most(self, words: Sequence[str]) -> str:
+        """What training has of a command: all its `pairs` of words, all its `words`, or `some` words."""
+        if self._pairs.issuperset(pairwise(words)) and self._words.issuperset(words):
+            return "pairs"
+        return "words" if self._words.issuperset(words) else "some"
+
+
+def _outputs_of(found: Sequence[re.Match[str]], sources: Sequence[str], path: Path) -> list[str]:
+    if len(found) != len(sources):
+        place = f"line {min(len(found), len(sources)) + 1}"
+        raise InputError(f"{len(found):,} outputs for {len(sources):,} commands", file=path, place=place)
+    for number, (match, source) in enumerate(zip(found, sources, strict=True), 1):
+        if squeeze(match[1]) != source:
+            raise InputError(f"the command is not that of the gold file, {source!r}", file=path, place=f"line {number}")
+    return [squeeze(match[2]) for match in found]

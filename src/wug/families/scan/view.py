@@ -1,0 +1,52 @@
+"""Views of SCAN results: accuracy by primitive, template, direction, repetition, conjunction and length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from wug.families.pcfgset.view.figures import curves
+from wug.families.pcfgset.view.plain import answer
+from wug.families.scan.language import TEMPLATES, VERBS
+from wug.formatting import FormattedEstimate
+from wug.rows import Rows
+from wug.types import Result
+from wug.views.grouped import by_field, dots, interval_note, overall_parts, point
+from wug.views.parts import ItemSample, ItemsView, ViewPart
+
+METRIC = "accuracy"
+FIELDS = {
+    "primitive": "primitive (in any part of the command)",
+    "template": "longest template",
+    "direction": "direction",
+    "repetition": "repetition",
+    "conjunction": "conjunction",
+    "seen": "what training has of the command",
+    "actions": "number of actions",
+}
+"""Group fields that get a chart, with their labels."""
+_ORDER = {name: place for place, name in enumerate((*VERBS, *TEMPLATES))}
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Estimates over all commands, a chart per group field, and a curve over the length of commands."""
+    yield from overall_parts(result)
+    fields, note = by_field(result, METRIC), interval_note(result, METRIC)
+    for field, label in FIELDS.items():
+        points = [point(row) for row in sorted(fields.get(field, ()), key=_place)]
+        if len(points) > 1:
+            title = f"Accuracy by {label.partition(' (')[0]}"
+            yield dots(f"by-{field}", title, points, note=note, what=METRIC, first=label)
+    yield from curves(result, {METRIC: ""}, {"words": "words in the command"}, title="Accuracy by", what=METRIC)
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every command; wrong outputs by template."""
+    wrong = ItemSample("Wrong answers", METRIC, verb="wrong", group=lambda outcome: outcome.groups.get("template", ""))
+    return ItemsView(METRIC, answer, (wrong,), size=20)
+
+
+def _place(row: FormattedEstimate) -> tuple[int, str]:
+    """Verbs and templates in the order of the language, bins by their first number, others by name."""
+    first = re.match(r"\d+", row.group)
+    return (int(first[0]) if first else _ORDER.get(row.group, len(_ORDER))), row.group

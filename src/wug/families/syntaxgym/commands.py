@@ -1,0 +1,45 @@
+"""The command that scores SyntaxGym suites with region values from another program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from wug.families.commands import PATH, ScoreCommand, ScoredSuites, model_id, predictions
+
+
+def score_evaluated(paths: Sequence[Path], *, gold: Path | None, metric: str | None, empty: str) -> ScoredSuites:
+    """Score evaluated suites: test the predictions on the region values in a file.
+
+    \b
+    wug score syntaxgym --predictions evaluated_suite.json
+    wug score syntaxgym --predictions out_grnn.json --gold suite.json --metric mean --format tsv
+    """
+    from wug.families.syntaxgym.evaluated import read_evaluated
+
+    for path in paths:
+        found = read_evaluated(path, gold, metric, empty)
+        yield found.suite, model_id(found.model or path.name, path), found.rows()
+
+
+SCORE = (
+    ScoreCommand(
+        "syntaxgym",
+        score_evaluated,
+        (
+            predictions("Evaluated suite (metric_value in each region)"),
+            click.Option(["--gold"], type=PATH, help="Suite with the predictions, if the evaluated one has none."),
+            click.Option(["--metric"], help="Use only this metric: sum, mean, median, range, max, min."),
+            click.Option(
+                ["--empty"],
+                type=click.Choice(["exclude", "zero", "refuse"]),
+                default="exclude",
+                show_default=True,
+                help="How to treat items with an empty region that a prediction compares.",
+            ),
+        ),
+        spread=None,
+    ),
+)

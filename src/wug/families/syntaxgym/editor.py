@@ -1,0 +1,299 @@
+"""What the suite editor of the site needs to know about SyntaxGym suites.
+
+Documents are suites in their JSON form, with every region of every sentence once, in order. The code that reads suite
+files also checks them here, so the editor reports what `wug check` reports.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wug.errors import FormulaError, InputError, caret
+from wug.families.syntaxgym import formula
+from wug.families.syntaxgym.files import choices, is_table
+from wug.families.syntaxgym.lint import ProblemList
+from wug.families.syntaxgym.measures import REGION_METRICS as REGION_METRICS
+from wug.families.syntaxgym.read import inspect, inspect_document, source
+from wug.families.syntaxgym.tables import columns_of, load_table
+from wug.families.syntaxgym.view.editor import scores as scores
+from wug.families.syntaxgym.view.editor import suite_of_item as suite_of_item
+from wug.families.syntaxgym.write import Document, evaluated_json, head_lines, json_text, one_item_document, to_csv
+from wug.files import read_text
+from wug.types import Problem, Result
+
+SUFFIXES = (".json", ".csv", ".tsv")
+"""Suffixes of suite files; `.gz` may follow."""
+FIELDS = (
+    ("author", "Author", "Who wrote it"),
+    ("reference", "Reference", "The paper that it comes from"),
+    ("description", "Description", "What it tests, in a sentence or two"),
+    ("comment", "Comment", "Stays in the file; no page or report shows it"),
+)
+"""Fields of `meta` that the editor shows: key, label, hint."""
+
+
+Notes: TypeAlias = list[str]
+"""Messages about changes when a suite was opened."""
+
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+"""Errors from reading a document of another form."""
+
+
+def is_document(document: object) -> bool:
+    """Whether a JSON value has the keys of a suite."""
+    return isinstance(document, dict) and {"meta", "region_meta", "predictions", "items"} <= document.keys()
+
+
+def is_suite(path: Path, head: str) -> bool:
+    """Whether a file is probably a suite, from its name and its first characters."""
+    if is_table(path):
+        return columns_of(head) is not None
+    return ".json" in path.name and any(f'"{key}"' in head for key in ("region_meta", "condition_name"))
+
+
+def open_file(path: Path) -> tuple[Document, Notes]:
+    """Open the suite in a file, even with errors, if it fits the grid."""
+    if is_table(path):
+        return open_table(path)
+    notes: Notes = []
+    try:
+        document = json.loads(read_text(path))
+        return _grid(document, notes), notes
+    except _MALFORMED:
+        raise _first_errors(path) from None
+
+
+def open_table(path: Path) -> tuple[Document, Notes]:
+    """Open the suite in a table; only its predictions may have errors."""
+    problems = ProblemList()
+    table = load_table(path, problems)
+    problems.raise_errors(path)
+    notes = [f"{table.understood[0].upper()}{table.understood[1:]}."]
+    try:
+        return _grid(table.document, notes), notes
+    except _MALFORMED:
+        raise _first_errors(path) from None
+
+
+def suite_of_result(result: Result) -> Document:
+    """The suite of a result; a limited run has fewer items."""
+    try:
+        judged = evaluated_json(result)
+    except _MALFORMED:
+        raise InputError(f"the result of {result.suite} does not hold its sentences: its rows are damaged") from None
+    for region in (r for item in judged["items"] for one in item["conditions"] for r in one["regions"]):
+        del region["metric_value"], region["oovs"]
+    region_metric = judged["meta"]["metric"]
+    meta = {key: value for key, value in judged["meta"].items() if key not in ("model", "signature") and value}
+    meta["metric"] = region_metric[0] if isinstance(region_metric, list) and len(region_metric) == 1 else region_metric
+    return _grid({**judged, "meta": meta}, [])
+
+
+def to_text(document: Mapping[str, Any], suffix: str) -> str:
+    """A suite as the text of a .json, .csv or .tsv file."""
+    if suffix == ".json":
+        return json_text(document)
+    meta = document.get("meta")
+    try:
+        given = document.get("predictions", [])
+        predictions = [source(raw) for raw in (given if isinstance(given, list) else [given])]
+    except InputError as error:
+        raise InputError(f"The table cannot be written yet: a prediction {error}") from None
+    # The lines above the table may have errors, since they are being edited.
+    head = head_lines(meta if isinstance(meta, dict) else {}, [text for text in predictions if text.strip()])
+    problems = ProblemList()
+    suite = inspect_document({**document, "predictions": [], "meta": {"name": "suite"}}, choices({}), problems)
+    if suite is None:
+        problems.raise_errors("The table cannot be written yet")
+    assert suite is not None
+    return to_csv(suite, "\t" if suffix == ".tsv" else ",", head)
+
+
+def _blank() -> Document:
+    rows = {"condition_1": ["", "", ""], "condition_2": ["", "", ""]}
+    return one_item_document("", "sum", {number: f"region_{number}" for number in (1, 2, 3)}, rows, [])
+
+
+def _two_by_two() -> Document:
+    """Two factors, with an example: number agreement across a noun of the other number."""
+    rows = {
+        "match_sing": ["The boy", "near the dogs", "swims", "today ."],
+        "mismatch_sing": ["The boy", "near the dogs", "swim", "today ."],
+        "match_plural": ["The boys", "near the dog", "swim", "today ."],
+        "mismatch_plural": ["The boys", "near the dog", "swims", "today ."],
+    }
+    predictions = ["(3;%match_sing%) < (3;%mismatch_sing%)", "(3;%match_plural%) < (3;%mismatch_plural%)"]
+    return one_item_document("", "sum", {1: "subject", 2: "modifier", 3: "verb", 4: "rest"}, rows, predictions)
+
+
+DESIGNS = {"blank": _blank, "2x2": _two_by_two}
+"""Templates of new suites."""
+
+
+def _first_errors(path: Path) -> InputError:
+    """The error for a file that does not fit the grid, as `wug check` reports it."""
+    problems = ProblemList()
+    try:
+        inspect(path, choices({}), problems)
+    except InputError as error:
+        problems.error(error.place or "", error.message)
+    errors = [str(problem) for problem in problems.errors]
+    return InputError("\n".join(errors[:5]) or "this file is not a suite", file=path.name)
+
+
+def _grid(document: Document, notes: Notes) -> Document:
+    """The suite with every region of every sentence once and in order; raises one of `_MALFORMED`."""
+    numbers = sorted(int(number) for number in document["region_meta"])
+    if numbers != list(range(1, len(numbers) + 1)) or not numbers:
+        raise ValueError("regions are not numbered from 1")
+    if not all(isinstance(name, str) for name in document["region_meta"].values()):
+        raise TypeError("a region's name is not text")
+    items = [_grid_item(item, numbers, notes) for item in document["items"]]
+    predictions = document.get("predictions", [])
+    if not isinstance(predictions, list) or not all(isinstance(one, str | dict) for one in predictions):
+        raise TypeError("predictions are not a list of formulas")
+    if not isinstance(document["meta"], dict):
+        raise TypeError("meta is not an object")
+    return {**document, "predictions": predictions, "items": items}
+
+
+def _grid_item(item: Document, numbers: Sequence[int], notes: Notes) -> Document:
+    if isinstance(item["item_number"], bool) or not isinstance(item["item_number"], int | str):
+        raise TypeError("an item's number is not a number or text")
+    if not item["conditions"]:
+        raise ValueError("an item has no condition")
+    written = []
+    for condition in item["conditions"]:
+        if not isinstance(condition["condition_name"], str):
+            raise TypeError("a condition's name is not text")
+        regions = {region["region_number"]: region for region in condition["regions"]}
+        if len(regions) < len(condition["regions"]) or not regions.keys() <= set(numbers):
+            raise ValueError("a region is repeated, or not in region_meta")
+        if not all(isinstance(region["content"], str) for region in regions.values()):
+            raise TypeError("content is not text")
+        added = "Regions that were missing from some sentences were added, empty."
+        if len(regions) < len(numbers) and added not in notes:
+            notes.append(added)
+        ordered = [regions.get(number, {"region_number": number, "content": ""}) for number in numbers]
+        written.append({**condition, "regions": ordered})
+    return {**item, "conditions": written}
+
+
+MAX_PLACES = 50
+"""Places listed per problem; the rest are counted."""
+
+_ENTRY = re.compile(r"items, entry (\d+)")
+_WITHIN_ITEM = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region>\d+))?\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CellLocation:
+    """A cell of the grid, counted from 0; None if a problem concerns all of them."""
+
+    item: int | None = None
+    row: int | None = None
+    """Index of the condition in the item."""
+    region: int | None = None
+    prediction: int | None = None
+    field: str | None = None
+    """A field of `meta`."""
+
+
+def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:
+    """Check a suite: `predictions`, one entry per formula, and `problems`, as JSON data."""
+    regions, conditions = _names(document)
+    problems = ProblemList()
+    inspect_document(document, choices({}), problems)
+    return {
+        "predictions": [_prediction(text, regions, conditions) for text in formulas],
+        "problems": _grouped(problems.all(), document),
+    }
+
+
+def locate(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation:
+    """The cell that a problem concerns."""
+    where = problem.place
+    if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
+        where = first[1]
+    if prediction := re.match(r"prediction (\d+)\Z", where):
+        return CellLocation(prediction=int(prediction[1]))
+    if where.startswith("meta, "):
+        return CellLocation(field=where.removeprefix("meta, "))
+    if region := re.match(r"region_meta, (\d+)\Z", where):
+        return CellLocation(region=int(region[1]) - 1)
+    if entry := _ENTRY.match(where):
+        return CellLocation(item=int(entry[1]) - 1)
+    if where.startswith(("item ", "items ")):
+        return _locate_in_items(where.partition(" ")[2], problem.message, items)
+    return CellLocation(field="name") if where == "meta" else CellLocation()
+
+
+def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]) -> dict[str, Any]:
+    """A formula in English and in canonical form, or its error with a caret."""
+    if not text.strip():
+        return {"error": "There is no formula yet.", "caret": "", "empty": True}
+    try:
+        found = formula.parse(text).resolve(regions, conditions)
+    except FormulaError as error:
+        return {
+            "error": error.message,
+            "caret": "\n".join(line[4:] for line in caret(text, error.start, error.end).split("\n")),
+            "start": error.start,
+            "end": error.end,
+        }
+    return {"english": found.english(regions), "canonical": found.canonical()}
+
+
+def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
+    try:
+        regions = {int(number): str(name) for number, name in document["region_meta"].items()}
+        names = [one["condition_name"] for item in document["items"] for one in item["conditions"]]
+        return regions, list(dict.fromkeys(name.strip() for name in names))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("the request does not contain a suite") from None
+
+
+def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Problems grouped by message, with all their cells."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.level, problem.message), []).append(problem)
+    return [
+        {
+            "level": level,
+            "message": message.split("\n")[0],
+            "count": len(some),
+            "places": [
+                {"place": problem.place, **asdict(locate(problem, document["items"]))} for problem in some[:MAX_PLACES]
+            ],
+        }
+        for (level, message), some in groups.items()
+    ]
+
+
+def _locate_in_items(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellLocation:
+    """Parse `12, condition a, region 3`; names of items and conditions may contain commas."""
+    for index, item in enumerate(items):
+        number = str(item.get("item_number"))
+        if not where.startswith(number):
+            continue
+        rest = where[len(number) :]
+        if listed := re.match(r"(?:, (?!condition )[^,]*)+", rest):  # items 1, 2, …, condition a
+            rest = rest[listed.end() :] if rest[listed.end() :].startswith(", condition ") or not rest else rest
+        if rest and not rest.startswith(", "):
+            continue
+        found = _WITHIN_ITEM.match(rest)
+        row, region = None, None
+        if found is not None:
+            names = [condition["condition_name"].strip() for condition in item["conditions"]]
+            row = names.index(found["condition"]) if found["condition"] in names else None
+            region = None if found["region"] is None else int(found["region"]) - 1
+        if region is None and (named := re.match(r"region (\d+) is ", message)):
+            region = int(named[1]) - 1
+        return CellLocation(item=index, row=row, region=region)
+    return CellLocation()

@@ -1,0 +1,190 @@
+"""Errors and warnings about a suite: the list that collects them, and checks of a suite that can be read."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wug.errors import FormulaError, SuiteError
+from wug.families.syntaxgym.formula import WHOLE, Logic, Node, Relation, canonical
+from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
+from wug.types import Problem
+
+if TYPE_CHECKING:
+    from wug.families.syntaxgym.suite import SyntaxGymSuite
+
+
+MAX_LISTED_ERRORS = 20
+"""Errors that a message lists; the rest is counted."""
+MAX_KEPT_PROBLEMS = 1000
+"""Errors, and warnings, that are kept: a broken file of 50 MB may have a million."""
+
+
+@dataclass(slots=True)
+class ProblemList:
+    """Errors and warnings about a file, collected so that a user sees all of them at once."""
+
+    errors: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    formula_errors: list[FormulaError] = field(default_factory=list)
+    uncounted: int = 0
+    """Number of errors that were not kept."""
+
+    def error(self, place: str, message: str) -> None:
+        """Add an error: the suite cannot be used."""
+        if len(self.errors) < MAX_KEPT_PROBLEMS:
+            self.errors.append(Problem("error", place, message))
+        else:
+            self.uncounted += 1
+
+    def formula(self, place: str, error: FormulaError) -> None:
+        """Add an error about a prediction, with its caret."""
+        self.formula_errors.append(error)
+        self.error(place, str(error))
+
+    def warn(self, place: str, message: str) -> None:
+        """Add a warning: the suite works, but its author should know."""
+        if len(self.warnings) < MAX_KEPT_PROBLEMS:
+            self.warnings.append(Problem("warning", place, message))
+
+    def raise_errors(self, path: Path | str) -> None:
+        """Raise SuiteError if there are errors; a single error in a prediction is raised as FormulaError."""
+        if not self.errors:
+            return
+        if len(self.errors) == 1 and self.formula_errors:
+            one = self.formula_errors[0]
+            raise FormulaError(one.message, one.formula, one.start, one.end, file=path, place=self.errors[0].place)
+        total = len(self.errors) + self.uncounted
+        shown = self.errors[:MAX_LISTED_ERRORS]
+        if total > MAX_LISTED_ERRORS:
+            shown.append(Problem("error", "", f"… and {total - MAX_LISTED_ERRORS} more errors; wug check lists them"))
+        raise SuiteError(shown, file=path)
+
+    def all(self) -> list[Problem]:
+        """Everything, errors first."""
+        rest = [Problem("error", "", f"… and {self.uncounted} more errors")] if self.uncounted else []
+        return [*self.errors, *rest, *self.warnings]
+
+
+def describe(value: object) -> str:
+    """A JSON value in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value}" if len(str(value)) < 40 else "a number"
+        case str():
+            return f"the text {value!r}" if len(value) < 40 else f"the text {value[:39]!r}…"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def lint(suite: SyntaxGymSuite) -> list[Problem]:
+    """Warnings about the items of a suite that can be read."""
+    problems = ProblemList()
+    trimmed = [place for _, _, region, place in _regions(suite) if region.content != region.text]
+    if len(trimmed) == 1:
+        problems.warn(trimmed[0], "spaces around the text are trimmed")
+    elif trimmed:
+        problems.warn(
+            "", f"{len(trimmed)} regions have spaces around their text, which are trimmed; first {trimmed[0]}"
+        )
+    for _, _, region, place in _regions(suite):
+        if set("\n\r\t") & set(region.text):
+            problems.warn(place, "contains a line break or a tab, which the model will see")
+    conditions = Counter(condition.name for item in suite.items for condition in item.conditions)
+    for name, count in conditions.items():
+        if count != len(suite.items):
+            problems.warn("", f"condition {name} is in {count} of {len(suite.items)} items")
+    _same_sentences(suite, problems)
+    _empty_regions(suite, problems)
+    return problems.warnings
+
+
+def _regions(suite: SyntaxGymSuite) -> Iterator[tuple[SuiteItem, Condition, Region, str]]:
+    """Every region with its item, its condition and its place."""
+    for item in suite.items:
+        for condition in item.conditions:
+            for region in condition.regions:
+                yield item, condition, region, f"item {item.number}, condition {condition.name}, region {region.number}"
+
+
+def _same_sentences(suite: SyntaxGymSuite, problems: ProblemList) -> None:
+    same: dict[tuple[str, str], list[SuiteItem]] = defaultdict(list)
+    for item in suite.items:
+        first: dict[str, str] = {}
+        for condition in item.conditions:
+            earlier = first.setdefault(condition.layout(suite.join).text, condition.name)
+            if earlier != condition.name:
+                same[earlier, condition.name].append(item)
+    for (earlier, later), items in same.items():
+        doomed = [str(i) for i, p in enumerate(suite.predictions) if _needs_difference(p.formula.tree, earlier, later)]
+        so = f", so prediction {' and '.join(doomed)} is always false there" if doomed else ""
+        problems.warn(_listed(items), f"conditions {earlier} and {later} are the same sentence{so}")
+
+
+def _needs_difference(node: Node, earlier: str, later: str) -> bool:
+    """Whether a prediction cannot hold if two conditions are the same sentence."""
+    if isinstance(node, Logic):
+        needs = [_needs_difference(part, earlier, later) for part in node.parts]
+        return any(needs) if node.operator == "&" else all(needs)
+    if not isinstance(node, Relation) or node.operator not in ("<", ">", "!="):
+        return False
+    left, right = (canonical(side).replace(f"%{later}%", f"%{earlier}%") for side in (node.left, node.right))
+    return left == right
+
+
+def _empty_regions(suite: SyntaxGymSuite, problems: ProblemList) -> None:
+    """Warn about regions that are empty in a few items only; in most items, it is the design."""
+    empty: dict[tuple[str, int], list[SuiteItem]] = defaultdict(list)
+    for item, condition, region, _ in _regions(suite):
+        if not region.text:
+            empty[condition.name, region.number].append(item)
+    compared = {atom for prediction in suite.predictions for atom in prediction.formula.atoms()}
+    for (name, number), items in empty.items():
+        if len(items) * 2 < len(suite.items) and (number, name) not in compared:
+            message = f"region {number} is empty, but not in the other items"
+            problems.warn(f"{_listed(items)}, condition {name}", message)
+
+
+def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None:
+    """Add a problem for each empty region that a prediction compares, with its consequence."""
+    undefined = ", ".join(region_metric for region_metric in suite.region_metrics if region_metric != "sum")
+    for index, prediction in enumerate(suite.predictions):
+        bare: dict[tuple[int | str, str], list[SuiteItem]] = defaultdict(list)
+        for item in suite.items:
+            if lacked := prediction.formula.lacks(partial(_is_empty, item)):
+                bare[lacked].append(item)
+        for (region, name), items in bare.items():
+            place = f"item {items[0].number}, condition {name}, region {region}"
+            more = f" (and in {len(items) - 1} other item{'s' * (len(items) > 2)})" if len(items) > 1 else ""
+            so = f"is empty{more}, so prediction {index}"
+            if suite.empty == "exclude":
+                problems.warn(place, f"{so} is not judged there (the option empty=zero counts it as 0 bits)")
+            elif suite.empty == "refuse":
+                problems.error(place, f"{so} has no value. Fill it in, or exclude such items (empty=exclude)")
+            elif undefined:
+                fix = "Use the metric sum, which is 0 there, or exclude such items (empty=exclude)"
+                problems.error(place, f"{so} has no value by {undefined}. {fix}")
+            else:
+                problems.warn(place, f"{so} takes it as 0 bits")
+
+
+def _listed(items: Sequence[SuiteItem]) -> str:
+    numbers = ", ".join(str(item.number) for item in items[:8]) + (", …" if len(items) > 8 else "")
+    return f"item{'s' if len(items) > 1 else ''} {numbers}"
+
+
+def _is_empty(item: SuiteItem, region: int | str, name: str) -> bool:
+    condition = item.condition(name)
+    if condition is None:
+        return False
+    return not any(one.text for one in condition.regions if region in (WHOLE, one.number))

@@ -1,0 +1,159 @@
+"""A Python function that scores or generates text: `function:my_module:score`, or any callable in Python.
+
+A scoring function takes a list of texts and returns one output per text: a log-probability in nats, or one
+`(start, end, logprob)` per token, with character offsets. A generating function takes sources and returns texts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import SupportsFloat
+
+from wug.errors import InputError, ModelError, UnknownName
+from wug.identity import ModelId
+from wug.models.spec import ModelSpec
+from wug.options import Option
+from wug.types import WHOLE_TEXT, Answer, Request, Scored, Token, Traits
+
+RETURNS = ("scores", "text")
+TRAITS = Traits(
+    verbatim_names=True,
+    to_score="A function that returns log-probabilities is opened with -M returns=scores",
+    to_generate="A function that returns texts is opened with -M returns=text",
+)
+OPTIONS = (
+    Option("returns", RETURNS, "scores", "what the function returns: log-probabilities or texts"),
+    Option("version", str, None, "a version that you choose; outputs are cached only under one"),
+)
+CHUNK = 256
+"""Texts per call."""
+MAX_LOGPROB = 1e-6
+"""Rounding may lift the logarithm of 1 above 0."""
+TOKENS = "one log-probability (nats), or one (start, end, logprob) per token"
+
+
+class FunctionModel:
+    """What scoring and generating functions share."""
+
+    def __init__(self, function: Callable[[list[str]], object], name: str, version: str | None) -> None:
+        for what, text in (("name", name), ("version", version or "1")):
+            if not re.fullmatch(r"[^\s|@?]+", text):
+                raise InputError(f"{what}={text!r}: write letters without spaces, @, | and ?")
+        self._function = function
+        self.id = str(ModelId("function", name, version or ""))
+        self.options: Mapping[str, str] = {}
+        self.chunk = CHUNK
+        self.ordered = False
+        self.cacheable = version is not None
+        """Without a version, nothing tells whether the function has changed."""
+
+    def _call(self, texts: list[str]) -> list[object]:
+        """One output per text."""
+        if not texts:
+            return []
+        found = self._function(texts)
+        outputs = list(found) if isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping) else None
+        if outputs is None or len(outputs) != len(texts):
+            given = type(found).__name__ if outputs is None else f"{len(outputs):,} outputs"
+            raise ModelError(f"{self.id} returned {given} for {len(texts):,} texts: return a list, one output per text")
+        return outputs
+
+
+class ScoringFunction(FunctionModel):
+    """A function that returns log-probabilities."""
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One scored text per request, in order."""
+        texts = [request.text for request in requests]
+        return [self._scored(text, output) for text, output in zip(texts, self._call(texts), strict=True)]
+
+    def _scored(self, text: str, output: object) -> Scored:
+        if isinstance(output, Scored):
+            output = output.tokens
+        if isinstance(output, str | bytes):
+            raise ModelError(f"{self.id} returned text for {text[:60]!r}: open it with -M returns=text")
+        try:
+            whole = float(output)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            tokens = [self._token(text, one) for one in output] if isinstance(output, Iterable) else None
+        else:
+            return Scored(text, (0,), (len(text),), (self._logprob(text, whole),), WHOLE_TEXT)
+        if tokens is None or any(one.start > two.start for one, two in pairwise(tokens)):
+            shown = type(output).__name__ if tokens is None else "tokens out of order"
+            raise ModelError(f"{self.id} returned {shown} for {text[:60]!r}: return {TOKENS}, in order")
+        return Scored.of(text, tokens)
+
+    def _token(self, text: str, one: object) -> Token:
+        """A token, which counts where its first visible character is."""
+        match one:
+            case Token():
+                name, start, end, logprob = one.text, one.start, one.end, one.logprob
+            case (start, end, logprob) if hasattr(start, "__index__") and hasattr(end, "__index__"):
+                name, start, end = "", int(start), int(end)
+            case _:
+                raise ModelError(f"{self.id} returned the token {one!r} for {text[:60]!r}: return {TOKENS}")
+        if not 0 <= start <= end <= len(text):
+            raise ModelError(f"{self.id}: {one!r} is outside the {len(text):,} characters of {text[:60]!r}")
+        while start < len(text) and text[start].isspace():
+            start += 1
+        return Token(name or text[start:end], start, max(start, end), self._logprob(text, logprob))
+
+    def _logprob(self, text: str, value: SupportsFloat | None) -> float | None:
+        found = None if value is None else float(value)
+        if found is not None and (math.isnan(found) or found > MAX_LOGPROB):
+            fix = "Negate surprisals, and multiply bits by ln 2"
+            raise ModelError(f"{self.id}: {found} is not a log-probability, for {text[:60]!r}. {fix}")
+        return found
+
+
+class GeneratingFunction(FunctionModel):
+    """A function that returns texts."""
+
+    def generate(self, sources: Sequence[str]) -> list[Answer | str]:
+        """One output per source, in order."""
+        outputs = self._call(list(sources))
+        for source, output in zip(sources, outputs, strict=True):
+            if not isinstance(output, str | Answer):
+                kind = type(output).__name__
+                raise ModelError(f"{self.id} returned {kind} for {source[:60]!r}: return text, or open it without "
+                                 "-M returns=text")  # fmt: skip
+        return outputs  # type: ignore[return-value]
+
+
+def wrap(
+    given: object, name: str | None = None, version: str | None = None, returns: str | None = None
+) -> ScoringFunction | GeneratingFunction:
+    """The model of a callable, or of an object with a method `score` or `generate` that takes texts."""
+    if returns is not None and returns not in RETURNS:
+        raise UnknownName("value of returns", returns, RETURNS)
+    methods = {way: getattr(given, way, None) for way in ("score", "generate")}
+    own = next((way for way, method in methods.items() if callable(method)), None)
+    way = {"scores": "score", "text": "generate"}.get(returns or "", own or "score")
+    function = methods[way] if callable(methods[way]) else given
+    if not callable(function):
+        raise InputError(f"{type(given).__name__} has no method {way}, which takes a list of texts")
+    called = name or getattr(given, "__name__", None) or type(given).__name__
+    kind = ScoringFunction if way == "score" else GeneratingFunction
+    return kind(function, called.strip("<>"), version)
+
+
+def load(spec: ModelSpec) -> ScoringFunction | GeneratingFunction:
+    """The function of a module that is installed, or in the current folder: `my_module:score`."""
+    options = spec.read(OPTIONS)
+    module, _, attribute = spec.name.partition(":")
+    if not attribute:
+        raise InputError(f"function:{spec.name}: write the module and the function, such as function:my_module:score")
+    if "" not in sys.path and "." not in sys.path:
+        sys.path.append(".")
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # whatever the user's module raises
+        raise ModelError(f"function:{spec.name}: {module} cannot be imported: {error}") from error
+    if not hasattr(found, attribute):
+        raise UnknownName(f"function of {module}", attribute, vars(found))
+    return wrap(getattr(found, attribute), spec.name, options["version"], options["returns"])

@@ -1,0 +1,1 @@
+"""Hugging Face models: loading, devices, quantization, adapters and load-time self-tests."""

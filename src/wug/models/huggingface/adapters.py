@@ -1,0 +1,133 @@
+"""Adapters of peft: weights trained on top of a model."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wug.errors import MissingExtra, ModelError, WugError, first_line
+from wug.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+MATCHING_S = 20.0
+"""Timeout for matching the regular expressions of an adapter with the names of all layers."""
+MATCH = """
+import json, re, sys
+expressions, names = json.load(sys.stdin)
+for expression in expressions:
+    for form in (expression, rf"(.*\\.)?({expression})$", rf"(^|.*\\.){expression}($|\\..*)"):
+        try:
+            pattern = re.compile(form)
+        except (re.error, RecursionError, OverflowError):
+            continue
+        for name in names:
+            pattern.fullmatch(name), pattern.match(name)
+"""
+"""Matches names as peft does, in a process that can be killed."""
+
+
+def adapt(model: PreTrainedModel, folder: Path, spec: ModelSpec, *, merge: bool) -> Any:
+    """The model with an adapter; with `merge`, merged into its weights, which is for float32 only, since it rounds."""
+    where = f"{spec}, adapter={folder}"
+    _require_harmless(model, folder, where)
+    try:
+        from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
+    except ImportError:
+        raise MissingExtra(f"adapter={folder}", "bigger") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about missing keys, which are an error here
+            settings = PeftConfig.from_pretrained(str(folder))
+            if settings.is_prompt_learning:
+                raise ModelError(
+                    f"{where}: it puts learnt prompts before a text ({settings.peft_type.value}). Adapters that change "
+                    "layers can be used, such as LoRA"
+                )
+            found = PeftModel.from_pretrained(model, str(folder))
+            loaded = set_peft_model_state_dict(found, load_peft_weights(str(folder), device="cpu"))
+            _require_all(loaded, found, where)
+            return found.merge_and_unload() if merge else found.get_base_model()
+    except WugError:
+        raise
+    except Exception as error:  # damaged files raise whatever their readers do
+        raise ModelError(f"{where}: it cannot be put on this model: {first_line(error)}") from error
+
+
+def require_same_words(tokenizer: PreTrainedTokenizerBase, folder: Path, spec: ModelSpec) -> None:
+    """Refuse an adapter whose tokenizer has other words: their embeddings are unknown."""
+    if not (folder / "tokenizer.json").is_file():
+        return
+    from tokenizers import Tokenizer
+
+    try:
+        words = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab(with_added_tokens=True)
+    except Exception as error:  # the reader raises bare exceptions
+        raise ModelError(f"adapter={folder}: its tokenizer.json cannot be read: {error}") from error
+    if words != tokenizer.get_vocab():
+        raise ModelError(
+            f"{spec}, adapter={folder}: its tokenizer has other words than that of the model. Merge the two "
+            "into one model (peft: merge_and_unload, save_pretrained) and give that folder"
+        )
+
+
+def _require_all(loaded: Any, found: Any, where: str) -> None:
+    """Refuse an adapter with weights for missing layers, or without weights for its own."""
+    own = {name for name, _ in found.named_parameters() if any(part in name for part in (found.base_model.prefix,))}
+    missing = sorted(own & set(loaded.missing_keys))
+    extra = sorted(loaded.unexpected_keys)
+    if missing or extra:
+        kind, some = ("not in the adapter", missing) if missing else ("for no layer of this model", extra)
+        raise ModelError(
+            f"{where}: {len(some)} weights are {kind} (such as {some[0]}). It was probably trained on another model"
+        )
+
+
+def _require_harmless(model: PreTrainedModel, folder: Path, where: str) -> None:
+    """Refuse an adapter whose configuration makes peft import modules, load other adapters, or match forever."""
+    try:
+        described = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        described = None
+    if not isinstance(described, dict):
+        raise ModelError(f"{where}: adapter_config.json is not a JSON object. Download or copy it again")
+    # Every LoRA adapter has megatron_core as its default; peft imports it only with a megatron_config.
+    for name, usual in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
+        if described.get(name) not in (None, usual):
+            raise ModelError(
+                f"{where}: adapter_config.json sets {name}, by which peft imports a module or loads other adapters. "
+                "Such adapters are refused"
+            )
+    expressions = sorted({text for text in _texts(described) if re.search(r"[*+{]", text)})
+    names = [name for name, _ in model.named_modules()]
+    if not expressions:
+        return
+    try:
+        asked = json.dumps([expressions, names]).encode()
+        command = [sys.executable, "-I", "-c", MATCH]
+        subprocess.run(command, input=asked, capture_output=True, timeout=MATCHING_S, check=True)
+    except subprocess.TimeoutExpired:
+        raise ModelError(
+            f"{where}: a regular expression in adapter_config.json takes more than {MATCHING_S:.0f} seconds to match "
+            "the names of the layers. Write target_modules as a list of names"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        raise ModelError(f"{where}: a regular expression in adapter_config.json cannot be matched: {error}") from None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every string and every key in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value:
+            yield from _texts(each)
+        for each in value.values() if isinstance(value, dict) else ():
+            yield from _texts(each)

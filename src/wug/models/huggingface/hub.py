@@ -1,0 +1,86 @@
+"""Whether the Hugging Face Hub can be reached: checked once, before huggingface_hub retries for a minute."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from wug.errors import ModelError
+from wug.files import existing
+from wug.models.spec import ModelSpec
+from wug.models.weights.fingerprints import snapshot
+
+log = logging.getLogger("wug")
+GATEWAY_ERRORS = (502, 503, 504)
+"""Statuses of a proxy without a server."""
+TIMEOUT_S = 3.0
+"""Timeout for the first response."""
+
+
+def only_here(spec: ModelSpec) -> bool:
+    """Whether a model must come from the cache, since the Hub cannot be reached; ModelError if it is not cached."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:  # reported by what needs it
+        return False
+    if constants.HF_HUB_OFFLINE or reachable(constants.ENDPOINT, TIMEOUT_S):
+        return False
+    if snapshot(spec) is not None:
+        return True
+    raise ModelError(
+        f"{spec}: neither a local folder nor a model in the Hub's cache, and the Hub ({constants.ENDPOINT}) cannot be "
+        "reached. Check the spelling and the network, or download the model elsewhere and give its folder"
+    )
+
+
+def hub_is_away() -> bool:
+    """Whether the Hub is offline or disabled."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        return True
+    return bool(constants.HF_HUB_OFFLINE) or not reachable(constants.ENDPOINT, TIMEOUT_S)
+
+
+def reachable(endpoint: str, patience: float) -> bool:
+    """Whether a server responds within `patience` seconds."""
+    answered = threading.Event()
+    ended = threading.Event()
+
+    def ask() -> None:
+        from huggingface_hub import get_session
+
+        try:
+            if get_session().head(endpoint, timeout=patience).status_code not in GATEWAY_ERRORS:
+                answered.set()
+        except Exception as error:  # clients raise different exceptions
+            log.info("the Hub does not respond: %s", error)
+        finally:
+            ended.set()
+
+    # In a thread, since name resolution has no timeout.
+    threading.Thread(target=ask, daemon=True).start()
+    ended.wait(patience)
+    return answered.is_set()
+
+
+def prefetch(spec: ModelSpec) -> None:
+    """Download the files of a model on the Hugging Face Hub, if it is one; errors are left to loading."""
+    if existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
+        return
+    try:
+        import huggingface_hub
+
+        files = huggingface_hub.HfApi().list_repo_files(spec.name, revision=spec.revision)
+        huggingface_hub.snapshot_download(spec.name, revision=spec.revision, allow_patterns=needed(files))
+    except Exception as error:  # without a network, or without the package
+        log.debug("%s is not prefetched: %s", spec, error)
+
+
+def needed(files: Sequence[str]) -> list[str]:
+    """The files that loading needs; of weights in two formats, the safe one."""
+    own = [name for name in files if "/" not in name]
+    safe = any(name.endswith(".safetensors") for name in own)
+    endings = (".json", ".txt", ".model", ".safetensors" if safe else ".bin")
+    return [name for name in own if name.endswith(endings) and not name.startswith(("optimizer", "training_args"))]

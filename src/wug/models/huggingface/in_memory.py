@@ -1,0 +1,205 @@
+"""Models that a user has loaded: their identity, and a check that they do not change.
+
+A model whose weights, settings and tokenizer equal those of the files that it came from has the name and fingerprint of
+these files, and so their outputs in the cache. Any other is identified by a digest of its content.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from wug import registry
+from wug.errors import InputError, ModelError, WugError
+from wug.files import existing
+from wug.models.huggingface import loading
+from wug.models.huggingface.tokenizer_loading import differing_probe, guard_embeddings
+from wug.models.spec import DTYPES, Loading, ModelSpec
+from wug.models.weights.fingerprints import commit_of
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+LOADING_OPTIONS = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
+"""Options that have no effect on a loaded model."""
+IGNORED_SETTINGS = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
+"""Settings that change no output, or follow from the weights."""
+SAMPLED_VALUES = 16
+"""Values of each tensor that are compared, to notice changes that torch does not count."""
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A model that the user has loaded."""
+
+    loaded: loading.HubModel
+    """A copy around the same weights: the user's model is not changed."""
+    spec: ModelSpec
+    from_files: bool
+    """Whether `spec` names the same model."""
+    original: PreTrainedModel
+    """The user's model, which may change."""
+
+
+class WatchedModel:
+    """A model around weights that the user may change: every call checks that they did not."""
+
+    def __init__(self, model: PreTrainedModel, original: PreTrainedModel) -> None:
+        self.id: str = model.id
+        self.options: Mapping[str, str] = model.options
+        self.chunk: int = model.chunk
+        self._model, self._original, self._before = model, original, _state(original)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # for copying and pickling
+            raise AttributeError(name)
+        found = getattr(self._model, name)
+        if callable(found) and _state(self._original) != self._before:
+            raise ModelError(
+                f"{self.id}: its weights changed, or were moved, since it was opened. Open it again: "
+                "wug.open_model(model, tokenizer=tokenizer)"
+            )
+        return found
+
+
+def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: Mapping[str, str]) -> Adopted:
+    """Adopt a loaded model of transformers with its tokenizer (default: that of its files)."""
+    for name in LOADING_OPTIONS:
+        if name in options:
+            raise InputError(f"{name}={options[name]}: the model is loaded already. Set it when you load the model")
+    weights = list(chain(model.parameters(), model.buffers()))
+    if any(tensor.is_meta for tensor in weights):
+        raise ModelError(f"{type(model).__name__}: some of its weights are not in memory. Load it whole")
+    spec, source = _source(kind, model)
+    fresh = None if source is None else _from_files(source, model)
+    if fresh is not None and tokenizer is None:
+        tokenizer = fresh.tokenizer
+    elif fresh is not None and fresh.tokenizer.is_fast:
+        probe = differing_probe(tokenizer, fresh.tokenizer.backend_tokenizer)
+        if probe is not None:
+            log.warning(
+                "%s: the given tokenizer (%s) tokenizes %r differently from the model's files, and is used as given. "
+                "Without tokenizer=… wug uses that of the files",
+                spec,
+                type(tokenizer).__name__,
+                probe,
+            )
+    if tokenizer is None:
+        raise InputError(f"{spec}: its files have no tokenizer. Give one: wug.open_model(model, tokenizer=…)")
+    if fresh is not None and _same(kind, fresh, model, tokenizer):
+        dtype = _dtype(model)
+        spec = ModelSpec(kind, spec.name, None, {**({} if dtype == "float32" else {"dtype": dtype}), **options})
+        name, fingerprint = fresh.name, fresh.fingerprint
+    else:
+        spec, fresh = ModelSpec(kind, spec.name, None, dict(options)), None
+        folder = existing(spec.name)
+        name = folder.resolve().name if folder else spec.name
+        fingerprint = _digest(kind, model, tokenizer)
+    # Weights are shared, all else is copied: settings such as no dropout do not affect the user's model.
+    body = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
+    guard_embeddings(body, tokenizer, spec)
+    loaded = loading.HubModel(body, copy.deepcopy(tokenizer), name, fingerprint)
+    return Adopted(loaded, spec, fresh is not None, model)
+
+
+def _source(kind: str, model: PreTrainedModel) -> tuple[ModelSpec, ModelSpec | None]:
+    """The name of a model, and the files that it may have come from."""
+    name = str(getattr(model.config, "_name_or_path", "") or "")
+    called = ModelSpec(kind, name or type(model).__name__)
+    if not name or _dtype(model) not in DTYPES:
+        return called, None
+    if (folder := existing(name)) is not None:
+        return called, called if (folder / "config.json").is_file() else None
+    # transformers does not keep the revision; the weights are compared below.
+    commit = commit_of(called)
+    return called, None if commit is None else ModelSpec(kind, name, commit)
+
+
+def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel | None:
+    """The model of the files; None if they cannot be loaded."""
+    auto_class = registry.traits(source.kind).auto_class
+    assert auto_class is not None
+    try:
+        return loading.load(source, auto_class, Loading(_dtype(model), "cpu"))
+    except WugError as error:
+        log.info("%s: known by its content, since its files give no model: %s", source, error)
+        return None
+
+
+def _same(kind: str, fresh: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a model equals that of its files, to the last weight."""
+    import torch
+
+    if type(fresh.model) is not type(model) or _settings(kind, fresh.model) != _settings(kind, model):
+        return False
+    if _read(fresh.tokenizer) != _read(tokenizer):
+        return False
+    ours, theirs = fresh.model.state_dict(), model.state_dict()
+    return ours.keys() == theirs.keys() and all(
+        ours[name].dtype == theirs[name].dtype and torch.equal(ours[name], theirs[name].cpu()) for name in ours
+    )
+
+
+def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Twelve hexadecimal digits of weights, settings and tokenizer."""
+    import torch
+
+    def hashed(tensor: Any) -> bytes:
+        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        return hashlib.sha256(content).digest()
+
+    digest = hashlib.sha256(json.dumps([_settings(kind, model), _read(tokenizer)]).encode())
+    named = sorted(model.state_dict().items())
+    with ThreadPoolExecutor() as pool:  # copying and hashing release the lock of the interpreter
+        for (name, tensor), content in zip(named, pool.map(hashed, (tensor for _, tensor in named)), strict=True):
+            digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def _settings(kind: str, model: PreTrainedModel) -> str:
+    """The settings that can change an output."""
+    every = [model.config.to_dict()]
+    if registry.traits(kind).returns == "text" and model.generation_config is not None:
+        every.append(model.generation_config.to_dict())
+    kept = [{key: value for key, value in settings.items() if key not in IGNORED_SETTINGS} for settings in every]
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def _read(tokenizer: PreTrainedTokenizerBase) -> str:
+    """The content of a tokenizer."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    inside = sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str())
+    if isinstance(inside, dict):
+        for passing in ("truncation", "padding"):  # set by the last call
+            inside.pop(passing, None)
+    marks = {name: str(mark) for name, mark in tokenizer.special_tokens_map.items()}
+    return json.dumps([inside, marks, tokenizer.model_max_length], sort_keys=True, default=str)
+
+
+def _dtype(model: PreTrainedModel) -> str:
+    return str(model.dtype).removeprefix("torch.")
+
+
+def _state(model: PreTrainedModel) -> list[Any]:
+    """Addresses, versions and some values of the weights."""
+    return list(chain.from_iterable(_seen(*pair) for pair in model.state_dict(keep_vars=True).items()))
+
+
+def _seen(name: str, tensor: torch.Tensor) -> Iterator[Any]:
+    yield name
+    yield tensor.data_ptr()
+    yield None if tensor.is_inference() else tensor._version
+    # Writes through `.data`, as by programs that merge adapters, do not change the version.
+    plain = tensor.detach()
+    row = plain.reshape(-1) if plain.is_contiguous() else plain[(0,) * (plain.dim() - 1)]
+    yield row[:: max(1, row.numel() // SAMPLED_VALUES)].double().cpu().numpy().tobytes() if row.numel() else b""

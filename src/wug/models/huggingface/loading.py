@@ -1,0 +1,224 @@
+"""Loading Hugging Face models safely: files, identity, checks, device."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import warnings
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wug.errors import MissingExtra, ModelError, WugError, first_line
+from wug.files import user_path
+from wug.models.huggingface.adapters import adapt, require_same_words
+from wug.models.huggingface.config import require_loadable, require_loadable_gguf
+from wug.models.huggingface.devices import pick_device
+from wug.models.huggingface.hub import only_here
+from wug.models.huggingface.quantization import hush, prepare, require_right, settings
+from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
+from wug.models.spec import Loading, ModelSpec
+from wug.models.weights.fingerprints import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
+from wug.stages import stage
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model with its tokenizer, on its device."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    name: str
+    fingerprint: str
+    architecture: str | None = None
+    """A digest that checkpoints of one training share; None if it is unknown."""
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights, without `torch.`."""
+        return str(self.model.dtype).removeprefix("torch.")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of a model."""
+
+    where: str
+    """For transformers: a folder, or a name on the Hub."""
+    name: str
+    paths: tuple[Path, ...] = ()
+    """Local files: the folder, or the GGUF file."""
+    gguf: str | None = None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Twelve hexadecimal digits of local files; None for a model on the Hub."""
+        if not self.paths:
+            return None
+        return content(self.paths[0])[:12] if self.gguf else fingerprint(self.paths[0])
+
+
+def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
+    """Load a model by the transformers class `auto`, on its device and checked."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    files = _find_files(spec, how)
+    cached = not files.paths and only_here(spec)  # before what takes seconds to import
+    identity = files.fingerprint
+    adapter = () if how.adapter is None else (how.adapter,)
+    identities = [adapter_fingerprint(folder) for folder in adapter]
+    with stage("build"):
+        model, tokenizer = _read(spec, auto, how, files, cached=cached)
+        device = pick_device(how.device)
+    from wug.models.huggingface.device_selftest import architecture_digest, move_to_device
+
+    architecture = architecture_digest(model, how, device)
+    if how.quantize == "no" and how.device_map == "no":
+        try:
+            required = spec.options.get("device", "auto") != "auto"
+            model = move_to_device(model, device, required=required, architecture=architecture)
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(f"{spec}: cannot move to device {device!r}: {first_line(error)}") from error
+    identity = identity or (commit_of(spec) or "unknown")[:12]
+    return HubModel(model, tokenizer, files.name, "+".join([identity, *identities]), architecture)
+
+
+def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached: bool) -> tuple[Any, Any]:
+    """The model, on the CPU unless options place it elsewhere, and its tokenizer."""
+    hush()
+    try:
+        with warnings.catch_warnings():
+            # About progress bars, in a notebook without widgets.
+            warnings.filterwarnings("ignore", message="IProgress not found")
+            import torch
+            import transformers
+    except ImportError:
+        raise MissingExtra(f"a {spec.kind} model", "hf") from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    local = bool(files.paths)
+    common: dict[str, Any] = {"trust_remote_code": how.trust_remote_code, "local_files_only": local or cached}
+    if spec.revision is not None:
+        common["revision"] = spec.revision
+    if files.gguf:
+        common["gguf_file"] = files.gguf
+    placed = _placement(how, pick_device(how.device), gguf=files.gguf is not None)
+    adapter = () if how.adapter is None else (how.adapter,)
+    try:
+        with unchanged(*files.paths, *adapter), warnings.catch_warnings(), _without_bars(files.gguf):
+            if placed:
+                warnings.simplefilter("ignore")  # from packages that report unused features
+            if files.gguf:
+                require_loadable_gguf(files.paths[0], spec)
+            elif (config := find_file(files.where, "config.json", common)) is not None:
+                require_loadable(config, spec, auto)
+            tokenizer = load_tokenizer(files.where, spec, common)
+            model, info = getattr(transformers, auto).from_pretrained(
+                files.where,
+                dtype=how.dtype if how.dtype == "auto" else getattr(torch, how.dtype),
+                output_loading_info=True,
+                **placed,
+                **common,
+            )
+            _require_weights(info, spec)
+            guard_embeddings(model, tokenizer, spec)
+            if how.quantize != "no":
+                prepare(model)
+                require_right(model, how.quantize, files.paths[0] if local else snapshot(spec), spec)
+            for folder in adapter:
+                require_same_words(tokenizer, folder, spec)
+                plain = how.quantize == "no" and how.device_map == "no" and model.dtype == torch.float32
+                model = adapt(model, folder, spec, merge=plain)
+    except WugError:
+        raise
+    except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
+        raise ModelError(_explain(spec, error, local)) from error
+    return model.eval(), tokenizer
+
+
+def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
+    """Find the files of a model."""
+    folder = user_path(spec.name)
+    file = folder / how.gguf if how.gguf else folder
+    if how.gguf or (folder.is_file() and folder.suffix == ".gguf"):
+        if not file.is_file():
+            raise ModelError(f"{spec}: no such file: {file}. Give a GGUF file, or its folder and -M gguf=FILE")
+        if how.quantize != "no":
+            raise ModelError(f"{spec}: quantize={how.quantize}: a GGUF file has its own number format. Leave it out")
+        return ModelFiles(str(file.parent), file.name, (file,), file.name)
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"{spec}: the folder has no config.json, so it is not a Hugging Face model{_hint(folder)}")
+        return ModelFiles(str(folder), folder.resolve().name, (folder,))
+    if folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1:
+        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
+    return ModelFiles(spec.name, spec.name)
+
+
+def _without_bars(gguf: str | None) -> AbstractContextManager[Any]:
+    """Hide the progress bar for GGUF files, for which transformers has no setting."""
+    return nullcontext() if gguf is None else redirect_stderr(io.StringIO())
+
+
+def _hint(folder: Path) -> str:
+    """What a folder without config.json may be."""
+    if (folder / "adapter_config.json").is_file():
+        return ". It is an adapter: name the model that it was trained on, and -M adapter=FOLDER"
+    some = next(iter(sorted(folder.glob("*.gguf"))), None)
+    return "" if some is None else f". It has a GGUF file: -M gguf={some.name}"
+
+
+def _placement(how: Loading, device: str, *, gguf: bool) -> dict[str, Any]:
+    """Arguments of `from_pretrained` for placement and quantization."""
+    import torch
+    import transformers
+
+    found: dict[str, Any] = {}
+    if gguf:
+        for package in ("gguf", "accelerate"):
+            _require(package, "a GGUF file")
+        # Unpacked: kernels for packed weights round the activations as well.
+        if (unpacked := getattr(transformers, "GgufConfig", None)) is not None:
+            found["quantization_config"] = unpacked(dequantize=True)
+    if how.device_map != "no":
+        _require("accelerate", f"device_map={how.device_map}")
+        found["device_map"] = how.device_map
+    if how.quantize != "no":
+        dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
+        found["quantization_config"] = settings(how.quantize, dtype)
+        found.setdefault("device_map", {"": device})
+    return found
+
+
+def _require(package: str, purpose: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtra(purpose, "bigger")
+
+
+def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
+    """Refuse a model with missing weights, which would be random."""
+    if info.get("missing_keys"):
+        some = ", ".join(sorted(info["missing_keys"])[:3])
+        raise ModelError(
+            f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {some}) and would be "
+            f"random. It is probably not a {spec.kind} model"
+        )
+
+
+def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
+    text = first_line(error)
+    if "trust_remote_code" in str(error):
+        return f"{spec}: this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
+    if "ignore_mismatched_sizes" in str(error):
+        return f"{spec}: weights of the checkpoint have other shapes than config.json says. Are both of the same model?"
+    if local:
+        return f"{spec}: cannot be loaded: {text}"
+    return (
+        f"{spec}: neither a local folder nor a model on the Hugging Face Hub or in its cache ({text}). "
+        "Check the spelling, the network, or download it first and give the folder"
+    )

@@ -1,0 +1,160 @@
+"""How a model is named, `kind:name@revision?key=value&key=value`, and options that backends share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+from wug import registry
+from wug.errors import InputError, UnknownName
+from wug.files import existing, shortened, user_path
+from wug.options import Option, read
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as the user named it."""
+
+    kind: str
+    name: str
+    revision: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    alias: str | None = field(default=None, compare=False)
+    """The name of a built-in model in messages, in place of its folder: `wug-causal`."""
+
+    def __str__(self) -> str:
+        return self.alias or f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def shown_name(self) -> str:
+        """The name without the kind."""
+        return self.name if self.alias is None else self.alias.rpartition(":")[2]
+
+    def read(self, known: Iterable[Option]) -> dict[str, Any]:
+        """The values of all options of the backend; an error for an unknown one."""
+        return read(known, self.options, f"{self.kind} models")
+
+    def checked(self, known: Iterable[Option]) -> Mapping[str, str]:
+        """The options as given, checked against those of the backend."""
+        self.read(known)
+        return self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a backend's `identify(spec)` returns: the identity that the model will have when it is loaded."""
+
+    id: str
+    options: Mapping[str, str]
+    """Every option that changes an output, for the signature and the cache key."""
+    answers: Literal["scores", "text"]
+    bounded: bool = False
+    """Whether a generator may stop when an answer is longer than any correct one (`Source`)."""
+    training_context: str | None = None
+    """`sentence` for a model trained on single sentences, by the field of config.json."""
+
+
+def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:
+    """Parse a model's name; `options` (of -M) override those in the name."""
+    kind, colon, rest = text.partition(":")
+    if not colon or not rest or kind not in kinds:
+        if colon and rest and kind.isidentifier():
+            raise UnknownName("kind of model", kind, kinds)
+        if not text.strip() or kind in kinds:
+            raise InputError(f"model {text!r} has no name. Write it as kind:name, such as causal:gpt2")
+        raise InputError(
+            f"model {shortened(text)!r} has no kind. Write it as kind:name, such as causal:{shortened(text)}; "
+            f"kinds: {', '.join(kinds)}"
+        )
+    traits = registry.traits(kind)
+    verbatim = traits.verbatim_names
+    name, _, query = (rest, "", "") if verbatim else rest.partition("?")
+    revision = ""
+    if not verbatim and ("\0" in name or name.startswith("~")):
+        user_path(name)  # which says what is wrong with it
+    if traits.on_hub and not existing(name):
+        name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
+    written = parse_qsl(query, keep_blank_values=True, strict_parsing=False)
+    given = dict(written)
+    if len(given) < len(written):
+        twice = next(key for key, times in Counter(key for key, _ in written).items() if times > 1)
+        raise InputError(f"model {shortened(text)!r}: {twice} is given twice")
+    return ModelSpec(kind, name, revision or None, {**given, **(options or {})})
+
+
+DTYPES = ("float32", "bfloat16", "float16", "auto")
+FLOATS = ("float32", "float64", "bfloat16", "float16")
+"""The dtypes of wug's own networks."""
+
+DTYPE = Option("dtype", DTYPES, "float32", "dtype of weights and arithmetic; auto: as stored")
+DEVICE = Option("device", str, None, "cpu, cuda, cuda:1, mps; default: the best available")
+TRUST = Option("trust_remote_code", bool, False, "run the model's own code")
+QUANTIZE = Option(
+    "quantize", ("no", "int8", "int4"), "no", "quantize the weights of its layers to 8 bits, or to 4 (NF4)"
+)
+ADAPTER = Option("adapter", Path, None, "the folder of an adapter (peft) for the model")
+DEVICE_MAP = Option("device_map", ("no", "auto"), "no", "auto: layers on all GPUs, the rest in memory or on disk")
+GGUF = Option("gguf", str, None, "the GGUF file in the folder to load; causal:FILE.gguf is the same")
+NODES = Option("nodes", int, None, "tokens computed at a time; default: what memory allows", least=1)
+EOS = Option("eos", bool, False, "also score the end token after a text")
+BEAMS = Option("beams", int, 1, "beam size; 1 is greedy", least=1)
+MAX_LENGTH = Option(
+    "max_length",
+    int,
+    None,
+    "maximum number of tokens of an answer; default: 8 times those of its source, from 128 to 1024",
+    least=1,
+)
+BATCH = Option(
+    "batch",
+    int,
+    None,
+    "tokens computed at a time, including room for answers; default: depends on the device",
+    least=1,
+)
+TEMPLATE = Option(
+    "template", str, "{source} ->", r"the prompt, with {source} and perhaps {answer} in it; \n is a line break"
+)
+EXAMPLES = Option("examples", Path, None, "a file of examples for every prompt, one source<TAB>answer per line")
+STOP = Option("stop", str, r"\n", "what ends an answer, besides the model's end token")
+
+FORMATS = {"int8": "int8", "int4": "nf4"}
+"""Names of quantized dtypes in signatures: other programs have other formats of 4 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How the weights of a model are loaded."""
+
+    dtype: str = "float32"
+    device: str | None = None
+    trust_remote_code: bool = False
+    quantize: str = "no"
+    adapter: Path | None = None
+    device_map: str = "no"
+    gguf: str | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Loading:
+        """The loading options of a backend; those that it does not have keep their defaults."""
+        found = cls(**{name: options[name] for name in cls.__slots__ if name in options})
+        if found.device_map != "no" and found.device not in (None, "auto"):
+            raise InputError(
+                f"device={found.device}, device_map={found.device_map}: a model is on one device or on several. "
+                "Leave one of the two out"
+            )
+        return found
+
+
+def signature_options(options: Mapping[str, Any]) -> dict[str, str]:
+    """The loading options that change an output, besides the dtype; placement on devices does not."""
+    found: dict[str, str] = {}
+    if options.get("quantize", "no") != "no":
+        found["quantize"] = FORMATS[options["quantize"]]
+    if options.get("adapter") is not None:
+        found["adapter"] = options["adapter"].resolve().name
+    return found

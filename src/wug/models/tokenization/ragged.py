@@ -1,0 +1,51 @@
+"""Lists of different lengths as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Sequences of integers, one after the other."""
+
+    flat: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
+        """From lists."""
+        lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
+        return cls(flatten(sequences, int(lengths.sum())), lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def starts(self) -> Ints:
+        """Where each sequence begins."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def places(self, which: Ints) -> Ints:
+        """The indices of the elements of the sequences `which`."""
+        lengths = self.lengths[which]
+        begin = np.cumsum(lengths) - lengths
+        return np.repeat(self.starts[which] - begin, lengths) + np.arange(int(lengths.sum()))
+
+    def led_by(self, token: int, starts: Ints | None = None) -> Ragged:
+        """With `token` before each sequence, or before those that begin at `starts`."""
+        if starts is None:
+            return Ragged(np.insert(self.flat, self.starts, token), self.lengths + 1)
+        return Ragged(np.insert(self.flat, starts, token), self.lengths + np.isin(self.starts, starts))
+
+
+def flatten(sequences: Iterable[Sequence[int]], count: int) -> Ints:
+    """All elements in one array."""
+    return np.fromiter(chain.from_iterable(sequences), dtype=np.int64, count=count)

@@ -1,0 +1,246 @@
+"""The spans of tokens that a server or a file gives as texts.
+
+Some tokens have the space before a word, some do not, and a token that is only a part of a character comes as U+FFFD,
+as an empty text, as `<0xC3>`, or as the letters that GPT-2 has for bytes. White space therefore does not matter, and a
+part of a character counts where that character begins. Tokens that fit in two ways, or in none, are an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from wug.alignment import BYTE_LETTERS, align, is_unknown, left_out
+from wug.errors import InputError
+
+PART = "\N{REPLACEMENT CHARACTER}"
+"""Stands for bytes that are not a whole character."""
+BYTE = re.compile("<0x[0-9A-F]{2}>")
+"""A byte as SentencePiece names it."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a token: visible characters, or unknown ones."""
+
+    token: int
+    text: str | None
+
+
+def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
+    """The span of each token in `text`, from its first visible character on.
+
+    Spans follow from the tokens' texts, and from `offsets` if these are not enough (`<unk>`, parts of characters) and
+    agree with all tokens whose text is known. InputError if a visible character belongs to no token.
+    """
+    found = exact_spans(text, tokens, offsets)
+    if found is not None:
+        return found
+    if any(token and _is_part(token) for token in tokens):
+        raise InputError(f"the tokens {_shown(tokens)} fit {text[:80]!r} in no way, or in several")
+    spans = align(text, tokens, starts=(), ends=())
+    if missing := left_out(text, spans):
+        raise InputError(f"no token is left for {text[missing[0] :][:30]!r} in {text[:80]!r}")
+    return spans
+
+
+def exact_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span] | None:
+    """The spans of tokens that make up the text; None if they do not, or in more than one way."""
+    parted = any(map(_is_part, tokens))
+    if parted and offsets is not None and (told := _by_offsets(text, tokens, offsets)) is not None:
+        return told
+    for spaces in (True, False):
+        if (found := _by_texts(text, tokens, spaces=spaces)) is not None:
+            return found
+    for reading in (_gpt2_bytes, _sentencepiece_bytes):
+        if (found := _by_bytes(text, tokens, reading)) is not None:
+            return found
+    return None if offsets is None or parted else _by_offsets(text, tokens, offsets)
+
+
+def spans_of_suffix(text: str, tokens: Sequence[str]) -> list[Span] | None:
+    """The spans of tokens that make up the end of `text`; None if they do not, or begin with a part of a character."""
+    if tokens and _is_part(tokens[0]):
+        return None
+    letters, spots = _letters(text, spaces=False)
+    words = [_squeezed(token) for token in tokens]
+    if not letters.endswith("".join(words)):
+        return None
+    return _spans(text, spots, _running(words, len(letters) - sum(map(len, words))))
+
+
+def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] | None:
+    """The spans by the tokens' texts, or None; without `spaces`, white space is ignored."""
+    letters, spots = _letters(text, spaces=spaces)
+    words = list(tokens) if spaces else [_squeezed(token) for token in tokens]
+    if "".join(words) == letters:
+        return _spans(text, spots, _running(words, 0))
+    pieces = [piece for place, word in enumerate(words) for piece in _pieces(place, word, empty=not tokens[place])]
+    if all(piece.text is not None for piece in pieces):
+        return None
+    forwards = _walk(letters, pieces)
+    # Backwards, unknown pieces take as little as possible from the other side: only if both agree is it unique.
+    turned = [_Piece(piece.token, piece.text and piece.text[::-1]) for piece in reversed(pieces)]
+    backwards = _walk(letters[::-1], turned)
+    if forwards is None or backwards is None:
+        return None
+    size = len(letters)
+    if forwards != [(size - end, size - start) for start, end in reversed(backwards)]:
+        return None
+    ranges: dict[int, Span] = {}
+    sharing = Counter(span for piece, span in zip(pieces, forwards, strict=True) if piece.text is None)
+    for piece, (start, end) in zip(pieces, forwards, strict=True):
+        if piece.text is None and sharing[start, end] > len(_bytes(letters[start:end])):
+            return None  # more parts than bytes: one of the empty tokens is not a part of a character
+        if piece.text is None and any(map(str.isspace, text[spots[start] : spots[end - 1]])):
+            return None  # parts of characters of two words: which token belongs to which?
+        ranges[piece.token] = (ranges.get(piece.token, (start, end))[0], end)
+    return _spans(text, spots, [ranges[place] for place in range(len(tokens))])
+
+
+def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes | None]) -> list[Span] | None:
+    """The spans of tokens that are a text's bytes, or None; some tokenizers put a space before the text."""
+    raw = [piece for token in tokens if (piece := reading(token)) is not None]
+    joined, whole = b"".join(raw), _bytes(text)
+    if len(raw) < len(tokens) or joined not in (whole, b" " + whole):
+        return None
+    owners = [0] * (len(joined) - len(whole))
+    owners += [place for place, letter in enumerate(text) for _ in _bytes(letter)]
+    spans, start = [], 0
+    for piece in raw:
+        end = start + len(piece)
+        first = _first_visible(text, owners[start] if start < len(owners) else len(text))
+        spans.append((first, max(first, owners[end - 1] + 1 if piece else first)))
+        start = end
+    return spans
+
+
+def _bytes(text: str) -> bytes:
+    """The text in UTF-8; half a character, which a file may have as an escape, is as long as a whole one."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _gpt2_bytes(token: str) -> bytes | None:
+    """The bytes of a token in the letters that byte-level BPE has for them."""
+    return bytes(BYTE_LETTERS[letter] for letter in token) if all(map(BYTE_LETTERS.__contains__, token)) else None
+
+
+def _sentencepiece_bytes(token: str) -> bytes | None:
+    """The bytes of a token in which `▁` is a space, or which names a byte."""
+    return bytes([int(token[3:5], 16)]) if BYTE.fullmatch(token) else _bytes(token.replace("▁", " "))
+
+
+def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
+    """The spans by the server's offsets, or None if they contradict the tokens."""
+    if not offsets or len(offsets) != len(tokens):
+        return None
+    bounds = [offset - offsets[0] for offset in offsets] + [len(text)]
+    if any(a > b for a, b in pairwise(bounds)):
+        return None
+    spans: list[Span] = []
+    before: int | None = None
+    for token, (start, end) in zip(tokens, pairwise(bounds), strict=True):
+        # A part of a character is not all of it: such a server counts parts as characters.
+        alone = start < end and _is_part(token) and before != start
+        if alone or not _may_be(token, text[start:end]):
+            return None
+        before = start
+        first = _first_visible(text, start)
+        spans.append((first, max(first, end)))
+    return spans
+
+
+def _may_be(token: str, part: str) -> bool:
+    """Whether a token may stand for a part of the text."""
+    if not token:
+        return not part.strip() or not part.isascii()
+    if _is_part(token):
+        return not part or not part.isascii()
+    return bool(part.strip()) if is_unknown(token) else _squeezed(part) == _squeezed(token)
+
+
+def _walk(letters: str, pieces: Sequence[_Piece]) -> list[Span] | None:
+    """The leftmost spans of the pieces; unknown ones are one or more characters beyond ASCII."""
+    spans: list[Span] = []
+    place, waiting = 0, 0
+    for piece in pieces:
+        if piece.text is None or (waiting and not piece.text):
+            waiting += 1
+            continue
+        start = place
+        if waiting:
+            start = letters.find(piece.text, place + 1)
+            if start < 0 or not _beyond_ascii(letters[place:start]):
+                return None
+            spans += [(place, start)] * waiting
+            waiting = 0
+        elif not letters.startswith(piece.text, place):
+            return None
+        place = start + len(piece.text)
+        spans.append((start, place))
+    if waiting:
+        if not _beyond_ascii(letters[place:]):
+            return None
+        spans += [(place, len(letters))] * waiting
+        place = len(letters)
+    return spans if place == len(letters) else None
+
+
+def _is_part(token: str) -> bool:
+    """Whether a token may be bytes that are not a whole character."""
+    return not token or PART in token or BYTE.fullmatch(token) is not None
+
+
+def _pieces(place: int, word: str, *, empty: bool) -> list[_Piece]:
+    """The pieces of a token; one that is `empty` may be a part of a character, unlike white space."""
+    if empty or BYTE.fullmatch(word):
+        return [_Piece(place, None)]
+    parts = re.findall(f"{PART}+|[^{PART}]+", word) or [""]
+    return [_Piece(place, None if part.startswith(PART) else part) for part in parts]
+
+
+def _beyond_ascii(letters: str) -> bool:
+    return bool(letters) and all(letter > "\x7f" for letter in letters)
+
+
+def _letters(text: str, *, spaces: bool) -> tuple[str, list[int]]:
+    """The characters, with or without white space, and their indices, followed by the text's length."""
+    spots = [place for place, letter in enumerate(text) if spaces or not letter.isspace()]
+    return "".join(text[place] for place in spots), [*spots, len(text)]
+
+
+def _squeezed(token: str) -> str:
+    return "".join(token.split())
+
+
+def _running(words: Sequence[str], start: int) -> list[Span]:
+    """The ranges of consecutive words."""
+    ranges = []
+    for word in words:
+        ranges.append((start, start + len(word)))
+        start += len(word)
+    return ranges
+
+
+def _spans(text: str, spots: Sequence[int], ranges: Sequence[Span]) -> list[Span]:
+    """Ranges of characters as ranges of the text, each from its first visible character on."""
+    spans = []
+    for start, end in ranges:
+        first = _first_visible(text, spots[start])
+        spans.append((first, max(first, spots[end - 1] + 1 if end > start else first)))
+    return spans
+
+
+def _first_visible(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def _shown(tokens: Sequence[str]) -> str:
+    return repr(list(tokens[:12]))[:-1] + (", …]" if len(tokens) > 12 else "]")

@@ -1,0 +1,263 @@
+"""Tokens of texts, with their character offsets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wug.errors import ModelError, first_line
+from wug.models.tokenization.ragged import Ints, Ragged, flatten
+from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
+from wug.types import Request, Token
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
+
+DROPPED = "lack characters that the tokenizer drops"
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Turn a panic of the tokenizers library, which `except Exception` does not catch, into a ModelError."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the tokenizer fails on a text: {first_line(error)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedTexts:
+    """The tokens of some texts, whole or up to the end of a span."""
+
+    ids: Ragged
+    starts: Ints
+    """For each token, its first visible character."""
+    ends: Ints
+    pieces: Mapping[int, tuple[str, ...]]
+    """The tokens' names, for texts with unknown words."""
+    notices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """As `Scored.notices`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialTokens:
+    """The special tokens before and after a text: `[CLS]` … `[SEP]`."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, backend: Tokenizer) -> SpecialTokens:
+        """As the tokenizer adds them."""
+        encoded = backend.encode("a", add_special_tokens=True)
+        text_tokens = [place for place, special in enumerate(encoded.special_tokens_mask) if not special]
+        if not text_tokens:
+            return cls(tuple(encoded.ids), ())
+        return cls(tuple(encoded.ids[: text_tokens[0]]), tuple(encoded.ids[text_tokens[-1] + 1 :]))
+
+    def around(self, texts: Ragged) -> Ragged:
+        """The texts with the special tokens."""
+        sides = np.stack([texts.starts, texts.starts + texts.lengths], axis=1)
+        places = np.repeat(sides, [len(self.before), len(self.after)], axis=1).ravel()
+        special = np.tile(np.array(self.before + self.after, dtype=np.int64), len(texts))
+        return Ragged(np.insert(texts.flat, places, special), texts.lengths + len(self.before) + len(self.after))
+
+
+class OffsetTokenizer:
+    """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
+
+    __slots__ = ("_backend", "_bytes", "_drops", "_table", "_unknown", "hf")
+
+    def __init__(self, hf: PreTrainedTokenizerBase) -> None:
+        if not hf.is_fast:
+            raise ModelError(
+                f"the tokenizer {type(hf).__name__} gives no character offsets, and scores need them. "
+                "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) beside the model"
+            )
+        self.hf = hf
+        self._backend = hf.backend_tokenizer
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
+        self._drops = _dropping(self._backend)
+        self._table = WordTokenCache(self._words) if tokenizes_words_separately(self._backend) else None
+
+    @no_panic()
+    def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
+        """The tokens of each request's text, up to the end of its span if `cut`."""
+        texts = [request.text for request in requests]
+        found = self._by_words(texts) or self._by_offsets(texts)
+        return cut_off(found, requests) if cut else found
+
+    def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
+        found = None if self._table is None or not texts else self._table(texts)
+        return None if found is None else TokenizedTexts(*found, {})
+
+    def _words(self, words: list[str]) -> list[Word] | None:
+        """The tokens of words; None if a part of one is unknown or dropped."""
+        found = self._by_offsets(words)
+        if found.pieces or found.notices:
+            return None
+        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
+        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
+        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
+
+    def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
+        encoded = self._backend.encode_batch(texts, add_special_tokens=False)
+        ids = Ragged.of([encoding.ids for encoding in encoded])
+        starts: list[list[int]] = []
+        ends: list[list[int]] = []
+        pieces: dict[int, tuple[str, ...]] = {}
+        for place, (text, encoding) in enumerate(zip(texts, encoded, strict=True)):
+            offsets = encoding.offsets
+            first = [visible(text, a) for a, _ in offsets]
+            starts.append(first)
+            ends.append([max(a, b) for a, (_, b) in zip(first, offsets, strict=True)])
+            if self._unknown is not None and self._unknown in encoding.ids:
+                spans = zip(encoding.ids, first, ends[-1], strict=True)
+                pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in spans)
+        count = len(ids.flat)
+        notices: dict[int, tuple[str, ...]] = {}
+        if self._drops is not None:
+            each = enumerate(zip(texts, encoded, strict=True))
+            notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
+        return TokenizedTexts(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
+
+
+def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
+    """A function that tells whether a tokenizer drops characters of a text; None if it never does.
+
+    BPE without an unknown token drops what its vocabulary lacks.
+    """
+    described = json.loads(backend.to_str())
+    model = described["model"]
+    if model["type"] != "BPE" or model.get("unk_token") is not None or model.get("byte_fallback"):
+        return None
+    if '"ByteLevel"' not in json.dumps([described["normalizer"], described["pre_tokenizer"]]):
+        return _leaves_out
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    known = bytes(byte for byte, name in bytes_to_unicode().items() if backend.token_to_id(name) is not None)
+    if len(known) == 256:
+        return None
+    return lambda text, _: bool(text.encode("utf-8", "surrogatepass").translate(None, known))
+
+
+def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+    """Whether a letter or digit of a text is in no token."""
+    last = 0
+    for start, end in [*offsets, (len(text), len(text))]:
+        if any(map(str.isalnum, text[last:start])):
+            return True
+        last = max(last, end)
+    return False
+
+
+@no_panic()
+def word_spans(backend: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """The spans of the words of each text, by the pre-tokenizer if it splits, else by white space."""
+    if not splits_words(backend):
+        return blank_spans(texts)
+    spans: list[list[tuple[int, int]]] = []
+    for text, encoding in zip(texts, backend.encode_batch(list(texts), add_special_tokens=False), strict=True):
+        here: dict[object, tuple[int, int]] = {}
+        for place, (word, (start, end)) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True)):
+            name = (place,) if word is None else word  # a special token written in the text is a word of its own
+            low, high = here.get(name, (start, end))
+            here[name] = (min(low, start), max(high, end))
+        trimmed = ((visible(text, low), high) for low, high in here.values())
+        spans.append([(low, low + len(text[low:high].rstrip())) for low, high in trimmed if text[low:high].strip()])
+    return spans
+
+
+def blank_spans(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """The spans of the words of each text, split at white space."""
+    return [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
+
+
+def splits_words(backend: Tokenizer) -> bool:
+    """Whether the pre-tokenizer splits a text into words."""
+    words = backend.encode("a b c", add_special_tokens=False).word_ids
+    return len(set(words)) == len({"a", "b", "c"})
+
+
+def word_ends(backend: Tokenizer, texts: Sequence[str], tokens: TokenizedTexts) -> Ints:
+    """For each token, the number, in its text, of the first token after its word.
+
+    Words are those of the pre-tokenizer: for BERT a run of letters or one punctuation mark, for RoBERTa a match of
+    GPT-2's pattern. If it does not split, words are split at white space.
+    """
+    if splits_words(backend):
+        encoded = backend.encode_batch(list(texts), add_special_tokens=False)
+        numbers = ([-1 if w is None else w for w in encoding.word_ids] for encoding in encoded)
+        words = flatten(numbers, len(tokens.ids.flat))
+    else:
+        words = _by_white_space(texts, tokens)
+    of_text = np.repeat(np.arange(len(texts)), tokens.ids.lengths)
+    opens = np.ones(len(words), dtype=bool)
+    # A token without a word (-1) is a word by itself.
+    opens[1:] = (words[1:] != words[:-1]) | (of_text[1:] != of_text[:-1]) | (words[1:] < 0)
+    ends = np.append(np.flatnonzero(opens)[1:], len(words))[np.cumsum(opens) - 1]
+    found: Ints = ends - np.repeat(tokens.ids.starts, tokens.ids.lengths)
+    return found
+
+
+def _by_white_space(texts: Sequence[str], tokens: TokenizedTexts) -> Ints:
+    """For each token, the number of the word of its first visible character."""
+    words = []
+    for text in texts:
+        opens = [not char.isspace() and (at == 0 or text[at - 1].isspace()) for at, char in enumerate(text)]
+        words.append(np.append(np.cumsum(opens), sum(opens) + 1))
+    sizes = np.array([len(column) for column in words], dtype=np.int64)
+    first = np.repeat(np.cumsum(sizes) - sizes, tokens.ids.lengths)
+    found: Ints = np.concatenate([*words, np.zeros(0, dtype=np.int64)])[first + tokens.starts]
+    return found
+
+
+def cut_off(found: TokenizedTexts, requests: Sequence[Request]) -> TokenizedTexts:
+    """The tokens up to the end of each request's span."""
+    if all(request.span is None for request in requests):
+        return found
+    limits = [len(r.text) + 1 if r.span is None else r.span[1] for r in requests]
+    keep = found.starts < np.repeat(np.array(limits), found.ids.lengths)
+    bounds = np.append(0, np.cumsum(keep))[np.append(0, np.cumsum(found.ids.lengths))]
+    lengths = np.diff(bounds)
+    pieces = {place: names[: int(lengths[place])] for place, names in found.pieces.items()}
+    kept = Ragged(found.ids.flat[keep], lengths)
+    return TokenizedTexts(kept, found.starts[keep], found.ends[keep], pieces, found.notices)
+
+
+def visible(text: str, start: int) -> int:
+    """The first character from `start` on that is not white space; white space counts with the word after it."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def likeliest(logits: torch.Tensor, tokenizer: PreTrainedTokenizerBase, start: int, count: int) -> list[Token]:
+    """The `count` most probable tokens by some logits, the most probable first; they begin at `start`.
+
+    A token is written as in a text, with its space; a part of a character is written by its name.
+    """
+    import torch
+
+    values, ids = torch.log_softmax(logits.float(), dim=-1).topk(min(count, logits.shape[-1]))
+    texts = [_written(tokenizer, index) for index in ids.tolist()]
+    return [Token(text, start, start, value) for text, value in zip(texts, values.tolist(), strict=True)]
+
+
+def _written(tokenizer: PreTrainedTokenizerBase, index: int) -> str:
+    text: str = tokenizer.decode([index], clean_up_tokenization_spaces=False)
+    name: str | None = tokenizer.convert_ids_to_tokens(index)
+    return text if text and "\ufffd" not in text else name or f"token {index}"

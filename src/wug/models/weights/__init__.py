@@ -1,0 +1,1 @@
+"""Files of weights: fingerprints, and reading pickles without running them."""

@@ -1,0 +1,241 @@
+"""Fingerprints of model files, taken before loading and confirmed after; and a cache of converted models."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wug.errors import ModelError
+from wug.files import user_path
+from wug.models.spec import ModelSpec
+from wug.stages import stage
+
+IGNORED_FILES = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
+"""Prefixes of files that do not change an output."""
+IGNORED_FOLDERS = (".", "training", "epochs", "checkpoint", "__pycache__")
+"""Prefixes of folders that do not belong to the model: training state, and other models."""
+MAX_FILES = 10_000
+"""Maximum number of files of a model."""
+SETTLED_S = 2.0
+"""Seconds after which another write changes a file's time, even on coarse file systems."""
+CHECKSUMS = "checksums.json"
+"""The file of a converted model with the checksums of the others."""
+COMMIT = re.compile(r"[0-9a-f]{40}")
+"""A commit on the Hub."""
+
+Seen: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
+"""Files with inode, size and modification time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A Hugging Face model with local files."""
+
+    path: Path
+    name: str
+    """Name and fingerprint of the loaded model."""
+
+    def settings(self, file: str) -> Mapping[str, Any]:
+        """The fields of a JSON file; empty if it is missing or damaged, which loading reports."""
+        return _fields(self.path / file)
+
+
+def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
+    """The local files of a model whose identity follows from them and the options; None if only loading tells."""
+    if options["dtype"] == "auto" or options["trust_remote_code"] or options.get("gguf"):
+        return None
+    path, fixed = user_path(spec.name), spec.revision is not None and COMMIT.fullmatch(spec.revision)
+    found = path if path.is_dir() and spec.revision is None else snapshot(spec) if fixed else None
+    if found is None or not (config := _fields(found / "config.json")) or "quantization_config" in config:
+        return None
+    on_top = "" if (adapter := options.get("adapter")) is None else f"+{adapter_fingerprint(adapter)}"
+    if found is path:
+        return Folder(path, f"{path.resolve().name}@{fingerprint(path)}{on_top}")
+    return Folder(found, f"{spec.name}@{spec.revision:.12}{on_top}")
+
+
+def adapter_fingerprint(folder: Path) -> str:
+    """Twelve hexadecimal digits of the files of an adapter."""
+    if not folder.is_dir():
+        raise ModelError(f"adapter={folder}: no such folder. Download an adapter from the Hub first")
+    if not (folder / "adapter_config.json").is_file():
+        raise ModelError(f"adapter={folder}: the folder has no adapter_config.json, so it is not an adapter of peft")
+    return fingerprint(folder)
+
+
+def fingerprint(folder: Path) -> str:
+    """Twelve hexadecimal digits of everything in a folder that can change an output."""
+    seen = tuple(_seen((folder,)).items())
+    latest = max((written for _, (_, _, written) in seen), default=0)
+    # A recent file could change again without a new modification time.
+    settled = time.time_ns() - latest > SETTLED_S * 1e9
+    return _digested(folder, seen) if settled else _digested.__wrapped__(folder, seen)
+
+
+@lru_cache(maxsize=64)
+def _digested(folder: Path, seen: Seen) -> str:
+    """The fingerprint of a folder, cached while its files do not change."""
+    digest = hashlib.sha256()
+    paths = [path for path, _ in seen]
+    with ThreadPoolExecutor() as pool:  # hashing releases the lock of the interpreter
+        for path, contents in zip(paths, pool.map(content, paths), strict=True):
+            name = path.relative_to(folder).as_posix()
+            digest.update(os.fsencode(name) + b"\0" + bytes.fromhex(contents))
+    return digest.hexdigest()[:12]
+
+
+def content(path: Path) -> str:
+    """The SHA-256 of a file."""
+    try:
+        with stage("hash"), path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def files_within(folder: Path) -> list[Path]:
+    """The files of a folder that can change an output, sorted."""
+    found: list[Path] = []
+    met: set[Path] = set()
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        if (real := here.resolve()) in met:  # a link that leads back
+            continue
+        met.add(real)
+        try:
+            within = list(here.iterdir())
+        except OSError as error:
+            raise ModelError(f"{here}: cannot be read: {error.strerror or error}") from None
+        waiting += [path for path in within if path.is_dir() and not path.name.startswith(IGNORED_FOLDERS)]
+        found += [path for path in within if path.is_file() and not path.name.startswith(IGNORED_FILES)]
+        if len(found) > MAX_FILES or len(met) > MAX_FILES:
+            raise TooManyFiles(
+                f"{folder}: more than {MAX_FILES:,} files, so it is not a model. Name the folder of the model itself"
+            )
+    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+
+
+class TooManyFiles(ModelError):
+    """A folder with too many files for a model."""
+
+
+@contextmanager
+def unchanged(*paths: Path) -> Iterator[None]:
+    """Refuse a model whose files change while it is loaded: its fingerprint would be wrong."""
+    before = _seen(paths)
+    yield
+    after = _seen(paths)
+    for path in before.keys() | after.keys():
+        if before.get(path) != after.get(path):
+            raise ModelError(
+                f"{path}: it changed while the model was being loaded. Wait until it is complete, and run the "
+                "command again"
+            )
+
+
+def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
+    """Inode, size and modification time of each file."""
+    files = [file for path in paths for file in (files_within(path) if path.is_dir() else [path])]
+    found = {}
+    for file in files:
+        try:
+            known = file.stat()
+        except OSError:
+            continue
+        found[file] = (known.st_ino, known.st_size, known.st_mtime_ns)
+    return found
+
+
+def commit_of(spec: ModelSpec) -> str | None:
+    """The commit of a cached model of the Hub; None if it is not cached."""
+    found = snapshot(spec)
+    return found.name if found is not None and COMMIT.fullmatch(found.name) else None
+
+
+def snapshot(spec: ModelSpec) -> Path | None:
+    """The cached snapshot of a model of the Hub; None if there is none."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ImportError:
+        return None
+    try:
+        config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
+    except HFValidationError:  # not a valid name on the Hub
+        return None
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _fields(path: Path) -> Mapping[str, Any]:
+    try:
+        found: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def conversions_folder() -> Path:
+    """The folder of converted models."""
+    from platformdirs import user_cache_path
+
+    answers = os.environ.get("WUG_CACHE")
+    return (Path(answers).expanduser().parent if answers else user_cache_path("wug", appauthor=False)) / "converted"
+
+
+def find_conversion(name: str) -> Path | None:
+    """The folder of an existing conversion; None if there is none, or a damaged one."""
+    folder = conversions_folder() / name
+    return folder if _is_intact(folder) else None
+
+
+def obtain_conversion(name: str, make: Callable[[Path], None]) -> Path:
+    """The folder of a conversion, made by `make` if there is none.
+
+    It is made in a temporary folder and renamed when it is complete, so that other processes find all of it or nothing.
+    The checksums of its files are stored with it: a damaged conversion is made again.
+    """
+    folder = conversions_folder() / name
+    if _is_intact(folder):
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as scratch:
+            made = Path(scratch, "model")
+            make(made)
+            sums = {path.name: content(path) for path in sorted(made.iterdir())}
+            (made / CHECKSUMS).write_text(json.dumps(sums), encoding="utf-8")
+            if not _is_intact(folder):  # another process may have been faster
+                if folder.exists():
+                    folder.rename(Path(scratch, "damaged"))
+                _publish(made, folder)
+    except OSError as error:
+        raise ModelError(f"the converted model cannot be kept in {folder}: {error.strerror or error}") from None
+    return folder
+
+
+def _publish(made: Path, folder: Path) -> None:
+    try:
+        made.rename(folder)
+    except OSError:
+        if not _is_intact(folder):
+            raise
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+        return isinstance(sums, dict) and all(content(folder / name) == known for name, known in sums.items())
+    except (OSError, ValueError, ModelError):
+        return False

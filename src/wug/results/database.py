@@ -1,0 +1,119 @@
+"""DuckDB, in memory: one database per process, one connection per query."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wug.errors import StoreError
+from wug.results.columns import dump, literal, storable
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY_LIMIT = "256MB"
+THREADS = 1
+"""More hardly help with files of this size, and each takes its own memory."""
+
+
+@functools.cache
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    """The database of a process; a forked one has none of its parent's threads, and opens another."""
+    import duckdb
+
+    db = duckdb.connect(":memory:", config={"threads": THREADS, "memory_limit": MEMORY_LIMIT})
+    db.execute("SET GLOBAL pandas_analyze_sample = 0")  # arrays of objects hold text, and nothing is guessed
+    db.execute("SET GLOBAL enable_external_file_cache = false")  # files are checked before they are read
+    db.create_function("casefold", str.casefold, ["VARCHAR"], "VARCHAR")
+    db.create_function("strict_json", strict_json, ["VARCHAR"], "VARCHAR")
+    db.create_function("json_mentions", json_mentions, ["VARCHAR", "VARCHAR"], "BOOLEAN")
+    atexit.register(_close, process)
+    return db
+
+
+def _close(process: int) -> None:
+    """Close the database before the interpreter ends; otherwise DuckDB prints that its functions in Python leak."""
+    if process == os.getpid():
+        _database(process).close()
+        _database.cache_clear()
+
+
+@contextmanager
+def connect() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection of its own, closed at the end."""
+    db = _database(os.getpid()).cursor()
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def database_errors(where: Path) -> Iterator[None]:
+    """A context in which errors of DuckDB and of the disk are raised as StoreError."""
+    import duckdb
+
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"outcomes cannot be written to {where}: {error.strerror or error}") from None
+    except duckdb.IOException as error:
+        raise StoreError(f"outcomes in {where} cannot be read or written: {_first_line(error)}") from None
+    except duckdb.Error as error:
+        raise StoreError(f"DuckDB cannot process outcomes in {where}: {_first_line(error)}") from None
+
+
+def source(path: Path) -> str:
+    """A Parquet file as a table in SQL; wildcards in its name mean themselves."""
+    escaped = re.sub(r"([*?[])", r"[\1]", str(path))
+    return f"read_parquet({literal(escaped)})"
+
+
+def json_mentions(text: str, sought: str) -> bool:
+    """Whether a text in JSON, not the name of a field, contains `sought`, which is case-folded."""
+    folded = text.casefold()
+    if sought not in folded and "\\" not in folded:
+        return False
+    return any(sought in found.casefold() for found in _texts_in(json.loads(text)))
+
+
+def strict_json(text: str) -> str:
+    """JSON without NaN, infinities and half characters: numbers become null, characters escapes."""
+    return dump(_strict(json.loads(text)))
+
+
+def _strict(data: Any) -> Any:
+    match data:
+        case float():
+            return data if math.isfinite(data) else None
+        case str():
+            return storable(data)
+        case dict():
+            return {storable(name): _strict(part) for name, part in data.items()}
+        case list():
+            return [_strict(part) for part in data]
+    return data
+
+
+def _texts_in(data: Any) -> Iterator[str]:
+    waiting = [data]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case Mapping() as fields:
+                waiting.extend(fields.values())
+            case list() as parts:
+                waiting.extend(parts)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,284 @@
+"""Outcomes as columns: collected while a suite is judged, written to a Parquet file, and decoded again."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wug.errors import StoreError
+from wug.results.columns import (
+    Chunk,
+    OutcomeColumn,
+    Role,
+    Type,
+    chunk_of,
+    dump_columns,
+    identifier,
+    is_unicode,
+    literal,
+    merge,
+    name_columns,
+    settle,
+    storable,
+)
+from wug.results.database import connect, database_errors, source
+from wug.rows import OutcomeRow
+from wug.types import Outcome, Value
+
+MAX_ROWS_IN_MEMORY = 20_000
+"""Outcomes in memory; more are written to part files until the result is complete."""
+KNOWN_GROUPS = 1_024
+"""Groups that are known by their identity."""
+MEASURED = ("item", "metric", "value", "judged")
+PARQUET = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
+FIRST_COLUMN = 5
+"""Position, item, metric, value and judged come before groups and details in a query."""
+NO_VALUES = np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeFile:
+    """Outcomes in a Parquet file: all of its rows, or some that follow one another."""
+
+    path: Path | None
+    """None if there are no outcomes."""
+    first: int
+    """Position of the first of them in the file."""
+    rows: int
+    columns: tuple[OutcomeColumn, ...]
+    """Those of groups and details."""
+    sha256: str | None = None
+    """Of the whole file; None until it is in a store."""
+
+
+class OutcomeCollector:
+    """Collects outcomes as columns and writes them to a Parquet file.
+
+    A file with several columns per outcome takes a tenth of the memory, so that outcomes beyond `MAX_ROWS_IN_MEMORY`
+    are moved to part files. Their types are settled when the last outcome is known.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._outcomes: list[Outcome] = []
+        self._groups: list[Mapping[str, str]] = []
+        self._details: list[Mapping[str, Any]] = []
+        self._known: dict[int, Mapping[str, str]] = {}
+        """Copies of recent groups by identity: many outcomes share one mapping."""
+        self._types: dict[tuple[Role, str], Type] = {}
+        self._parts: list[dict[tuple[Role, str], Chunk]] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        """Collect one outcome; its groups and details may change afterwards."""
+        known = self._known.get(id(outcome.groups))
+        if known is None or known != outcome.groups:
+            if len(self._known) >= KNOWN_GROUPS:
+                self._known.clear()
+            known = self._known[id(outcome.groups)] = dict(outcome.groups)
+        self._outcomes.append(outcome)
+        self._groups.append(known)
+        self._details.append(dict(outcome.detail))
+        if len(self._outcomes) >= MAX_ROWS_IN_MEMORY:
+            self._flush()
+
+    def write(self, path: Path, suite: str, model: str) -> OutcomeFile:
+        """Write everything collected to a new file; the collector is empty afterwards."""
+        if not self.rows and not self._outcomes:
+            return OutcomeFile(None, 0, 0, ())
+        with database_errors(path.parent), connect() as db:
+            last, arrays = self._take()
+            db.register("last_part", arrays)
+            columns = name_columns({key: settle(kind) for key, kind in self._types.items()})
+            parts = [(part, source(self._part_path(number))) for number, part in enumerate(self._parts)]
+            selects = [_select(part, place, columns) for part, place in [*parts, (last, "last_part")]]
+            names = ", ".join(identifier(name) for name in (*MEASURED, *(column.name for column in columns)))
+            whose = f"{literal(storable(suite))} AS suite, {literal(storable(model))} AS model"
+            query = f"SELECT position, {whose}, {names} FROM ({' UNION ALL '.join(selects)})"
+            db.execute(copy_to(query, path, columns))
+        written = OutcomeFile(path, 0, self.rows, columns)
+        self.close()
+        return written
+
+    def close(self) -> None:
+        """Delete everything collected."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self.__init__()  # type: ignore[misc]
+
+    def _flush(self) -> None:
+        part, arrays = self._take()
+        with database_errors(Path(tempfile.gettempdir())), connect() as db:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="wug-outcomes-")
+            db.register("part", arrays)
+            db.execute(f"COPY part TO {literal(str(self._part_path(len(self._parts))))} ({PARQUET})")
+        self._parts.append({key: replace(chunk, array=NO_VALUES) for key, chunk in part.items()})
+
+    def _part_path(self, number: int) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / f"{number}.parquet"
+
+    def _take(self) -> tuple[dict[tuple[Role, str], Chunk], dict[str, Any]]:
+        """What is in memory, as chunks by field and as arrays by column; types are merged with those so far."""
+        first, self.rows = self.rows, self.rows + len(self._outcomes)
+        values = [outcome.value for outcome in self._outcomes]
+        numbers = np.array([math.nan if value is None else value for value in values], np.float64)
+        arrays: dict[str, Any] = {
+            "position": np.arange(first, self.rows, dtype=np.int32),
+            "item": _texts([outcome.item for outcome in self._outcomes]),
+            "metric": _texts([outcome.metric for outcome in self._outcomes]),
+            "value": numbers + 0.0,  # which is 0.0 for -0.0; DuckDB takes NaN for NULL
+            "judged": np.array([type(value) is bool for value in values], bool),
+        }
+        chunks: dict[tuple[Role, str], Chunk] = {}
+        for role, rows in (("group", self._groups), ("detail", self._details)):
+            for field, column in _fields(rows):
+                chunk = chunk_of(column)
+                if chunk.type is not None:
+                    arrays[f"{role}{len(chunks)}"] = chunk.array
+                    chunks[role, field] = chunk  # type: ignore[index]
+        for key, chunk in chunks.items():
+            self._types[key] = merge(self._types.get(key), chunk.type)
+        for some in (self._outcomes, self._groups, self._details):
+            some.clear()
+        return chunks, arrays
+
+
+class OutcomeDecoder:
+    """Makes outcomes from rows of DuckDB; columns of groups come before those of details."""
+
+    def __init__(self, groups: Sequence[OutcomeColumn], details: Sequence[OutcomeColumn]) -> None:
+        self._group_names, self._group_decoders = _decoders(groups)
+        self._detail_names, self._detail_decoders = _decoders(details)
+        self._first_detail = FIRST_COLUMN + len(groups)
+        self._known: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+        """Groups by the values of their columns: many outcomes share them."""
+
+    def __call__(self, row: tuple[Any, ...]) -> OutcomeRow:
+        """One row of a query."""
+        position, item, metric, number, judged = row[:FIRST_COLUMN]
+        value: Value = number == 1 if judged else number
+        key = row[FIRST_COLUMN : self._first_detail]
+        groups = self._known.get(key)
+        if groups is None:
+            groups = self._known[key] = _present(self._group_names, self._group_decoders, key)
+        detail = _present(self._detail_names, self._detail_decoders, row[self._first_detail :])
+        return OutcomeRow(position, Outcome(item, metric, value, groups, detail))
+
+
+def _decoders(columns: Sequence[OutcomeColumn]) -> tuple[list[str], dict[str, Callable[[Any], Any]]]:
+    """The fields of columns, and how those are decoded whose values are not plain."""
+    known = {column.field: _decoder(column.type) for column in columns}
+    return list(known), {field: decode for field, decode in known.items() if decode is not None}
+
+
+def _present(
+    names: Sequence[str], decoders: Mapping[str, Callable[[Any], Any]], values: Sequence[Any]
+) -> dict[str, Any]:
+    found = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    for name, decode in decoders.items():
+        if name in found:
+            found[name] = decode(found[name])
+    return found
+
+
+def _decoder(kind: Any) -> Callable[[Any], Any] | None:
+    if kind == "JSON":
+        return json.loads
+    return _without_missing if isinstance(kind, list | dict) else None
+
+
+def _without_missing(value: Any) -> Any:
+    """A nested value without the fields that are missing."""
+    if isinstance(value, dict):
+        return {name: _without_missing(part) for name, part in value.items() if part is not None}
+    return [_without_missing(part) for part in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOutcomes:
+    """The outcomes of one result as the bytes of a Parquet file, to be sent to another process."""
+
+    data: bytes
+    rows: int
+    columns: tuple[OutcomeColumn, ...]
+
+    @classmethod
+    def of(cls, collector: OutcomeCollector, suite: str, model: str) -> PackedOutcomes:
+        """Everything collected; the collector is empty afterwards."""
+        with temporary_folder() as folder:
+            written = collector.write(folder / "outcomes.parquet", suite, model)
+            data = b"" if written.path is None else written.path.read_bytes()
+            return cls(data, written.rows, written.columns)
+
+    def write(self, path: Path, suite: str, model: str) -> OutcomeFile:
+        """Write them to a new file, as they are."""
+        if not self.rows:
+            return OutcomeFile(None, 0, 0, ())
+        with database_errors(path.parent):
+            path.write_bytes(self.data)
+        return OutcomeFile(path, 0, self.rows, self.columns)
+
+    def close(self) -> None:
+        """Nothing to delete."""
+
+
+def copy_to(query: str, path: Path, columns: Sequence[OutcomeColumn]) -> str:
+    """A statement that writes a query to a Parquet file, with the fields of its columns as metadata."""
+    metadata = f"KV_METADATA {{wug_columns: {literal(dump_columns(columns))}}}"
+    return f"COPY ({query}) TO {literal(str(path))} ({PARQUET}, {metadata})"
+
+
+def collected(outcomes: Iterable[Outcome]) -> OutcomeCollector:
+    """A collector with these outcomes."""
+    collector = OutcomeCollector()
+    for outcome in outcomes:
+        collector.add(outcome)
+    return collector
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for files of outcomes that are not kept."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="wug-outcomes-"))
+    except OSError as error:
+        raise StoreError(f"outcomes cannot be written to {tempfile.gettempdir()}: {error.strerror}") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _select(part: Mapping[tuple[Role, str], Chunk], place: str, columns: Sequence[OutcomeColumn]) -> str:
+    """The rows of a part with the settled types."""
+    stored = {key: f"{key[0]}{number}" for number, key in enumerate(part)}
+    shown = ["position", *MEASURED]
+    for column in columns:
+        key = (column.role, column.field)
+        sql = part[key].sql(identifier(stored[key]), column.type) if key in part else "NULL"
+        shown.append(f"{sql} AS {identifier(column.name)}")
+    return f"SELECT {', '.join(shown)} FROM {place}"
+
+
+def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """The fields of mappings in the order in which they occur, each with its values."""
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        yield name, [row.get(name) for row in rows]
+
+
+def _texts(texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    array = np.empty(len(texts), object)
+    array[:] = texts if is_unicode("".join(texts)) else list(map(storable, texts))
+    return array

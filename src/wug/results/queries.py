@@ -1,0 +1,364 @@
+"""Queries on the outcomes of a result: filter, search, sort, page, count and join, as SQL on Parquet with DuckDB.
+
+This is the only implementation. Outcomes of a result that is not in a store are written to a temporary file first.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from wug.errors import InputError
+from wug.results.columns import identifier, storable
+from wug.results.database import connect, database_errors, source
+from wug.results.outcomes import OutcomeDecoder, OutcomeFile, PackedOutcomes, collected, temporary_folder
+from wug.rows import PAGE, Filter, OutcomeRow, Page, Rows
+from wug.types import Outcome, Result
+
+if TYPE_CHECKING:
+    import duckdb
+    from numpy.typing import NDArray
+
+FETCHED_ROWS = 2_048
+"""Rows that are fetched from DuckDB at a time."""
+NOTHING = "(SELECT 0 AS position, '' AS item, '' AS metric, 0.0::DOUBLE AS value, FALSE AS judged WHERE FALSE)"
+"""The table of a result without outcomes."""
+VALUES = {"true": "judged AND value = 1", "false": "judged AND value = 0", "none": "value IS NULL"}
+
+Sql = tuple[str, tuple[Any, ...]]
+"""A part of a query, and its parameters."""
+
+
+class OutcomeTable:
+    """The outcomes of a result as a table."""
+
+    def __init__(self, locate: Callable[[], OutcomeFile]) -> None:
+        self.locate = locate
+        """Finds the file; called for each query, since it may be replaced by another one with the same rows."""
+
+    def metrics(self) -> list[str]:
+        """The metrics of the outcomes, sorted."""
+        return sorted(name for (name,) in self._query("SELECT DISTINCT metric FROM {table}"))
+
+    def tally(self, metric: str) -> dict[str, int]:
+        """The number of outcomes of a metric by value: `true`, `false`, `none`, and "" for all."""
+        counts = ", ".join(f"count(*) FILTER ({sql})" for sql in ("TRUE", *VALUES.values()))
+        (found,) = self._query(f"SELECT {counts} FROM {{table}} WHERE metric = ?", metric)
+        return dict(zip(("", *VALUES), found, strict=True))
+
+    def count(self, filter: Filter) -> int:
+        """The number of outcomes that match a filter."""
+        where, values = self._where(filter)
+        ((found,),) = self._query(f"SELECT count(*) FROM {{table}} WHERE {where}", *values)
+        return int(found)
+
+    def each(
+        self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
+    ) -> Iterator[OutcomeRow]:
+        """The outcomes that match a filter, in its order; with `keys`, only these fields of their details."""
+        where, values = self._where(filter)
+        return islice(self._rows(f"WHERE {where} ORDER BY {_order(filter)}", *values, keys=keys, limit=limit), limit)
+
+    def positions(self, filter: Filter) -> Sequence[int]:
+        """The positions of the outcomes that match a filter, ascending."""
+        where, values = self._where(filter)
+        with self._run(f"SELECT position FROM {{table}} WHERE {where} ORDER BY position", values) as db:
+            return [int(position) for position in np.asarray(db.fetchnumpy()["position"]).tolist()]
+
+    def page(self, filter: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
+        """Outcomes in the order of the filter, after the one at a position or before the one at another."""
+        back = before is not None
+        bound = before if back else after
+        found = self._walk(filter, bound, back=back, limit=size + 1)
+        more, rows = len(found) > size, found[:size]
+        if not rows:
+            return Page(())
+        beyond = bound is not None and bool(self._walk(filter, rows[0], back=not back, limit=1))
+        first, last = (rows[-1], rows[0]) if back else (rows[0], rows[-1])
+        previous, following = (more, beyond) if back else (beyond, more)
+        shown = self.read(rows[::-1] if back else rows)
+        return Page(tuple(shown), first if previous else None, last if following else None)
+
+    def at(self, position: int) -> OutcomeRow:
+        """The outcome at a position."""
+        return self.read([position])[0]
+
+    def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
+        """The outcomes at these positions, in this order."""
+        found = {row.position: row for row in self._rows("WHERE position IN (SELECT unnest(?))", list(positions))}
+        for position in positions:
+            if position not in found:
+                raise InputError(f"there is no outcome {position}")
+        return [found[position] for position in positions]
+
+    def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
+        """All outcomes of a row's item, its own among them."""
+        return self.same_items([row])[0]
+
+    def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
+        """For each row, all outcomes of its item, read together."""
+        found: dict[str, list[OutcomeRow]] = {}
+        names = list({row.outcome.item for row in rows})
+        for row in self._rows("WHERE item IN (SELECT unnest(?)) ORDER BY position", names):
+            found.setdefault(row.outcome.item, []).append(row)
+        return [tuple(found.get(row.outcome.item, ())) for row in rows]
+
+    def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
+        """The groups of the first outcome for each value of a field."""
+        named = {column.field: column for column in self.locate().columns if column.role == "group"}
+        by = identifier(named[field].name) if field in named else "NULL"
+        first = f"(SELECT min(position) FROM {{table}} WHERE metric = ? GROUP BY {by})"
+        rows = self._rows(f"WHERE position IN {first} ORDER BY position", metric, keys=())
+        return [row.outcome.groups for row in rows]
+
+    def fields(self) -> list[str]:
+        """The fields that outcomes are grouped by."""
+        return [column.field for column in self.locate().columns if column.role == "group"]
+
+    def __len__(self) -> int:
+        return self.locate().rows
+
+    def _walk(self, filter: Filter, bound: int | None, *, back: bool, limit: int) -> list[int]:
+        """Positions that follow `bound` in the order of a filter, or precede it if `back`."""
+        where, values = self._where(filter)
+        keys = _order_keys(filter)
+        if bound is not None:
+            key = f"(SELECT ({', '.join(keys)}) FROM {{table}} WHERE position = ?)"
+            if filter.order == "position":  # a position that no outcome has is a bound as well
+                key = "row(?)"
+            else:
+                self.at(bound)
+            where = f"{where} AND row({', '.join(keys)}) {'<' if back else '>'} {key}"
+            values = (*values, bound)
+        order = ", ".join(f"{key} DESC" for key in keys) if back else ", ".join(keys)
+        rows = self._query(f"SELECT position FROM {{table}} WHERE {where} ORDER BY {order} LIMIT {limit}", *values)
+        return [position for (position,) in rows]
+
+    def _where(self, filter: Filter) -> Sql:
+        """The condition of a filter."""
+        parts: list[str] = ["TRUE"]
+        values: list[Any] = []
+        if filter.metric is not None:
+            parts.append("metric = ?")
+            values.append(filter.metric)
+        if filter.value is not None:
+            parts.append(VALUES[filter.value])
+        columns = self.locate().columns
+        if filter.group is not None:
+            field, value = filter.group
+            named = [column for column in columns if (column.role, column.field) == ("group", field)]
+            parts.append(f"CAST({identifier(named[0].name)} AS VARCHAR) = ?" if named else "FALSE")
+            values += [value] if named else []
+        if filter.text:
+            sought = filter.text.casefold()
+            details = [column for column in columns if column.role == "detail" and _has_text(column.type)]
+            mentions = [_mentions("item", "VARCHAR"), *(_mentions(identifier(one.name), one.type) for one in details)]
+            parts.append(f"({' OR '.join(mentions)})")
+            values += [sought] * len(mentions)
+        return " AND ".join(parts), tuple(values)
+
+    def _rows(
+        self, rest: str, *values: Any, keys: Collection[str] | None = None, limit: int | None = None
+    ) -> Iterator[OutcomeRow]:
+        """Outcomes of a query, streamed."""
+        columns = self.locate().columns
+        groups = [column for column in columns if column.role == "group"]
+        details = [one for one in columns if one.role == "detail" and (keys is None or one.field in keys)]
+        shown = [identifier(column.name) for column in (*groups, *details)]
+        names = ", ".join(["position", "item", "metric", "value", "judged", *shown])
+        limited = "" if limit is None else f" LIMIT {limit}"
+        with self._run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
+            decode = OutcomeDecoder(groups, details)
+            while rows := db.fetchmany(FETCHED_ROWS):
+                yield from map(decode, rows)
+
+    def _query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._run(sql, values) as db:
+            return db.fetchall()
+
+    @contextmanager
+    def _run(self, sql: str, values: Sequence[Any]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection with the result of a query; `{table}` stands for the outcomes."""
+        import duckdb
+
+        parameters = [storable(value) if isinstance(value, str) else value for value in values]
+        file = self.locate()
+        with database_errors(_folder(file)), connect() as db:
+            try:
+                db.execute(sql.replace("{table}", _table(file)), parameters)
+            except duckdb.IOException:  # replaced at this moment by a file with more results
+                if (now := self.locate()) == file:
+                    raise
+                db.execute(sql.replace("{table}", _table(now)), parameters)
+            yield db
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredOutcomes(Sequence[Outcome]):
+    """The outcomes of a result in a file, in order, read when they are needed."""
+
+    table: OutcomeTable
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return (row.outcome for row in self.table.each(Filter()))
+
+    @overload
+    def __getitem__(self, index: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Outcome, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Outcome | tuple[Outcome, ...]:
+        positions = range(len(self))[index]
+        if isinstance(positions, int):
+            return self.table.at(positions).outcome
+        return tuple(row.outcome for row in self.table.read(positions))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def table_of(outcomes: Sequence[Outcome]) -> OutcomeTable:
+    """The outcomes as a table; those in memory are written to a file that is deleted with the table."""
+    if isinstance(outcomes, StoredOutcomes):
+        return outcomes.table
+    folder = tempfile.mkdtemp(prefix="wug-outcomes-")
+    try:
+        file = collected(outcomes).write(Path(folder) / "outcomes.parquet", "", "")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    table = OutcomeTable(lambda: file)
+    weakref.finalize(table, shutil.rmtree, folder, ignore_errors=True)
+    return table
+
+
+def unpack(packed: PackedOutcomes) -> tuple[Outcome, ...]:
+    """The outcomes that another process sent."""
+    with temporary_folder() as folder:
+        file = packed.write(folder / "outcomes.parquet", "", "")
+        return tuple(row.outcome for row in OutcomeTable(lambda: file).each(Filter()))
+
+
+def rows_of(result: Result) -> Rows:
+    """The outcomes of a result as a table."""
+    return table_of(result.outcomes)
+
+
+def fields_of(result: Result) -> list[str]:
+    """The fields that the outcomes of a result are grouped by, in the order in which they occur."""
+    if isinstance(result.outcomes, StoredOutcomes):
+        return result.outcomes.table.fields()
+    return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
+
+
+@dataclass(frozen=True, slots=True)
+class PairingArrays:
+    """What a comparison needs of a result's outcomes, in order; items, metrics and sources as 64-bit hashes."""
+
+    item: NDArray[np.uint64]
+    metric: NDArray[np.uint64]
+    value: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    """Outcomes without a value."""
+    judged: NDArray[np.bool_]
+    source: NDArray[np.uint64]
+    has_source: NDArray[np.bool_]
+    metrics: Mapping[str, int]
+    """The hash of each metric, in the order in which metrics occur."""
+
+    @classmethod
+    def read(cls, files: Sequence[OutcomeFile]) -> list[PairingArrays]:
+        """The arrays of several results in one file."""
+        whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
+        source = next(
+            (
+                f"hash({identifier(column.name)})"
+                for column in whole.columns
+                if (column.role, column.field, column.type) == ("detail", "source", "VARCHAR")
+            ),
+            "NULL::UBIGINT",
+        )
+        null = source.replace("hash(", "(")
+        columns = (
+            f"hash(item) AS item, hash(metric) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
+        )
+        table = OutcomeTable(lambda: whole)
+        with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
+            found: dict[str, Any] = dict(db.fetchnumpy())
+        names = table._query("SELECT metric, hash(metric) FROM {table} GROUP BY ALL ORDER BY min(position)")
+        metrics = dict(names)
+        value = np.ma.getdata(found["value"])
+        arrays = {
+            "item": np.ma.getdata(found["item"]),
+            "metric": np.ma.getdata(found["metric"]),
+            "value": value,
+            "missing": np.ma.getmaskarray(found["value"]) | np.isnan(value),
+            "judged": np.ma.getdata(found["judged"]).astype(bool),
+            "source": np.ma.getdata(found["source"]),
+            "has_source": ~np.ma.getdata(found["none"]).astype(bool),
+        }
+        parts = []
+        for file in files:
+            own = {name: array[file.first : file.first + file.rows] for name, array in arrays.items()}
+            there = set(np.unique(own["metric"]).tolist())
+            parts.append(cls(**own, metrics={name: number for name, number in metrics.items() if number in there}))
+        return parts
+
+
+def _folder(file: OutcomeFile) -> Path:
+    return Path() if file.path is None else file.path.parent
+
+
+def _table(file: OutcomeFile) -> str:
+    """The rows of a file that belong to the result, with positions from 0."""
+    if file.path is None:
+        return NOTHING
+    last = file.first + file.rows - 1
+    shifted = f"* REPLACE (position - {file.first} AS position)" if file.first else "*"
+    return f"(SELECT {shifted} FROM {source(file.path)} WHERE position BETWEEN {file.first} AND {last})"
+
+
+def _order_keys(filter: Filter) -> list[str]:
+    """What a filter sorts by; outcomes without a value come last, equal ones in the order of the suite."""
+    if filter.order == "position":
+        return ["position"]
+    return ["(value IS NULL)", f"coalesce({'-' if filter.order == 'highest' else ''}value, 0)", "position"]
+
+
+def _order(filter: Filter) -> str:
+    return ", ".join(_order_keys(filter))
+
+
+def _has_text(kind: Any) -> bool:
+    """Whether values of a type may contain text."""
+    match kind:
+        case [part]:
+            return _has_text(part)
+        case dict():
+            return any(map(_has_text, kind.values()))
+    return kind in ("VARCHAR", "JSON")
+
+
+def _mentions(column: str, kind: Any) -> str:
+    """A condition: whether a column contains a case-folded text."""
+    if kind == "VARCHAR":  # most text is ASCII, which needs no call of Python
+        folded = f"CASE WHEN strlen({column}) = length({column}) THEN lower({column}) ELSE casefold({column}) END"
+        return f"coalesce(contains({folded}, ?), FALSE)"
+    text = column if kind == "JSON" else f"CAST(to_json({column}) AS VARCHAR)"
+    return f"coalesce(json_mentions({text}, ?), FALSE)"

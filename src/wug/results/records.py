@@ -1,0 +1,225 @@
+"""Runs and results as the index has them, row by row."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from wug.results.progress import Progress, progress_of
+from wug.results.schema import RESULT, RUN_UNCHECKED, damaged, row_checksum
+from wug.types import Estimate, Metric, Outcome, Result, Signature, Status, phenomenon_of
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One model evaluated on some suites."""
+
+    id: int
+    status: Status
+    model: str
+    command: str
+    started: str
+    finished: str | None
+    suites: int
+    """Number of results in the store."""
+    specification: str | None = None
+    """The model as the user named it, `kind:name@revision`; None if unknown."""
+    revision: str | None = None
+    name: str | None = None
+    """Name that a user gave the run."""
+    note: str | None = None
+    removed: str | None = None
+    """When a user removed the run; it stays in the store, so that this can be undone."""
+    origin: str | None = None
+    """`editor` for a scoring from the suite editor; None for a run of a command."""
+    message: str | None = None
+    """Why it failed."""
+    sweep: int | None = None
+    """The sweep that it is part of."""
+    progress: Progress | None = None
+    """Its last report of progress; None if it never sent one."""
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether it is a scoring from the suite editor."""
+        return self.origin == "editor"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an overview shows of a result."""
+
+    id: int
+    run: int
+    model: str
+    suite: str
+    kind: str
+    status: Status
+    n: int
+    text: str
+    """Estimates, metrics and phenomenon as JSON, parsed on demand; empty if the row is damaged."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Those over all items."""
+        return _parse_summary(self.text).estimates
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of these estimates."""
+        return _parse_summary(self.text).metrics
+
+    @property
+    def phenomenon(self) -> str:
+        """The phenomenon that the suite tests; empty if it names none."""
+        return _parse_summary(self.text).phenomenon
+
+    @property
+    def error(self) -> str:
+        """Why its row cannot be read; empty if it can."""
+        return _parse_summary(self.text).error
+
+
+class Sibling(NamedTuple):
+    """A result of another run on the same suite."""
+
+    id: int
+    run: int
+    model: str
+
+
+class StoredResult(NamedTuple):
+    """A result with its number and that of its run."""
+
+    id: int
+    run: int
+    result: Result
+
+
+def result_of_row(row: sqlite3.Row, model: str, outcomes: Sequence[Outcome] = ()) -> Result:
+    """The result in a row of the index, with these outcomes."""
+    try:
+        return Result(
+            suite=row["suite"],
+            kind=row["kind"],
+            model=model,
+            status=row["status"],
+            signature=signature_of_row(row),
+            n=row["n"],
+            estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
+            warnings=tuple(json.loads(row["warnings"])),
+            outcomes=outcomes,
+            descriptions=json.loads(row["descriptions"]),
+            meta=json.loads(row["meta"]),
+            metrics=tuple(Metric(**fields) for fields in json.loads(row["metrics"])),
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(row, str(error)) from None
+
+
+def signature_of_row(row: sqlite3.Row) -> Signature:
+    """The signature in a row of the index."""
+    try:
+        return Signature(tuple((str(key), str(value)) for key, value in json.loads(row["signature"])))
+    except (ValueError, TypeError, RecursionError):
+        return Signature((("", str(row["signature"])),))  # of a damaged row, which is refused elsewhere
+
+
+def run_of_row(row: sqlite3.Row) -> Run:
+    """The run in a row of the index; one whose process was killed is interrupted.
+
+    Any row can be shown, damaged ones as well: an unknown status counts as failed.
+    """
+    status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
+    texts = {name: "" if row[name] is None else str(row[name]) for name in ("model", "command", "started")}
+    more: dict[str, Any] = {name: None if row[name] is None else str(row[name]) for name in RUN_UNCHECKED}
+    return Run(
+        id=row["id"],
+        status="interrupted" if status == "running" and not is_running(row["host"], row["pid"]) else status,
+        finished=None if row["finished"] is None else str(row["finished"]),
+        suites=row["suites"],
+        specification=row["specification"],
+        revision=row["revision"],
+        sweep=row["sweep"],
+        progress=progress_of(row),
+        **more,
+        **texts,
+    )
+
+
+def summary_of_row(row: sqlite3.Row) -> Summary:
+    """The summary in a row of results joined with runs."""
+    status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
+    return Summary(
+        id=row["id"],
+        run=row["run"],
+        model=str(row["model"]),
+        suite=str(row["suite"]),
+        kind=str(row["kind"]),
+        status=status,
+        n=row["n"] if isinstance(row["n"], int) else 0,
+        text=row["summary"] if row["checksum"] == row_checksum(row, RESULT) else "",
+    )
+
+
+def is_running(host: object, pid: object) -> bool:
+    """Whether the process that writes a run exists; it may be this one."""
+    if not isinstance(host, str) or not isinstance(pid, int) or not 0 < pid < 2**31:
+        return False
+    return pid == os.getpid() or alive(host, pid)
+
+
+def alive(host: str | None, pid: int | None) -> bool:
+    """Whether another process that writes a run exists; one on another machine counts as alive."""
+    if pid is None or host is None:
+        return False
+    if host != socket.gethostname():
+        return True
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process was killed and not waited for; known on Linux only."""
+    try:
+        # The name of the program is in brackets, and may contain anything.
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """The text of a summary, parsed."""
+
+    estimates: tuple[Estimate, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    phenomenon: str = ""
+    error: str = ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse_summary(text: str) -> _Parsed:
+    if not text:
+        return _Parsed(error="its row is damaged (its checksum does not match)")
+    try:
+        found = json.loads(text)
+        whole = tuple(Estimate(**fields) for fields in found["estimates"])
+        metrics = tuple(Metric(*fields) for fields in found.get("metrics") or ())
+        return _Parsed(whole, metrics, phenomenon_of(found))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return _Parsed(error=f"its row is damaged ({error})")

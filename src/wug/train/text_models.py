@@ -1,0 +1,300 @@
+"""Training causal, masked and word-level LSTM models on text."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.models.lstm.folder import save_word_lstm
+from wug.train.corpus import TokenRows
+from wug.train.options import NetworkSize
+from wug.train.steps import Batch
+from wug.train.vocabulary import save_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerFast
+
+
+class TextLesson:
+    """A model with a token stream on its device."""
+
+    capturable = True
+    rate_factors: Mapping[str, float] = {}
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        bos: int,
+        model: torch.nn.Module,
+        *,
+        rows: TokenRows,
+        device: str,
+        bfloat16: bool,
+    ) -> None:
+        import torch
+
+        self.tokenizer, self.bos, self.rows = tokenizer, bos, rows
+        self.model = model.to(device)
+        self._bfloat16 = bfloat16
+        # One more BOS at the end, for the last token of the last row to predict.
+        self._stream = torch.from_numpy(np.append(rows.stream.ids, bos).astype("int32")).to(device)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps that see as many tokens as the stream has."""
+        return self.rows.steps_per_epoch
+
+    def batch(self, step: int) -> Batch:
+        """The start positions of the rows."""
+        import torch
+
+        return {"starts": torch.from_numpy(self.rows.starts(step))}
+
+    def rows_of(self, starts: torch.Tensor, length: int) -> torch.Tensor:
+        """The tokens of rows."""
+        import torch
+
+        places = torch.arange(length, device=starts.device)
+        return self._stream[starts[:, None] + places].long()
+
+    def mask_dtype(self) -> torch.dtype:
+        """The dtype of masks: that of the queries."""
+        import torch
+
+        return torch.bfloat16 if self._bfloat16 else torch.float32
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """Save in the Hugging Face layout."""
+        self.model.config.training_context = self.rows.unit
+        save_model(self.model, self.tokenizer, folder, dtype)
+
+
+def rotary_sizes(tokenizer: PreTrainedTokenizerFast, shape: NetworkSize) -> dict[str, Any]:
+    """The sizes of a network with rotary positions, as arguments of a Hugging Face configuration."""
+    shape.require_pairs()
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": shape.embedding_size,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.inner,
+        "max_position_embeddings": 1024,
+        "attention_dropout": shape.dropout,
+    }
+
+
+def block_mask(tokens: torch.Tensor, bos: int, *, causal: bool, dtype: torch.dtype) -> torch.Tensor:
+    """An additive attention mask: tokens see those of their own sentence, which starts at BOS."""
+    import torch
+
+    sentence = (tokens == bos).cumsum(1)
+    seen = sentence[:, None, :, None] == sentence[:, None, None, :]
+    if causal:
+        place = torch.arange(tokens.shape[1], device=tokens.device)
+        seen = seen & (place[:, None] >= place)
+    return torch.zeros(seen.shape, dtype=dtype, device=tokens.device).masked_fill(~seen, torch.finfo(dtype).min)
+
+
+def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folder: Path, dtype: str) -> None:
+    """Write a model in the Hugging Face layout, its weights in `dtype`; the model itself stays as it is."""
+    import torch
+    from transformers import logging
+
+    logging.disable_progress_bar()
+    kind = getattr(torch, dtype)
+    # Tied weights are one tensor, and must stay one, so that they are written once.
+    copies: dict[int, torch.Tensor] = {}
+    weights = {n: copies.setdefault(t.data_ptr(), t.to(kind)) for n, t in model.state_dict().items()}
+    before = model.config.dtype
+    model.config.dtype = kind
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # In a temporary folder first: a full disk must not leave half of the weights.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as partial:
+            model.save_pretrained(partial, state_dict=weights)
+            save_tokenizer(tokenizer, Path(partial))
+            for file in sorted(Path(partial).iterdir(), reverse=True):  # config.json, which makes it a model, late
+                file.replace(folder / file.name)
+    except Exception as error:  # safetensors and tokenizers raise their own errors on a full disk
+        why = str(error).strip().split("\n")[0] or type(error).__name__
+        raise ModelError(
+            f"{folder}: the model cannot be written: {why}. Free some space, and run the same command"
+        ) from error
+    finally:
+        model.config.dtype = before
+
+
+class CausalLesson(TextLesson):
+    """Predict each token from those before it in its sentence; sentences in one row do not see each other."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, shape: NetworkSize, **material: Any) -> None:
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        bos = tokenizer.bos_token_id
+        config = LlamaConfig(
+            **rotary_sizes(tokenizer, shape),
+            tie_word_embeddings=True,
+            bos_token_id=bos,
+            eos_token_id=bos,
+        )
+        super().__init__(tokenizer, bos, LlamaForCausalLM(config), **material)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean loss in nats per token."""
+        import torch
+
+        tokens = self.rows_of(batch["starts"], self.rows.length + 1)
+        seen, targets = tokens[:, :-1], tokens[:, 1:]
+        mask = block_mask(seen, self.bos, causal=True, dtype=self.mask_dtype())
+        logits = self.model(input_ids=seen, attention_mask=mask, use_cache=False).logits
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+
+MASKED_SHARE = 0.25
+"""The proportion of tokens to predict: more than BERT's 15%, since small models learn faster with more."""
+SHOWN_AS_MASK, SHOWN_AS_OTHER = 0.8, 0.1
+"""Proportions of these that are replaced by the mask and by another token (Devlin et al. 2019)."""
+SPECIAL_TOKENS = 5
+"""The number of special tokens, which are the first ones of the vocabulary."""
+
+
+class MaskedLesson(TextLesson):
+    """Predict masked tokens from the others of their sentence; sentences in one row do not see each other."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, shape: NetworkSize, **material: Any) -> None:
+        from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+        opening = tokenizer.cls_token_id
+        config = ModernBertConfig(
+            **rotary_sizes(tokenizer, shape),
+            embedding_dropout=shape.dropout,
+            mlp_dropout=shape.dropout,
+            global_attn_every_n_layers=1,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=opening,
+            eos_token_id=tokenizer.sep_token_id,
+            cls_token_id=opening,
+            sep_token_id=tokenizer.sep_token_id,
+            attn_implementation="sdpa",
+        )
+        super().__init__(tokenizer, opening, ModernBertForMaskedLM(config), **material)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean loss in nats per masked token."""
+        import torch
+
+        tokens = self.rows_of(batch["starts"], self.rows.length)
+        mask = block_mask(tokens, self.bos, causal=False, dtype=self.mask_dtype())
+        hidden, targets, read = self.hide(tokens)
+        layers = {"full_attention": mask, "sliding_attention": mask}
+        states = self.model.model(input_ids=read, attention_mask=layers).last_hidden_state
+        guessed = states.gather(1, hidden[..., None].expand(-1, -1, states.shape[-1]))
+        logits = self.model.decoder(self.model.head(guessed))
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+    def hide(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The positions to predict in each row, the tokens there, and the masked rows."""
+        import torch
+
+        # A fixed number per row, so that shapes are constant; special tokens are never chosen.
+        chances = torch.rand(tokens.shape, device=tokens.device)
+        is_special = (tokens == self.bos) | (tokens == self.tokenizer.sep_token_id)
+        places = chances.masked_fill(is_special, -1.0).topk(int(MASKED_SHARE * tokens.shape[1]), dim=1).indices
+        targets = tokens.gather(1, places)
+        fate = torch.rand(targets.shape, device=tokens.device)
+        other = torch.randint(SPECIAL_TOKENS, len(self.tokenizer), targets.shape, device=tokens.device)
+        shown = torch.where(fate < SHOWN_AS_MASK, self.tokenizer.mask_token_id, targets)
+        shown = torch.where(fate > 1 - SHOWN_AS_OTHER, other, shown)
+        return places, targets, tokens.scatter(1, places, shown)
+
+
+INIT_RANGE = 0.1
+"""Embeddings are initialised uniformly in ± this, as in Gulordava et al. (2018)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordVocabulary:
+    """The vocabulary, and how texts are split into words."""
+
+    names: Sequence[str]
+    mode: str
+    """spaces or punctuation."""
+    lowercase: bool
+
+
+class LSTMLesson(TextLesson):
+    """Predict each word from those before it in its row; `<eos>` precedes every sentence.
+
+    The state of a layer, `inner` cells wide, is projected to the width of the embeddings if they differ, so
+    that embeddings can be the output layer too.
+    """
+
+    capturable = False  # cuDNN takes the whole row in a few launches anyway
+
+    def __init__(
+        self, words: WordVocabulary, shape: NetworkSize, *, bos: int, rows: TokenRows, device: str, bfloat16: bool
+    ) -> None:
+        import torch
+
+        self._words, self._shape = words, shape
+        projection = shape.embedding_size if shape.inner != shape.embedding_size else 0
+        model = torch.nn.Module()
+        model.encoder = torch.nn.Embedding(len(words.names), shape.embedding_size)
+        torch.nn.init.uniform_(model.encoder.weight, -INIT_RANGE, INIT_RANGE)
+        # Layer by layer: the dropout inside a torch LSTM does not follow the seed of the step on every device.
+        model.layers = torch.nn.ModuleList(
+            torch.nn.LSTM(
+                shape.embedding_size if projection or not n else shape.inner, shape.inner, proj_size=projection
+            )
+            for n in range(shape.layers)
+        )
+        model.decoder = torch.nn.Linear(shape.embedding_size, len(words.names))
+        torch.nn.init.zeros_(model.decoder.bias)
+        model.decoder.weight = model.encoder.weight
+        super().__init__(None, bos, model, rows=rows, device=device, bfloat16=bfloat16)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean loss in nats per word."""
+        from torch.nn.functional import cross_entropy, dropout
+
+        words = self.rows_of(batch["starts"], self.rows.length + 1)
+        chance, learning = self._shape.dropout, self.model.training
+        states = dropout(self.model.encoder(words[:, :-1].T), chance, learning)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="LSTM with projections is not supported with oneDNN")
+            for layer in self.model.layers:
+                states = dropout(layer(states)[0], chance, learning)
+        return cross_entropy(self.model.decoder(states).flatten(0, 1).float(), words[:, 1:].T.flatten())
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """Save in the layout of wug's word LSTMs."""
+        import torch
+
+        state = {_name(name): tensor.to(getattr(torch, dtype)) for name, tensor in self.model.state_dict().items()}
+        shape = self._shape
+        config = {
+            "kind": "LSTM",
+            "layers": shape.layers,
+            "width": shape.embedding_size,
+            "hidden": shape.inner,
+            "projection": shape.embedding_size if shape.inner != shape.embedding_size else None,
+            "tied": True,
+            "lowercase": self._words.lowercase,
+            "words": self._words.mode,
+            "training_context": self.rows.unit,
+        }
+        save_word_lstm(folder, state, config, self._words.names)
+
+
+def _name(tensor: str) -> str:
+    """A tensor's name in one LSTM of several layers: `layers.1.weight_ih_l0` is `rnn.weight_ih_l1`."""
+    return re.sub(r"^layers\.(\d+)\.(\w+)_l0$", r"rnn.\2_l\1", tensor)

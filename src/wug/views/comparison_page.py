@@ -1,0 +1,184 @@
+"""A comparison on a page: charts of the differences, and the rows of its section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wug.errors import InputError
+from wug.formatting import plain
+from wug.labels import caption
+from wug.views import chance, charts, vega
+from wug.views import comparison as text
+from wug.views.comparison import difference, interval, p_text, side_names, verdict
+from wug.views.parts import Figure
+
+if TYPE_CHECKING:
+    import altair
+
+    from wug.results.comparison import Comparison, Contrast, Side
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastRow:
+    """A contrast as a row of the page."""
+
+    contrast: Contrast
+    cells: tuple[str, ...]
+    counts: str
+    """Such as `both right 40 · only A 3 · only B 9 · neither 8`; empty for numbers."""
+    items: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """Item, what differs, and details line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class SidePair:
+    """Two sides and their contrasts."""
+
+    first: Side
+    second: Side
+    names: tuple[str, str]
+    """Short names of the sides."""
+    head: tuple[str, ...]
+    rows: tuple[ContrastRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSection:
+    """The section about a comparison."""
+
+    summary: tuple[str, ...]
+    """One sentence per pair of sides."""
+    side_pairs: tuple[SidePair, ...]
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def section(comparison: Comparison) -> ComparisonSection:
+    """The section about a comparison."""
+    names = text.side_names(comparison)
+    return ComparisonSection(
+        summary=tuple(text.summary(comparison)),
+        side_pairs=tuple(
+            SidePair(
+                *(first, second, (names[first.label], names[second.label])),
+                *(tuple(text.head(first.label, second.label)), tuple(map(_row, contrasts))),
+            )
+            for first, second, contrasts in text.side_pairs(comparison)
+        ),
+        figures=tuple(figures(comparison)),
+        notes=tuple(text.notes(comparison)),
+        warnings=tuple(text.warnings(comparison)),
+    )
+
+
+def _row(contrast: Contrast) -> ContrastRow:
+    return ContrastRow(
+        contrast=contrast,
+        cells=tuple(text.line(contrast)),
+        counts=text.counts(contrast),
+        items=tuple(
+            (
+                one.item,
+                text.differing(one, contrast),
+                tuple(f"{label}: {said}" if label else said for label, said in text.explanations(one, contrast)),
+            )
+            for one in contrast.disagreements
+        ),
+    )
+
+
+def chart(comparison: Comparison) -> altair.VConcatChart:
+    """All charts below each other, under the names of the sides."""
+    found = figures(comparison)
+    if not found:
+        raise InputError("there is no difference to draw")
+    about = dict.fromkeys(text for figure in found for text in (figure.about, figure.note))
+    made: altair.VConcatChart = charts.stacked([figure.chart for figure in found]).properties(
+        title=charts.title("Differences between models", *about)
+    )
+    return made
+
+
+def figures(comparison: Comparison) -> list[Figure]:
+    """One chart for proportions, in percentage points, and one per metric with other values."""
+    names = side_names(comparison)
+    panels: dict[str, list[Contrast]] = {}
+    for contrast in comparison.contrasts:
+        panels.setdefault("" if contrast.share else contrast.metric, []).append(contrast)
+    return [_figure(metric, own, names, f"compared-{place}") for place, (metric, own) in enumerate(panels.items())]
+
+
+def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str], id: str) -> Figure:
+    share = not metric
+    side_pairs = list(dict.fromkeys(_minus(c, names) for c in contrasts))
+    what = side_pairs[0] if len(side_pairs) == 1 else "Differences"
+    title = "difference (percentage points)" if share else f"difference in {plain(metric)}"
+    several = len({c.metric for c in contrasts}) > 1
+    points = [
+        _point(c, 100 if share else 1, several, _minus(c, names) if len(side_pairs) > 1 else "") for c in contrasts
+    ]
+    counts = {c.n for c in contrasts}
+    about = caption([c.suite for c in contrasts], (), counts.pop() if len(counts) == 1 else None)
+    return Figure(
+        id=id,
+        draw=lambda: _with_zero(charts.intervals(points, title=title, series_are="pair")),
+        title="Differences in percent correct" if share else f"Differences in {plain(metric)}",
+        note=f"{what} on the items that both have, with 95% intervals.",
+        about=about,
+        columns=("suite", "metric", "pair", "difference", "95% interval", "p", "p (Holm)", "verdict"),
+        rows=tuple(
+            (
+                *(c.suite, plain(c.metric), _minus(c, names)),
+                *(difference(c), interval(c), p_text(c.p), p_text(c.p_holm), verdict(c)),
+            )
+            for c in contrasts
+        ),
+        records=tuple(map(_record, contrasts)),
+    )
+
+
+def _record(c: Contrast) -> dict[str, Any]:
+    return {
+        "suite": c.suite,
+        "metric": c.metric,
+        "first": c.first.name,
+        "second": c.second.name,
+        "difference": c.difference,
+        "low": c.low,
+        "high": c.high,
+        "p": c.p,
+        "p_holm": c.p_holm,
+        "n": c.n,
+        "verdict": verdict(c),
+    }
+
+
+def _minus(c: Contrast, names: Mapping[str, str]) -> str:
+    return f"{names[c.second.label]} − {names[c.first.label]}"
+
+
+def _point(c: Contrast, scale: int, several: bool, series: str) -> charts.Point:
+    return charts.Point(
+        row=plain(c.metric) if several else c.suite,
+        value=scale * c.difference,
+        low=None if c.low is None else scale * c.low,
+        high=None if c.high is None else scale * c.high,
+        n=c.n,
+        series=series,
+        group=c.suite if several else "",
+    )
+
+
+def _with_zero(drawn: altair.LayerChart) -> altair.LayerChart:
+    """The chart with a line at 0 behind the dots."""
+    alt = vega.altair()
+    zero = (
+        alt.Chart(alt.Data(values=[{"zero": 0}]))
+        .mark_rule(strokeDash=[4, 3], color="currentColor", tooltip=None)
+        .encode(x="zero:Q")
+    )
+    chance.put_behind(drawn, [zero])
+    return drawn

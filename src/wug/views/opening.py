@@ -1,0 +1,78 @@
+"""The first lines about a result: the question in English, an example, and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wug.formatting import format_estimate, is_deviation, is_measurable, percent
+from wug.rows import Filter, Rows
+from wug.types import Result
+from wug.views.chance import result_chance
+from wug.views.family_views import family_of, items_of, module_of
+from wug.views.parts import LinesPart
+
+MAX_EXAMPLE_LINES = 4
+HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first lines about a result; each may be empty."""
+
+    question: str
+    example: LinesPart | None
+    verdict: str
+
+
+def opening_of(result: Result, rows: Rows) -> Opening:
+    """The first lines about a result.
+
+    The module `view` of a family may offer `question(result)` and `example(result, rows)`. Without them, the question
+    is that of the family's docstring, and the example is the first item.
+    """
+    view = module_of(result.kind)
+    question = view.question(result) if hasattr(view, "question") else ""
+    example = view.example(result, rows) if hasattr(view, "example") else _first_item(result, rows)
+    return Opening(question or _family_question(result.kind), example, verdict(result))
+
+
+def verdict(result: Result) -> str:
+    """Whether the headline is above chance or, if it has no chance level, whether most items pass.
+
+    Empty if it is not a proportion, has no interval, or higher values are not better.
+    """
+    if not is_measurable(result.warnings):
+        return "Not measurable: the items do not distinguish anything, as the warnings say."
+    estimate = result.headline
+    if estimate is None or estimate.low is None or estimate.high is None or is_deviation(estimate.method):
+        return ""
+    metric, chance = result.metric(estimate.metric), result_chance(result, estimate.metric)
+    if metric.unit != "share" or metric.better != "higher":
+        return ""
+    interval = f"its 95% interval {format_estimate(result, estimate).interval}"
+    if chance is None:
+        if estimate.low <= HALF <= estimate.high:
+            return f"Neither most nor few items pass: 50% is in {interval}."
+        return f"{'Most' if estimate.low > HALF else 'Few'} items pass: 50% is outside {interval}."
+    if estimate.low <= chance <= estimate.high:
+        return f"Not distinguishable from chance ({percent(chance)}), which is in {interval}."
+    side = "Above" if estimate.low > chance else "Below"
+    return f"{side} chance ({percent(chance)}), which is outside {interval}."
+
+
+def _family_question(kind: str) -> str:
+    """The question in the first line of a family's docstring, after its name."""
+    family = family_of(kind)
+    _, _, question = ((family and family.__doc__) or "").partition("\n")[0].partition(": ")
+    question = question.partition("?")[0].strip()
+    return f"{question[:1].upper()}{question[1:]}?" if question else ""
+
+
+def _first_item(result: Result, rows: Rows) -> LinesPart | None:
+    items = items_of(result, rows)
+    for row in rows.each(Filter(items.metric), limit=1):
+        for part in items.show(row, rows.same_item(row)).parts:
+            if isinstance(part, LinesPart):
+                shown = [line for line in part.lines if line.side is None]
+                return LinesPart(tuple(shown[:MAX_EXAMPLE_LINES]), part.symbols)
+    return None

@@ -1,0 +1,384 @@
+"""A report as one self-contained HTML page, without network, server or other files.
+
+Each chart is in the page twice: as SVG, which needs no JavaScript, and as a Vega-Lite specification that replaces the
+SVG when it scrolls into view. If the packages that draw charts are not installed, the page shows their numbers.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from wug.errors import InputError
+from wug.formatting import FormattedEstimate, headline_estimate, headlines, plain, plural
+from wug.labels import caption, short_names
+from wug.results.queries import rows_of
+from wug.rows import Rows
+from wug.types import Result, phenomenon_of
+from wug.views import charts, vega
+from wug.views.chance import chance_note, result_chance
+from wug.views.comparison_page import section
+from wug.views.family_views import (
+    SampledGroup,
+    allot,
+    computed_parts,
+    figures_of,
+    items_of,
+    module_of,
+    parts_of,
+    sampled_groups,
+)
+from wug.views.grouped import estimate_figure, point
+from wug.views.parts import Figure, ItemSample, ItemsView, ViewPart, part_type
+from wug.views.region_chart import strip
+from wug.views.text_display import direction_of, runs_of
+
+if TYPE_CHECKING:
+    from jinja2 import BaseLoader, Environment
+
+    from wug.results.comparison import Comparison
+
+MAX_PAGE_ITEMS = 1400
+"""Items in all sections of a page: a few megabytes."""
+MAX_RESULTS_WITH_SVG = 60
+"""Results up to which charts are also included as SVG, 20 kilobytes each."""
+MAX_SECTION_ITEMS, MIN_SECTION_ITEMS = 200, 10
+"""Items per section."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedResult:
+    """A result and the run that it comes from."""
+
+    result: Result
+    run: int | None = None
+    command: str | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLead:
+    """The beginning of a page, instead of the overview of results."""
+
+    title: str
+    parts: tuple[ViewPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """The section of a page about one result."""
+
+    report: ReportedResult
+    result: Result
+    id: str
+    model: str
+    """Short name of the model, with the run if the model has several results on the suite."""
+    section: str
+    rows: tuple[FormattedEstimate, ...]
+    headline: FormattedEstimate | None
+    parts: tuple[ViewPart, ...]
+    items: ItemsView
+    samples: tuple[tuple[ItemSample, list[SampledGroup]], ...]
+    export: str
+
+
+class _Charts:
+    """SVG and specification of figures; both of one figure are made from one chart."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Figure, dict[str, Any]] | None = None
+
+    def _made(self, figure: Figure) -> dict[str, Any]:
+        if self._last is None or self._last[0] is not figure:
+            self._last = (figure, vega.unstyled_spec(figure.chart))
+        return self._last[1]
+
+    def spec(self, figure: Figure) -> dict[str, Any]:
+        """The specification for the script."""
+        return {**vega.page_spec(self._made(figure)), "description": figure.title}
+
+    def svg(self, figure: Figure) -> Any:
+        """The picture without JavaScript."""
+        from markupsafe import Markup
+
+        # Vega escapes every text that it writes into an SVG.
+        return Markup(vega.page_svg(self._made(figure)))
+
+
+def render(
+    reports: Sequence[ReportedResult], comparison: Comparison | None = None, lead: ReportLead | None = None
+) -> str:
+    """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
+    if not reports and lead is None:
+        raise InputError("there is nothing to report. Give one or more runs")
+    entries = _entries(reports)
+    models = list(dict.fromkeys(entry.model for entry in entries))
+    sections = _by_section(entries)
+    drawn = vega.can_draw()
+    environment = _environment(still=len(reports) <= MAX_RESULTS_WITH_SVG, drawn=drawn)
+    script = f"{template_source('chart.js')}\n{template_source('page.js')}"
+    bundle = vega.javascript() if drawn else ""
+    page = environment.get_template("page.html").render(
+        title=_title(entries) if lead is None else lead.title,
+        lead=lead,
+        entries=entries,
+        models=models,
+        identities={entry.model: entry.result.model for entry in entries},
+        sections=sections,
+        overview=_overview(entries, several=len(models) > 1),
+        compared=None if comparison is None else section(comparison),
+        commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
+        unfinished=[entry for entry in entries if entry.result.status != "complete"],
+        style=font_css(font_data_url()) + template_source("page.css"),
+        script=script,
+        vega=bundle,
+        hashes=[_hash(bundle), _hash(script)],
+    )
+    return f"{page.strip()}\n"
+
+
+def overview_of(results: Sequence[Result]) -> Figure | None:
+    """The overview chart; None if there are fewer than two proportions."""
+    entries = _entries([ReportedResult(result) for result in results])
+    return _overview(entries, several=len({entry.model for entry in entries}) > 1)
+
+
+def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
+    every = [rows_of(report.result) for report in reports]
+    shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
+    limits = _item_limits(shown_items, every)
+    several_sections = len({(report.result.kind, phenomenon_of(report.result.meta)) for report in reports}) > 1
+    entries: list[ReportSection] = []
+    for place, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
+        result, rows, items = report.result, every[place], shown_items[place]
+        entries.append(
+            ReportSection(
+                report=report,
+                result=result,
+                id=_slug(f"{result.suite} {model}", {entry.id for entry in entries}),
+                model=model,
+                section=phenomenon_of(result.meta) or (result.kind if several_sections else ""),
+                rows=headlines(result),
+                headline=headline_estimate(result),
+                parts=tuple(computed_parts(parts_of(result, rows))),
+                items=items,
+                samples=_samples(items, rows, limits[place]),
+                export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
+            )
+        )
+    return [entry for suites in _by_section(entries).values() for suite in suites.values() for entry in suite]
+
+
+def _item_limits(items: Sequence[ItemsView], rows: Sequence[Rows]) -> dict[int, int]:
+    """Maximum number of items per section; small sections leave more for others."""
+    sizes = {
+        place: min(MAX_SECTION_ITEMS, sum(_sizes(*one).values()))
+        for place, one in enumerate(zip(items, rows, strict=True))
+    }
+    return allot(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
+
+
+def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
+    return {place: rows.tally(one.metric)[one.value or ""] for place, one in enumerate(items.samples)}
+
+
+def _samples(items: ItemsView, rows: Rows, limit: int) -> tuple[tuple[ItemSample, list[SampledGroup]], ...]:
+    """The items that fit, without empty samples."""
+    shares = allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
+    found = ((sample, sampled_groups(items, sample, rows, shares[place])) for place, sample in enumerate(items.samples))
+    return tuple((sample, some) for sample, some in found if some)
+
+
+def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
+    """Short names of the models, unique among the results of a suite."""
+    short = short_names(report.result.model for report in reports)
+    names: list[str] = []
+    for index, report in enumerate(reports):
+        same = [
+            other
+            for other, one in enumerate(reports)
+            if (one.result.suite, one.result.model) == (report.result.suite, report.result.model)
+        ]
+        which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
+        name = short[report.result.model]
+        names.append(name if len(same) == 1 else f"{name} ({which})")
+    return names
+
+
+def _by_section(entries: Iterable[ReportSection]) -> dict[str, dict[str, list[ReportSection]]]:
+    """Section → suite → entries: phenomena in order of appearance, then families; best suite first."""
+    sections: dict[str, dict[str, list[ReportSection]]] = {}
+    for entry in entries:
+        sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
+    ordered = sorted(sections.items(), key=lambda pair: not any(_is_phenomenon(group[0]) for group in pair[1].values()))
+    return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
+
+
+def _is_phenomenon(entry: ReportSection) -> bool:
+    return bool(phenomenon_of(entry.result.meta))
+
+
+def _rank(entries: Sequence[ReportSection]) -> tuple[bool, float]:
+    """Proportions before other numbers, highest mean first."""
+    shares = [entry.headline.value for entry in entries if entry.headline is not None and entry.headline.share]
+    return not shares, -fmean(shares) if shares else 0.0
+
+
+def _overview(entries: Sequence[ReportSection], *, several: bool) -> Figure | None:
+    """A chart of all headlines that are proportions; None for fewer than two."""
+    shares = [(entry, row) for entry in entries if (row := entry.headline) is not None and row.share]
+    if len(shares) < 2:
+        return None
+    points = [
+        point(
+            row,
+            name=entry.result.suite,
+            series=entry.model if several else "",
+            group=entry.section,
+            chance=result_chance(entry.result, row.metric),
+        )
+        for entry, row in shares
+    ]
+    metrics = sorted({row.name for _, row in shares})
+    return estimate_figure(
+        "overview-chart",
+        "Accuracy on every suite",
+        f"Share of items ({', '.join(metrics)}) with 95% intervals.{chance_note(one.chance for one in points)}",
+        partial(charts.intervals, points, title="accuracy", share=True),
+        [({"suite": one.result.suite, "model": one.model, "metric": row.metric}, row) for one, row in shares],
+        "accuracy",
+    )
+
+
+def _title(entries: Sequence[ReportSection]) -> str:
+    suites = list(dict.fromkeys(entry.result.suite for entry in entries))
+    models = list(short_names(entry.result.model for entry in entries).values())
+    what = suites[0] if len(suites) == 1 else f"{len(suites)} suites"
+    who = models[0] if len(models) == 1 else f"{len(models)} models"
+    return f"{what} · {who}"
+
+
+def _slug(text: str, taken: set[str]) -> str:
+    """A unique HTML id of letters, digits and hyphens."""
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result"
+    number = 1
+    name = f"r-{slug}"
+    while name in taken:
+        number += 1
+        name = f"r-{slug}-{number}"
+    return name
+
+
+def _environment(*, still: bool, drawn: bool) -> Environment:
+    from jinja2 import PackageLoader
+
+    charts = _Charts()
+    environment = view_environment(PackageLoader("wug.views", "templates"))
+    environment.globals["still"], environment.globals["drawn"] = still, drawn
+    environment.filters["vega_spec"], environment.filters["svg"] = charts.spec, charts.svg
+    return environment
+
+
+def view_environment(loader: BaseLoader) -> Environment:
+    """A Jinja environment with the filters and tests that `view.html` needs, for the report and the site."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    environment.filters["part_type"] = part_type
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["plural"] = plural
+    environment.filters["plain"] = plain
+    environment.filters["strip"] = strip
+    environment.filters["direction"] = direction_of
+    environment.filters["runs"] = runs_of
+    environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
+    return environment
+
+
+def template_source(name: str) -> str:
+    """The text of a file in `templates/`."""
+    return (resources.files("wug.views") / "templates" / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(script: str) -> str:
+    """The hash by which the page's security policy allows a script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def font_css(url: str) -> str:
+    """The rule that loads the text face of every page from a URL: Inter 4.1 (fonts/LICENSE.txt).
+
+    The file was made with fontTools from InterVariable: `opsz=14`, `wght=400:700`, Latin letters, punctuation, arrows,
+    and the features kern, liga, calt, ccmp, locl, mark, mkmk, tnum, case, frac, zero.
+    """
+    return (
+        "@font-face { font-family: Inter; font-weight: 400 700; font-display: swap; "
+        f'src: url("{url}") format("woff2"); }}\n'
+    )
+
+
+def font_data_url() -> str:
+    """A data URL that contains the font."""
+    return f"data:font/woff2;base64,{base64.b64encode(font_woff2()).decode()}"
+
+
+def font_woff2() -> bytes:
+    """The font file."""
+    return (resources.files("wug.views") / "fonts" / "inter.woff2").read_bytes()
+
+
+def choose_figure(results: Sequence[Result], title: str | None = None) -> Figure:
+    """The first chart of a result, or the overview of several; or the first with `title` in its title."""
+    found = list(all_figures(results))
+    if not found:
+        raise InputError("there is no chart of these results")
+    if title is None:
+        return found[0]
+    fitting = [figure for figure in found if title.lower() in figure.title.lower()]
+    if not fitting:
+        titles = ", ".join(repr(name) for name in dict.fromkeys(figure.title for figure in found))
+        raise InputError(f"no chart has {title!r} in its title. There is: {titles}")
+    return fitting[0]
+
+
+def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
+    """All charts: the overview of several results, then those of each result."""
+    overview, names = overview_of(results), short_names(result.model for result in results)
+    found = [
+        replace(figure, about=caption([result.suite], [names[result.model]], result.n))
+        for result in results
+        for figure in figures_of(result, rows_of(result))
+    ]
+    about = caption([result.suite for result in results], names.values())
+    yield from (
+        replace(figure, about=figure.about or about)
+        for figure in [*([overview] if overview else []), *_across(results), *found] or _plain(results)
+    )
+
+
+def _across(results: Sequence[Result]) -> Iterator[Figure]:
+    """The charts of several models that a family's view has (`across`)."""
+    for kind in dict.fromkeys(result.kind for result in results):
+        if draw := getattr(module_of(kind), "across", None):
+            yield from draw([result for result in results if result.kind == kind])
+
+
+def _plain(results: Sequence[Result]) -> Iterator[Figure]:
+    """The proportions of results that have no chart of their own."""
+    found = [(result, row) for result in results for row in headlines(result) if row.share]
+    rows = [row for _, row in found]
+    points = [point(row, name=row.name, chance=result_chance(result, row.metric)) for result, row in found]
+    if rows:
+        draw = partial(charts.intervals, points, title="accuracy", share=True)
+        cells = [({"metric": row.metric}, row) for row in rows]
+        yield estimate_figure("metrics", "Every metric", "With 95% intervals.", draw, cells)

@@ -1,0 +1,195 @@
+"""Results as tables: which estimates are shown, and the rows for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from wug import registry
+from wug.errors import InputError, UnknownName
+from wug.formatting import format_estimate
+from wug.identity import OVERALL, Group
+from wug.labels import short_names
+from wug.results.queries import fields_of
+from wug.tables import Display, FormattedTable, Kind, RowTable, json_safe
+from wug.types import DATA, Estimate, Result
+
+ALL_FIELDS = OVERALL
+"""The name that selects every breakdown."""
+MAX_DEFAULT_GROUPS = 24
+"""Groups of a field by which results are broken down by default."""
+COLUMNS = ("suite", "kind", "model", "metric", "group", "value", "n", "low", "high", "method", "signature")
+NUMBERS: Mapping[str, Kind] = {"value": float, "n": int, "low": float, "high": float}
+
+
+def headline(result: Result) -> Result:
+    """The result with its headline estimate only."""
+    return replace(result, estimates=() if result.headline is None else (result.headline,))
+
+
+def fields(result: Result) -> dict[str, int]:
+    """The fields that a result is broken down by, with their numbers of groups; those with one group are left out."""
+    groups = dict.fromkeys(one.group for one in result.estimates if result.metric(one.metric).headline)
+    found = Counter(group.field for group in map(Group.parse, groups) if not group.is_overall)
+    return {name: count for name, count in found.items() if count > 1}
+
+
+def default_field(result: Result) -> str | None:
+    """The field that results are broken down by unless the user chooses: the family's `BREAKDOWN`, or the first."""
+    few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
+    own: Sequence[str] = registry.offered("families", result.kind, "BREAKDOWN") or ()
+    return next((name for name in (*own, *few) if name in few), None)
+
+
+def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
+    """The results with their estimates over all items and over the groups of some fields."""
+    known = {Group.parse(one.group).field for result in results for one in result.estimates} - {OVERALL}
+    for name in by:
+        if not known:
+            raise InputError(f"these results are not broken down by any field, so not by {name!r}")
+        if name not in known and name != ALL_FIELDS:
+            raise UnknownName("field", name, known | {ALL_FIELDS})
+    if ALL_FIELDS in by:
+        return list(results)
+    shown = {OVERALL, *by}
+    return [
+        replace(result, estimates=tuple(one for one in result.estimates if Group.parse(one.group).field in shown))
+        for result in results
+    ]
+
+
+def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
+    """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
+    kinds = {result.kind for result in results}
+    own = registry.offered("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    if own is not None:
+        names, rows = own(results)
+        return RowTable(names, rows)
+    return RowTable(
+        COLUMNS,
+        [
+            (r.suite, r.kind, r.model, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, str(r.signature))
+            for r in results
+            for e in r.estimates
+        ],
+        {name: NUMBERS.get(name, str) for name in COLUMNS},
+        display=_display(results),
+        document=[_document(result) for result in results],
+    )
+
+
+def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = None) -> RowTable:
+    """The headlines of models (rows) on suites (columns), with the best value of each suite in bold.
+
+    `labels` are names of models, by id or short name. A later result of a model and suite replaces an earlier one.
+    """
+    names = short_names(result.model for result in results)
+    given = labels or {}
+    for name in given:
+        if name not in {*names, *names.values()}:
+            raise UnknownName("model", name, {*names, *names.values()})
+    suites = list(dict.fromkeys(result.suite for result in results))
+    found = {(result.model, result.suite): result for result in results if result.headline is not None}
+    rows, values, bold = [], [], set()
+    for model, short in names.items():
+        label = given.get(model, given.get(short, short))
+        own = [found.get((model, suite)) for suite in suites]
+        values.append((label, *(one.headline.value if one and one.headline else None for one in own)))
+        rows.append((label, *(cells(one, one.headline)[0] if one and one.headline else "" for one in own)))
+    for column, suite in enumerate(suites, 1):
+        known = [(value, line) for line, row in enumerate(values) if isinstance(value := row[column], float | int)]
+        metrics = {
+            one.metric(one.headline.metric)
+            for (_, of), one in found.items()
+            if of == suite and one.headline is not None
+        }
+        if len(known) > 1 and len(metrics) == 1 and (better := metrics.pop().better) != "neither":
+            best = (max if better == "higher" else min)(value for value, _ in known)
+            bold |= {(line, column) for value, line in known if value == best}
+    head = ["model", *suites]
+    shown = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
+    return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([shown]))
+
+
+def outcome_table(results: Sequence[Result]) -> RowTable:
+    """One row per outcome, read as they are written, with one column per group field."""
+    fields = list(dict.fromkeys(field for result in results for field in fields_of(result)))
+    names = ["suite", "model", "item", "metric", "value", *fields, "detail"]
+    rows = (
+        (
+            r.suite,
+            r.model,
+            o.item,
+            o.metric,
+            None if o.value is None else float(o.value),
+            *(o.groups.get(field) for field in fields),
+            json.dumps(json_safe(o.detail), ensure_ascii=False) if o.detail else None,
+        )
+        for r in results
+        for o in r.outcomes
+    )
+    return RowTable(names, rows, {**dict.fromkeys(names, str), "value": float, "detail": object})
+
+
+def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
+    """The value and the interval of an estimate as text."""
+    row = format_estimate(result, estimate)
+    return row.text, row.interval
+
+
+def dataset_record(result: Result) -> Mapping[str, object] | None:
+    """The catalogue's record of the published set that a suite is from; None for other suites."""
+    found = result.meta.get(DATA)
+    return found if isinstance(found, Mapping) else None
+
+
+def dataset_facts(result: Result) -> dict[str, object]:
+    """Title, licence and citation of the published set that a suite is from; empty for other suites."""
+    record = dataset_record(result)
+    if record is None:
+        return {}
+    known = {
+        "data": record.get("title"),
+        "licence": record.get("licence") or "none named",
+        "terms": record.get("terms"),
+        "cite": f"{record.get('citation')} (wug data cite {record.get('set')})",
+        "source": f"{record.get('repository')} at {record.get('commit')}",
+    }
+    return {key: value for key, value in known.items() if value}
+
+
+def dataset_line(result: Result) -> str:
+    """`dataset_facts` on one line: title, licence, citation."""
+    facts = dataset_facts(result)
+    return f"{facts['data']} · licence: {facts['licence']} · cite {facts['cite']}" if facts else ""
+
+
+def _display(results: Sequence[Result]) -> Display:
+    """One row per estimate, with a rule between results; models are named if there are several."""
+    several = len({result.model for result in results}) > 1
+    head = ["suite", *(["model"] if several else []), "metric", "group", "value", "95% interval", "n"]
+    rows: list[tuple[str, ...]] = []
+    rules = []
+    for result in results:
+        rules.append(len(rows))
+        model = [result.model] if several else []
+        rows += [(result.suite, *model, e.metric, e.group, *cells(result, e), str(e.n)) for e in result.estimates]
+    align = "l" * (len(head) - 3) + "rcr"
+    return Display([FormattedTable(head, rows, align, {}, [str(result.signature) for result in results], rules)])
+
+
+def _document(result: Result) -> dict[str, object]:
+    record = dataset_record(result)
+    return {
+        "suite": result.suite,
+        "kind": result.kind,
+        "model": result.model,
+        "status": result.status,
+        "signature": str(result.signature),
+        "n": result.n,
+        "estimates": [asdict(estimate) for estimate in result.estimates],
+        "warnings": list(result.warnings),
+        **({} if record is None else {DATA: dict(record)}),
+    }

@@ -1,0 +1,343 @@
+"""Learning curves, sweeps and models by suites: as tables for terminal and files, and as charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from wug.formatting import (
+    FormattedEstimate,
+    headline_estimate,
+    interval_text,
+    plain,
+    signed_text,
+    value_text,
+)
+from wug.identity import OVERALL
+from wug.labels import caption
+from wug.tables import Display, FormattedTable, RowTable
+from wug.types import Estimate, Signature
+from wug.views import charts, vega
+from wug.views.chance import chance_level, is_chance_metric
+from wug.views.comparison import p_text
+from wug.views.parts import Figure
+from wug.views.terminal import common_signature, print_signature, print_table
+
+if TYPE_CHECKING:
+    import altair
+
+    from wug.results.learning_curves import Curve, Curves
+    from wug.results.sweep_curves import SweepComparison, SweepMatrix
+
+MAX_TERMINAL_ROWS = 60
+"""Rows that a terminal shows; the middle of a longer table is left out."""
+STEP = "training step"
+MIN_LOG_RATIO = 50
+"""Ratio of the last training step to the first from which on their axis is logarithmic."""
+_UNIT = re.compile(r"epoch|tokens", re.IGNORECASE)
+CURVE_COLUMNS = ("suite", "kind", "metric", "model", "step", "value", "n", "low", "high", "method", "runs")
+CURVE_HEAD = ("suite", "metric", "model", "step", "value", "interval", "n", "run")
+COMPARISON_COLUMNS = ("suite", "metric", "step", "first", "second", "difference", "low", "high", "p", "p_holm", "n")
+COMPARISON_HEAD = ("suite", "metric", "step", "A", "B", "difference", "95% interval", "p", "p (Holm)")
+MATRIX_COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n")
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A model with its headline on each suite."""
+
+    model: str
+    run: int | None
+    status: str
+    cells: tuple[FormattedEstimate | None, ...]
+    """None for a suite without a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Models by suites."""
+
+    suites: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+    signatures: tuple[Signature, ...] = ()
+
+
+def curve_table(curves: Curves) -> RowTable:
+    """One row per point of the curves."""
+    rows = [
+        (c.suite, c.kind, c.metric, c.series, p.step, p.value, p.n, p.low, p.high, p.method, ",".join(map(str, p.runs)))
+        for c in curves.curves
+        for p in c.points
+    ]
+    signatures = [str(signature) for signature in curves.signatures]
+    return RowTable(
+        CURVE_COLUMNS,
+        rows,
+        display=Display([FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrcrr", {}, signatures)]),
+        document={**asdict(curves), "signatures": signatures},
+    )
+
+
+def show_points(curves: Curves, console: Console) -> None:
+    """Print the curves point by point."""
+    print_table(FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrrrr"), console, grouped=3)
+    console.print(Text("Intervals are 95%; ± is one standard deviation between runs.", style="dim"))
+    for warning in curves.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))
+    print_signature(common_signature(curves.signatures), console)
+
+
+def show_curves(curves: Curves, console: Console) -> None:
+    """Print the curves as columns, one row per training step."""
+    values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
+    rows = [(f"{step:,.10g}", *(own.get(step, "–") for own in values)) for step in _steps(curves)]
+    names = curve_names(list(curves.curves))
+    print_table(FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names))), console)
+    pooled = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
+    if pooled > 1:
+        console.print(Text(f"Means of up to {pooled} runs per step.", style="dim"))
+    print_signature(common_signature(curves.signatures), console)
+
+
+def curve_figures(curves: Curves, unit: str = STEP) -> list[Figure]:
+    """One chart for proportions, and one per metric with other values."""
+    panels: dict[str, list[Curve]] = {}
+    for curve in curves.curves:
+        panels.setdefault("share of items" if curve.share else plain(curve.metric), []).append(curve)
+    return [_curve_figure(curves, title, own, place, unit) for place, (title, own) in enumerate(panels.items())]
+
+
+def sweep_figures(curves: Curves, scale: str = "", unit: str = STEP) -> list[Figure]:
+    """The charts of learning curves; `scale` is `log`, `linear`, or empty to choose it by the range of the steps."""
+    steps, found = _steps(curves), curve_figures(curves, unit)
+    if (scale or default_scale(steps)) == "linear":
+        return found
+    return [replace(figure, draw=partial(_on_log_steps, figure.draw, steps, unit)) for figure in found]
+
+
+def default_scale(steps: Sequence[float]) -> str:
+    """`log` if the last step is many times the first, else `linear`."""
+    above = [step for step in steps if step > 0]
+    return "log" if above and max(above) >= MIN_LOG_RATIO * min(above) else "linear"
+
+
+def step_unit(names: Iterable[str]) -> str:
+    """The unit of training steps by the names of checkpoints: `epoch`, `tokens`, or `training step`."""
+    found = {match[0].lower() if (match := _UNIT.search(name)) else STEP for name in names}
+    return found.pop() if len(found) == 1 else STEP
+
+
+def curve_names(curves: Sequence[Curve]) -> list[str]:
+    """A unique name per curve: suite, metric and model as far as they differ."""
+    parts = [(curve.suite, plain(curve.metric), curve.series) for curve in curves]
+    differing = [place for place in range(3) if len({part[place] for part in parts}) > 1] or [1]
+    return [" · ".join(part[place] for place in differing) for part in parts]
+
+
+def comparison_table(comparison: SweepComparison) -> RowTable:
+    """Two sweeps step by step: one row per test and step, and one over all steps."""
+    rows = [
+        (
+            *(c.suite, c.metric, one.step, c.value_first, c.value_second, c.difference),
+            *(c.low, c.high, c.p, c.p_holm, c.n),
+        )
+        for one in comparison.steps
+        for c in [one.contrast]
+    ]
+    signatures = [str(signature) for signature in _signatures(comparison)]
+    return RowTable(
+        COMPARISON_COLUMNS,
+        rows,
+        display=Display(
+            [FormattedTable(COMPARISON_HEAD, _comparison_rows(comparison), "llrrrrcrr", {}, signatures)],
+            warnings=comparison.warnings,
+        ),
+        document={
+            "first": comparison.first,
+            "second": comparison.second,
+            "steps": [dict(zip(COMPARISON_COLUMNS, row, strict=True)) for row in rows],
+            "warnings": list(comparison.warnings),
+        },
+    )
+
+
+def show_comparison(comparison: SweepComparison, console: Console) -> None:
+    """Print two sweeps step by step."""
+    console.print(Text(f"A = {comparison.first}\nB = {comparison.second}"))
+    print_table(FormattedTable(COMPARISON_HEAD, _comparison_rows(comparison), "llrrrrrrr"), console, grouped=2)
+    for warning in comparison.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))
+    print_signature(common_signature(_signatures(comparison)), console)
+
+
+def headline_matrix(found: SweepMatrix) -> Matrix:
+    """The headlines of a sweep's results."""
+    rows = (
+        MatrixRow(one.model, one.run, one.status, tuple(map(headline_estimate, one.results))) for one in found.lines
+    )
+    return Matrix(found.suites, tuple(rows), found.signatures)
+
+
+def matrix_table(matrix: Matrix) -> RowTable:
+    """One row per model and suite; for people, one row per model."""
+    rows = [
+        (
+            *(row.model, row.run, row.status, suite),
+            *((None,) * 5 if cell is None else (cell.metric, cell.value, cell.low, cell.high, cell.n)),
+        )
+        for row in matrix.rows
+        for suite, cell in zip(matrix.suites, row.cells, strict=True)
+    ]
+    signatures = [str(signature) for signature in matrix.signatures]
+    return RowTable(
+        MATRIX_COLUMNS,
+        rows,
+        display=Display([replace(_formatted_matrix(matrix), signatures=signatures)]),
+        document={"rows": [dict(zip(MATRIX_COLUMNS, row, strict=True)) for row in rows], "signatures": signatures},
+    )
+
+
+def show_matrix(matrix: Matrix, console: Console) -> None:
+    """Print models by suites."""
+    table = _formatted_matrix(matrix)
+    print_table(replace(table, rows=_shortened(table.rows)), console)
+    console.print(Text(f"Values: {metric_names(matrix.suites, (row.cells for row in matrix.rows))}.", style="dim"))
+    print_signature(common_signature(matrix.signatures), console)
+
+
+def metric_names(suites: Sequence[str], rows: Iterable[Sequence[FormattedEstimate | None]]) -> str:
+    """The metrics of a matrix, with their suites if there are several metrics."""
+    found: dict[str, dict[str, None]] = {}
+    for cells in rows:
+        for suite, cell in zip(suites, cells, strict=True):
+            if cell is not None:
+                found.setdefault(cell.name, {})[suite] = None
+    if len(found) < 2:
+        return "".join(found) or "none"
+    return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in found.items())
+
+
+def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
+    """The horizontal axis of training steps: logarithmic, and linear below the first step if one of them is 0."""
+    alt = vega.altair()
+    above = [step for step in steps if step > 0]
+    zero = steps[0] <= 0
+    scale = (
+        alt.Scale(type="symlog", constant=above[0], domain=[0, above[-1]], nice=False)
+        if zero
+        else alt.Scale(type="log", domain=[above[0], above[-1]], nice=False)
+    )
+    marks = (10.0**power * factor for power in range(-3, 16) for factor in (1, 2, 5))
+    ticks = [*([0.0] if zero else []), above[0], *(mark for mark in marks if above[0] < mark < above[-1]), above[-1]]
+    axis = alt.Axis(values=ticks, format="~s", grid=False, labelFlush=False, labelOverlap="greedy", labelSeparation=6)
+    return alt.X("x:Q", title=unit, scale=scale, axis=axis)
+
+
+def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], unit: str) -> altair.LayerChart:
+    alt = vega.altair()
+    chart = draw()
+    for layer in chart.layer if sum(step > 0 for step in steps) > 1 else ():
+        if isinstance(layer.encoding.x, alt.X):
+            layer.encoding.x = step_axis(steps, unit)
+    return chart
+
+
+def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit: str) -> Figure:
+    table = curve_table(replace(curves, curves=tuple(own)))
+    drawn = [curve for curve in own if not is_chance_metric(curve.kind, curve.metric)] or own
+    chances = {_chance(curve, own) for curve in drawn}
+    points = [
+        charts.LinePoint(p.step, p.value, p.low, p.high, p.n, name)
+        for name, curve in zip(curve_names(drawn), drawn, strict=True)
+        for p in curve.points
+    ]
+    x = unit if place == 0 else f"{unit} ({title})"
+    counts = {p.n for curve in drawn for p in curve.points}
+    return Figure(
+        id=f"curve-{place}",
+        draw=partial(
+            charts.curves,
+            points,
+            x=x,
+            title=title,
+            share=own[0].share,
+            chance_level=chances.pop() if len(chances) == 1 else None,
+        ),
+        title=f"Over training: {title}",
+        about=caption(
+            (curve.suite for curve in drawn),
+            (curve.series for curve in drawn),
+            counts.pop() if len(counts) == 1 else None,
+        ),
+        note="With 95% intervals; points of several runs with one standard deviation on either side.",
+        columns=CURVE_HEAD,
+        rows=tuple(_curve_rows(replace(curves, curves=tuple(own)))),
+        records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in table.rows),
+    )
+
+
+def _chance(curve: Curve, own: Sequence[Curve]) -> float | None:
+    """The chance level of a curve: its family's, or the last value of the suite's curve of chance levels."""
+    last = [Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in own if c.suite == curve.suite]
+    return chance_level(curve.kind, curve.metric, last)
+
+
+def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:
+    return [
+        (
+            *(c.suite, plain(c.metric), c.series, f"{p.step:,.10g}", _value(p.value, c.share)),
+            interval_text(p.low, p.high, p.method, share=c.share) or "–",
+            *(f"{p.n:,}", ", ".join(map(str, p.runs))),
+        )
+        for c in curves.curves
+        for p in c.points
+    ]
+
+
+def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
+    return [
+        (
+            *(c.suite, plain(c.metric), "all" if one.step is None else f"{one.step:,.10g}"),
+            *(_value(c.value_first, c.share), _value(c.value_second, c.share)),
+            signed_text(c.difference, share=c.share),
+            interval_text(c.low, c.high, c.interval_method or None, share=c.share) or "–",
+            *(p_text(c.p), p_text(c.p_holm)),
+        )
+        for one in comparison.steps
+        for c in [one.contrast]
+    ]
+
+
+def _formatted_matrix(matrix: Matrix) -> FormattedTable:
+    rows = []
+    for row in matrix.rows:
+        missing = "–" if row.status == "complete" else row.status
+        rows.append((row.model, *(missing if cell is None else cell.text for cell in row.cells)))
+    return FormattedTable(("model", *matrix.suites), rows, "l" + "r" * len(matrix.suites))
+
+
+def _steps(curves: Curves) -> list[float]:
+    return sorted({point.step for curve in curves.curves for point in curve.points})
+
+
+def _value(value: float, share: bool) -> str:
+    return value_text(value, share=share)
+
+
+def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows that a terminal shows: as many from the beginning as from the end."""
+    if len(rows) <= MAX_TERMINAL_ROWS:
+        return list(rows)
+    half = MAX_TERMINAL_ROWS // 2
+    gap = (f"… {len(rows) - 2 * half:,} more …", *["…"] * (len(rows[0]) - 1))
+    return [*rows[:half], gap, *rows[-half:]]
+
+
+def _signatures(comparison: SweepComparison) -> list[Signature]:
+    return list(dict.fromkeys(mark for one in comparison.steps for mark in one.contrast.signatures))

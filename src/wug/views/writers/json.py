@@ -1,0 +1,31 @@
+"""JSON: the table's document, or a list with one object per row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from wug.tables import Tabular, json_safe
+
+SUFFIXES = (".json",)
+MEDIA_TYPE = "application/json"
+
+
+def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
+    """The document with indentation, or one row per line."""
+    if table.document is not None:
+        yield json.dumps(json_safe(table.document), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        return
+    before = "["
+    for record in records(table):
+        yield f"{before}\n{record}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+def records(table: Tabular) -> Iterator[str]:
+    """Each row as a JSON object."""
+    names = list(table.names)
+    for row in table.values():
+        found = json_safe(dict(zip(names, row, strict=True)))
+        yield json.dumps(found, ensure_ascii=False, allow_nan=False)

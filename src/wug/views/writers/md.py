@@ -1,0 +1,53 @@
+"""Markdown tables, with notes and signatures below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from wug.formatting import visible
+from wug.tables import Tabular
+from wug.views.writers import display_of
+
+SUFFIXES = (".md",)
+MEDIA_TYPE = "text/plain"
+
+
+def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
+    """The tables, notes, warnings and signatures."""
+    display = display_of(table)
+    blocks: list[str] = []
+    for one in display.tables:
+        if one.legend:
+            blocks.append(", ".join(f"**{short}** = {markdown(text)}" for short, text in one.legend.items()))
+        blocks.append(markdown_table(one.head, one.rows, one.align, one.bold))
+    blocks += [f"*{markdown(note)}*" for note in display.notes]
+    blocks += [f"warning: {markdown(warning)}" for warning in display.warnings]
+    blocks += [code(text) for text in dict.fromkeys(text for one in display.tables for text in one.signatures)]
+    yield "\n\n".join(blocks) + "\n"
+
+
+def markdown_table(
+    head: Sequence[str], lines: Iterable[Sequence[str]], align: str, bold: Collection[tuple[int, int]] = ()
+) -> str:
+    """A Markdown table; `align` has l, r or c for each column."""
+    rules = {"l": "---", "r": "--:", "c": ":-:"}
+    top = [f"| {' | '.join(head)} |", f"|{'|'.join(rules[one] for one in align)}|"]
+    for row, line in enumerate(lines):
+        cells = (f"**{markdown(one)}**" if (row, at) in bold else markdown(one) for at, one in enumerate(line))
+        top.append(f"| {' | '.join(cells)} |")
+    return "\n".join(top)
+
+
+def markdown(text: str) -> str:
+    """The text on one line, escaped so that Markdown shows it unchanged."""
+    flat = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", visible(" ".join(text.split())))
+    # An underscore inside a word is only an underscore.
+    return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", flat.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+def code(text: str) -> str:
+    """The text as inline code, on one line."""
+    fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
+    air = " " if "`" in text else ""
+    return f"{fence}{air}{visible(' '.join(text.split()))}{air}{fence}"

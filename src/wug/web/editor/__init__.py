@@ -1,1 +1,0 @@
-"""The suite editor: drafts, files, checking and scored suites."""

@@ -1,0 +1,376 @@
+"""Comparison of runs item by item, and all models on one suite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from glob import escape
+from typing import Any
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from wug.errors import InputError, StoreError, UnknownName
+from wug.formatting import FormattedEstimate
+from wug.identity import ModelId
+from wug.labels import caption, short_names
+from wug.results.comparison import Choice, Comparison, compare
+from wug.results.learning_curves import learning_curves, step_of
+from wug.results.records import Run, Summary
+from wug.views import charts
+from wug.views.chance import chance_level
+from wug.views.comparison import side_names, table
+from wug.views.comparison_page import section
+from wug.views.grouped import estimate_figure, point
+from wug.views.parts import Figure
+from wug.views.sweeps import curve_figures
+from wug.web.downloads import figure_response, table_response, tabular_response
+from wug.web.result_view import summary_headline, summary_row
+from wug.web.site import Site, build_url, local_time, parse_page_number, site_of
+
+NAV = ("Compare", "/compare", 10)
+MAX_CONTRAST_ITEMS = 20
+"""Differing items listed per contrast."""
+ITEMS_PER_PAGE = 50
+"""Differing items per page of all of them."""
+MAX_CURVE_SUITES = 8
+"""Suites whose learning curves are drawn; the user can choose another."""
+MAX_RANKED_MODELS = 60
+COLUMNS = ("run", "model", "status", "metric", "value", "low", "high", "n", "result")
+MAX_SIDES = 12
+MAX_RUN_CHOICES = 400
+"""Runs to choose from, newest first."""
+_SEED = re.compile(r"[-_.]?seed[-_=]?\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedResult:
+    """The result of a model on a suite."""
+
+    kept: Summary
+    shown: FormattedEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSide:
+    """A run, several pooled runs, or a sweep."""
+
+    value: str
+    """As in the URL: `7`, `1,2,3` or `sweep:4`."""
+    runs: tuple[int, ...]
+    """For a sweep in the order of its training steps."""
+    is_sweep: bool = False
+
+    @property
+    def compared_runs(self) -> list[int]:
+        """The runs whose items are compared: for a sweep, its last model's."""
+        return list(self.runs[-1:] if self.is_sweep else self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class SideChoice:
+    """An entry in the list of sides."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class PoolingLink:
+    """A link that pools the seeds of a model, or separates them again."""
+
+    label: str
+    text: str
+    url: str
+
+
+class ComparisonOptions:
+    """The runs of a store as sides to choose from."""
+
+    def __init__(self, site: Site, suite: str = "") -> None:
+        self._runs = [run for run in site.reader.runs() if run.suites]
+        self._by_id = {run.id: run for run in self._runs}
+        self._suites: dict[int, set[str]] = {}
+        for kept in site.reader.overview():
+            self._suites.setdefault(kept.run, set()).add(kept.suite)
+        self._names = short_names(run.model for run in self._runs)
+        self._sweeps = site.reader.sweep_names()
+        self._suite = suite
+
+    @property
+    def suites(self) -> list[str]:
+        """All suites with results."""
+        return sorted({suite for some in self._suites.values() for suite in some})
+
+    @property
+    def choices(self) -> dict[str, list[SideChoice]]:
+        """Choices under their headings: pooled runs first, then model by model."""
+        fitting = [run for run in self._runs if self._has_suite(run)]
+        together = [
+            SideChoice(_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
+            for name, runs in self._seeds(fitting).items()
+        ]
+        together += [
+            SideChoice(f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
+            for id, name in self._sweeps.items()
+            if any(self._has_suite(self._by_id[run]) for run in self._sweep_runs(id))
+        ]
+        found: dict[str, list[SideChoice]] = {"several runs together": together} if together else {}
+        for run in [run for run in fitting if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
+            found.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
+        return found
+
+    def sides(self, query: QueryParams) -> list[ComparisonSide]:
+        """The sides in the query parameters `run`, `side` and `model`, each of which may be repeated."""
+        given = [*query.getlist("run"), *query.getlist("side"), *(f"model:{name}" for name in query.getlist("model"))]
+        models = [text.removeprefix("model:") for text in given if text.startswith("model:")]
+        sides = [side for text in given if text.strip() and (side := self._parse_side(text, models)) is not None]
+        if len(sides) > MAX_SIDES:
+            raise HTTPException(400, f"A page compares at most {MAX_SIDES} runs, not {len(sides)}.")
+        return sides
+
+    def pooling_links(self, sides: Sequence[ComparisonSide], query: Mapping[str, str]) -> list[PoolingLink]:
+        """Links for the sides that are one seed of several, or several seeds."""
+        seeds = self._seeds(self._runs)
+        kept = {key: query[key] for key in ("suite", "metric", "pairs", "pool") if query.get(key)}
+        found = []
+        for index, side in enumerate(sides):
+            runs = [self._by_id[id] for id in side.runs if id in self._by_id]
+            name = _without_seed(runs[0].model) if runs else ""
+            siblings = seeds.get(name, [])
+            if side.is_sweep or len(siblings) < 2:
+                continue
+            pooled = len(side.runs) > 1
+            value = str(side.runs[0]) if pooled else _joined_ids(siblings)
+            values = tuple(value if at == index else other.value for at, other in enumerate(sides))
+            text = f"take run {side.runs[0]} alone" if pooled else f"pool all {len(siblings)} seeds of {name}"
+            found.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **kept})))
+        return found
+
+    def _parse_side(self, text: str, models: Sequence[str]) -> ComparisonSide | None:
+        kind, colon, name = text.partition(":")
+        if colon and kind == "model":
+            id = self._newest_run(name, [other for other in models if other != name])
+            if id is None:
+                raise HTTPException(404, f"No run of {name!r} has a result.")
+            return ComparisonSide(str(id), (id,))
+        if colon and kind == "sweep" and name.isdecimal() and len(name) < 12:
+            runs = self._sweep_runs(int(name))
+            if not runs:
+                raise HTTPException(404, f"There is no sweep {name} with results.")
+            return ComparisonSide(text, tuple(runs), is_sweep=True)
+        ids = [part.strip() for part in text.split(",") if part.strip()]
+        if not all(part.isdecimal() and len(part) < 12 for part in ids):
+            raise HTTPException(400, f"{text!r} is not the number of a run, or several separated by commas.")
+        return ComparisonSide(",".join(ids), tuple(map(int, ids))) if ids else None
+
+    def _newest_run(self, model: str, others: Sequence[str]) -> int | None:
+        """The run of a model that shares most suites with the other models; the newest of those."""
+        wanted = {suite for run in self._runs if run.model in others for suite in self._suites.get(run.id, ())}
+        own = [run for run in self._runs if run.model == model and self._has_suite(run)]
+        shared = {run.id: len(self._suites.get(run.id, set()) & wanted) for run in own}
+        return max(own, key=lambda run: (shared[run.id], run.id)).id if own else None
+
+    def _sweep_runs(self, sweep: int) -> list[int]:
+        """Complete runs of a sweep in the order of their training steps."""
+        runs = [run for run in self._runs if run.sweep == sweep and run.status == "complete"]
+        steps = {run.id: step_of(run.revision or run.specification or run.model) or 0.0 for run in runs}
+        return [run.id for run in sorted(runs, key=lambda run: (steps[run.id], run.id))]
+
+    def _seeds(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
+        """For each model with several seeds, the newest run of each seed."""
+        found: dict[str, dict[str, Run]] = {}
+        for run in runs:
+            if _SEED.search(run.model) and run.status == "complete" and run.sweep not in self._sweeps:
+                found.setdefault(_without_seed(run.model), {}).setdefault(run.model, run)
+        return {name: sorted(some.values(), key=lambda run: run.id) for name, some in found.items() if len(some) > 1}
+
+    def _has_suite(self, run: Run) -> bool:
+        return not self._suite or self._suite in self._suites.get(run.id, ()) or "*" in self._suite
+
+    def _label(self, run: Run) -> str:
+        named = f" · {run.name}" if run.name else ""
+        suites = "1 suite" if run.suites == 1 else f"{run.suites} suites"
+        return f"{self._names[run.model]} · {local_time(run.started)} · {suites} · run {run.id}{named}"
+
+
+def _page(request: Request) -> Response:
+    site, query = site_of(request), request.query_params
+    options = ComparisonOptions(site, query.get("suite", ""))
+    sides = options.sides(query)
+    context: dict[str, Any] = {
+        "options": options,
+        "sides": sides,
+        "pooling_links": options.pooling_links(sides, query),
+        "section": None,
+        "curves": [],
+        "fault": "",
+    }
+    if len(sides) > 1:
+        try:
+            found = _comparison(request, sides)
+            context |= {
+                "section": section(found),
+                "sides_named": found.sides,
+                "short": side_names(found),
+                "curves": _learning_curves(request, sides),
+            }
+        except (InputError, StoreError) as error:
+            context["fault"] = str(error)
+    return site.render(
+        request, "compare.html", status=400 if context["fault"] else 200, query_string=str(query), **context
+    )
+
+
+def _differing_items(request: Request) -> Response:
+    site, query = site_of(request), request.query_params
+    page = parse_page_number(query.get("page", ""))
+    sides = ComparisonOptions(site).sides(query)
+    suites, metrics = ([escape(query.get(name, ""))] for name in ("suite", "metric"))
+    with site.open_store() as store:
+        choice = Choice(suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE)
+        found = compare(store, [side.compared_runs for side in sides], choice)
+    side_pair = section(found).side_pairs[0]
+    return site.render(
+        request,
+        "compare_items.html",
+        side_pair=side_pair,
+        row=side_pair.rows[0],
+        page=page,
+        size=ITEMS_PER_PAGE,
+        query_string=str(query),
+        sides=sides,
+    )
+
+
+def _table(request: Request) -> Response:
+    found = _comparison(request, ComparisonOptions(site_of(request)).sides(request.query_params))
+    return tabular_response(request.path_params["form"], "comparison", table(found))
+
+
+def _figure(request: Request) -> Response:
+    name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+    sides = ComparisonOptions(site_of(request)).sides(request.query_params)
+    figures: Sequence[Figure] = ()
+    if name.startswith("compared-"):
+        figures = section(_comparison(request, sides)).figures
+    elif name.startswith("curve-"):
+        figures = _learning_curves(request, sides)
+    return figure_response(next((one for one in figures if one.id == name), None), form, name)
+
+
+def _suite(request: Request) -> Response:
+    name, rows = _ranking(request)
+    if not rows:
+        raise HTTPException(404, f"No run has a suite called {name!r}.")
+    return site_of(request).render(request, "suite.html", name=name, rows=rows, figure=_ranking_figure(name, rows))
+
+
+def _suite_table(request: Request) -> Response:
+    name, rows = _ranking(request)
+    return table_response(request.path_params["form"], name, COLUMNS, (summary_row(row.kept) for row in rows))
+
+
+def _suite_figure(request: Request) -> Response:
+    name, rows = _ranking(request)
+    figure = _ranking_figure(name, rows) if rows else None
+    about = caption([name], short_names(row.kept.model for row in rows).values())
+    return figure_response(figure, request.path_params.get("form", "vl.json"), name, about=about)
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/compare", _page),
+    Route("/compare/items", _differing_items),
+    Route("/compare/figure/{name}.vl.json", _figure),
+    Route("/compare/figure/{name}.{form}", _figure),
+    Route("/compare.{form}", _table),
+    Route("/suite", _suite),
+    Route("/suite.{form}", _suite_table),
+    Route("/suite/figure.vl.json", _suite_figure),
+    Route("/suite/figure.{form}", _suite_figure),
+]
+
+
+def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> Comparison:
+    query = request.query_params
+    choice = Choice(
+        suites=[name for name in query.getlist("suite") if name],
+        metrics=[name for name in query.getlist("metric") if name],
+        all_pairs=query.get("pairs") == "all",
+        pool=query.get("pool") == "yes",
+        items=MAX_CONTRAST_ITEMS,
+    )
+    with site_of(request).open_store() as store:
+        return compare(store, [side.compared_runs for side in sides], choice)
+
+
+def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
+    """One chart per suite with the curves of all models, if the runs are checkpoints with known steps."""
+    wanted = [name for name in request.query_params.getlist("suite") if name]
+    runs = list(dict.fromkeys(run for side in sides for run in side.runs))
+    try:
+        with site_of(request).open_store() as store:
+            found = learning_curves(store, runs, suites=wanted)
+    except (InputError, UnknownName):
+        return []
+    suites = list(dict.fromkeys(curve.suite for curve in found.curves))
+    figures: list[Figure] = []
+    for suite in suites[:MAX_CURVE_SUITES]:
+        own = replace(found, curves=tuple(curve for curve in found.curves if curve.suite == suite))
+        figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(own))
+    return [replace(figure, id=f"curve-{number}") for number, figure in enumerate(figures)]
+
+
+def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
+    """The suite in the query, and every model's result on it, best first."""
+    suite = request.query_params.get("name", "")
+    found = [kept for kept in site_of(request).reader.overview() if kept.suite == suite and not kept.error]
+    rows = [RankedResult(kept, shown) for kept in found if (shown := summary_headline(kept)) is not None]
+    return suite, sorted(rows, key=lambda row: -row.shown.value)
+
+
+def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
+    repeated = len({row.kept.model for row in rows}) < len(rows)
+    shown = rows[:MAX_RANKED_MODELS]
+    names = short_names(row.kept.model for row in shown)
+    points = [
+        point(
+            row.shown,
+            name=f"{names[row.kept.model]} (run {row.kept.run})" if repeated else names[row.kept.model],
+            chance=chance_level(row.kept.kind, row.shown.metric, row.kept.estimates),
+        )
+        for row in shown
+    ]
+    name, share = rows[0].shown.name, all(row.shown.share for row in shown)
+    more = f" The first {len(shown)} of {len(rows)}." if len(shown) < len(rows) else ""
+    return estimate_figure(
+        "suite",
+        f"Every model on {suite}",
+        f"{name.capitalize()} with 95% intervals, the best first.{more}",
+        partial(charts.intervals, points, title=name, share=share),
+        [
+            ({"run": str(k.run), "model": k.model, "status": k.status, "metric": row.shown.metric}, row.shown)
+            for row in shown
+            for k in [row.kept]
+        ],
+    )
+
+
+def _without_seed(model: str) -> str:
+    """A model's name without backend, seed and fingerprint."""
+    return _SEED.sub("", ModelId.parse(model).name)
+
+
+def _joined_ids(runs: Sequence[Run]) -> str:
+    return ",".join(str(run.id) for run in runs)
+
+
+def _describe(runs: Sequence[Run]) -> str:
+    if len(runs) > 6:
+        return f"{len(runs)} runs, {runs[0].id} to {runs[-1].id}"
+    return f"runs {', '.join(str(run.id) for run in runs)}"

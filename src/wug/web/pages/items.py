@@ -1,0 +1,362 @@
+"""The items of a result, page by page, and single items."""
+
+from __future__ import annotations
+
+import functools
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from wug.formatting import finite, plain
+from wug.identity import Group
+from wug.rows import Filter, OutcomeRow
+from wug.types import Outcome, Value
+from wug.views.parts import DeferredPart, Figure, ItemView, SortKey, SortOption, sort_by
+from wug.web.downloads import content_disposition, table_response
+from wug.web.editor import default_editor
+from wug.web.result_view import ResultView, load_result, model_names
+from wug.web.site import JsonResponse, Site, build_url, page_count, parse_page_number, site_of
+
+MAX_OTHER_MODELS = 24
+"""Other models whose outcome on an item is shown."""
+BATCH_ROWS = 1_000
+"""Rows of a download that are read together."""
+COLUMNS = ("position", "item", "metric", "value", "groups", "detail")
+MAX_GROUP_CHOICES = 400
+VALUE_LABELS = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
+SAMPLED_ROWS = 20
+"""Rows that are read to find out which details can be sorted by."""
+TEXT_DETAILS = ("sentence", "source", "good", "context", "text")
+"""Details that hold an item's text; the first one present defines its length."""
+MAX_CACHED_ORDERS = 24
+"""Sorted results in memory, so that the next page needs no sorting."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOutcome:
+    """The same item in another run."""
+
+    name: str
+    """Short name of the model."""
+    model: str
+    url: str
+    value: Value
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemQuery:
+    """Query parameters of a page of items."""
+
+    metric: str
+    value: str
+    group: str
+    """`field=value`."""
+    text: str
+    default_metric: str
+    """The metric that a URL without one means."""
+    sort: str = ""
+    """Id of a sort option, descending with `-` in front; empty for the order of the suite."""
+
+    @classmethod
+    def parse(cls, view: ResultView, query: Mapping[str, str]) -> ItemQuery:
+        """Parse query parameters; invalid values are ignored."""
+        value = query.get("value", "")
+        return cls(
+            metric=query.get("metric") or view.items.metric,
+            value=value if value in VALUE_LABELS else "",
+            group=query.get("group", ""),
+            text=query.get("q", "").strip(),
+            default_metric=view.items.metric,
+            sort=query.get("sort", ""),
+        )
+
+    @property
+    def filter(self) -> Filter:
+        """The filter for the outcomes."""
+        group = Group.parse(self.group)
+        return Filter(
+            metric=self.metric or None,
+            value=self.value or None,
+            group=(group.field, group.value) if "=" in self.group else None,
+            text=self.text or None,
+        )
+
+    def url(self, path: str, **changed: object) -> str:
+        """The URL of this query with some parameters changed."""
+        metric = "" if self.metric == self.default_metric else self.metric
+        own = {"metric": metric, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort}
+        return build_url(path, {**own, **changed})
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """Positions of the items on one page."""
+
+    places: Sequence[int]
+    first: int
+    """Rank of the first of them among all, from 1."""
+    total: int
+    page: int
+    pages: int
+
+    @property
+    def last(self) -> int:
+        """Rank of the last of them."""
+        return self.first + len(self.places) - 1
+
+
+def _list(request: Request) -> Response:
+    site, view, query = _parse(request)
+    page = parse_page_number(request.query_params.get("page", ""))
+    shown = item_page(ordered_places(site, view, query), page, view.items.size)
+    return site.render(
+        request,
+        "items.html",
+        result_view=view,
+        item_query=query,
+        values=VALUE_LABELS,
+        shown=shown,
+        rows=_items(view, shown.places),
+        metrics=view.rows.metrics(),
+        groups=group_choices(view, query.metric),
+        sorts=sort_options(view, query.metric),
+        others=site.reader.siblings(view.id)[:1],
+        tab="items",
+        whole=False,
+    )
+
+
+def _item_page(request: Request) -> Response:
+    site, view, query = _parse(request)
+    row = view.rows.at(request.path_params["place"])
+    before, after = neighbours(ordered_places(site, view, query), row.position)
+    return site.render(
+        request,
+        "item.html",
+        result_view=view,
+        item_query=query,
+        row=row,
+        item=_item(view, row),
+        judgements=view.rows.same_item(row),
+        chart=next((part for part in view.parts if isinstance(part, Figure | DeferredPart) and part.alone), None),
+        before=None if before is None else view.rows.at(before),
+        after=None if after is None else view.rows.at(after),
+        other_outcomes=list(_other_outcomes(site, view, row)),
+        file_name=view.file_name,
+        others=(),
+        tab="items",
+        whole=True,
+    )
+
+
+def _item_as_suite(request: Request) -> Response:
+    view, row = _row_of(request)
+    found = default_editor().suite_of_item(view.result, view.rows.same_item(row), _item(view, row))
+    if found is None:
+        raise HTTPException(404, "This item has no sentences that the editor could open.")
+    name = f"{view.result.suite}-item-{row.outcome.item}"
+    return JsonResponse(found, headers={"content-disposition": content_disposition(name, "json")})
+
+
+def _table(request: Request) -> Response:
+    site, view, query = _parse(request)
+    found = _rows_at(view, ordered_places(site, view, query)) if query.sort else _every_row(view, query)
+    return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, found))
+
+
+def _item_table(request: Request) -> Response:
+    view, row = _row_of(request)
+    rows = map(_fields, view.rows.same_item(row))
+    return table_response(request.path_params["form"], f"{view.file_name}-item-{row.outcome.item}", COLUMNS, rows)
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/result/{result:number}/items", _list),
+    Route("/result/{result:number}/items.{form}", _table),
+    Route("/result/{result:number}/item/{place:number}", _item_page),
+    Route("/result/{result:number}/item/{place:number}.{form}", _item_table),
+    Route("/result/{result:number}/item/{place:number}/suite.json", _item_as_suite),
+]
+
+
+def _parse(request: Request) -> tuple[Site, ResultView, ItemQuery]:
+    site = site_of(request)
+    view = load_result(site, request.path_params["result"])
+    return site, view, ItemQuery.parse(view, request.query_params)
+
+
+def _row_of(request: Request) -> tuple[ResultView, OutcomeRow]:
+    view = load_result(site_of(request), request.path_params["result"])
+    return view, view.rows.at(request.path_params["place"])
+
+
+def _item(view: ResultView, row: OutcomeRow) -> ItemView:
+    return view.items.show(row, view.rows.same_item(row))
+
+
+def _items(view: ResultView, positions: Sequence[int]) -> list[tuple[OutcomeRow, ItemView]]:
+    """The rows at some positions, each with its item."""
+    rows = view.rows.read(positions)
+    return [
+        (row, view.items.show(row, judgements))
+        for row, judgements in zip(rows, view.rows.same_items(rows), strict=True)
+    ]
+
+
+def _rows_at(view: ResultView, positions: Sequence[int]) -> Iterator[OutcomeRow]:
+    """The rows at many positions, read in batches."""
+    for first in range(0, len(positions), BATCH_ROWS):
+        yield from view.rows.read(positions[first : first + BATCH_ROWS])
+
+
+def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[OtherOutcome]:
+    """The outcomes of other models on an item and metric, each from the model's newest run."""
+    names = model_names(site)
+    newest = {one.model: one for one in reversed(site.reader.siblings(view.id))}
+    for other in list(newest.values())[:MAX_OTHER_MODELS]:
+        judgements = site.reader.rows(other.id).same_item(row)
+        found = next((one for one in judgements if one.outcome.metric == row.outcome.metric), None)
+        if found is not None and other.model != view.result.model:
+            item = view.items.show(found, judgements)
+            failed = f"fails {', '.join(map(plain, item.failed))}" if item.failed else ""
+            note = " · ".join(filter(None, (item.note, failed)))
+            url = f"/result/{other.id}/item/{found.position}"
+            yield OtherOutcome(names[other.model], other.model, url, found.outcome.value, note)
+
+
+def _every_row(view: ResultView, query: ItemQuery) -> Iterator[OutcomeRow]:
+    """All matching rows, read page by page so that a slow client holds no cursor open."""
+    after = None
+    while True:
+        page = view.rows.page(query.filter, after=after, size=BATCH_ROWS)
+        yield from page.rows
+        if page.after is None:
+            return
+        after = page.after
+
+
+def _fields(row: OutcomeRow) -> dict[str, Any]:
+    outcome = row.outcome
+    return {
+        "position": row.position,
+        "item": outcome.item,
+        "metric": outcome.metric,
+        "value": outcome.value,
+        "groups": dict(outcome.groups),
+        "detail": dict(outcome.detail),
+    }
+
+
+def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:
+    """Groups that the items of a metric can be filtered by: field → values."""
+    found: dict[str, list[str]] = {}
+    groups = (Group.parse(one.group) for one in view.result.estimates if one.metric == metric)
+    for group in islice((group for group in groups if not group.is_overall), MAX_GROUP_CHOICES):
+        found.setdefault(group.field, []).append(group.value)
+    # A group of all items filters nothing, and macro averages are not groups of items.
+    return {field: values for field, values in found.items() if len(values) > 1 and field != "macro"}
+
+
+def sort_options(view: ResultView, metric: str) -> list[SortOption]:
+    """Sort options for the items of a metric: those of the family, numeric details, length, groups, name."""
+    some = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
+    found = {sort.id: sort for sort in view.items.sorts}
+    if any(isinstance(one.value, float) for one in some):
+        found.setdefault("value", sort_by("value", plain(metric), lambda outcome: finite(outcome.value)))
+    for name in dict.fromkeys(name for one in some for name, value in one.detail.items() if _is_number(value)):
+        found.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
+    if any(isinstance(one.detail.get(name), str) for one in some for name in TEXT_DETAILS):
+        found.setdefault("length", sort_by("length", "length (words)", _word_count, *TEXT_DETAILS))
+    for field in group_choices(view, metric):
+        found.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
+    found.setdefault(
+        "item", sort_by("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
+    )
+    return list(found.values())
+
+
+def ordered_places(site: Site, view: ResultView, query: ItemQuery) -> Sequence[int]:
+    """Positions of all items that match a query, in its order."""
+    if view.run.status != "complete":  # it may grow
+        return _order(view, query)
+    return _cached_order(site, site.reader.identity(), view.id, query)
+
+
+@functools.lru_cache(maxsize=MAX_CACHED_ORDERS)
+def _cached_order(site: Site, store: tuple[int, int], id: int, query: ItemQuery) -> Sequence[int]:
+    return _order(load_result(site, id), query)
+
+
+def item_page(places: Sequence[int], page: int, page_size: int) -> ItemPage:
+    """One page of positions; the last one if the number is too high."""
+    pages = page_count(len(places), page_size)
+    page = min(page, pages)
+    start = (page - 1) * page_size
+    return ItemPage(places[start : start + page_size], start + 1, len(places), page, pages)
+
+
+def neighbours(places: Sequence[int], place: int) -> tuple[int | None, int | None]:
+    """The previous and the next position; None at the ends, or if the position is not among them."""
+    try:
+        at = places.index(place)
+    except ValueError:
+        return None, None
+    return places[at - 1] if at else None, places[at + 1] if at + 1 < len(places) else None
+
+
+def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
+    """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
+    numbers: list[tuple[float, int]] = []
+    texts: list[tuple[str, int]] = []
+    without: list[int] = []
+    for place, value in values:
+        if value is None:
+            without.append(place)
+        elif isinstance(value, str):
+            texts.append((value, place))
+        else:
+            numbers.append((value, place))
+    yield from (place for _, place in sorted(numbers, key=lambda one: one[0], reverse=descending))
+    yield from (place for _, place in sorted(texts, key=lambda one: one[0], reverse=descending))
+    yield from without
+
+
+def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
+    name, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
+    sort = next((one for one in sort_options(view, query.metric) if one.id == name), None) if name else None
+    if sort is None:
+        return view.rows.positions(query.filter)
+    values = sort.values(view.rows, replace(query.filter, order="position"))
+    return array("q", sorted_places(values, descending=descending))
+
+
+def _detail_key(name: str) -> Callable[[Outcome], SortKey]:
+    return lambda outcome: finite(outcome.detail.get(name))
+
+
+def _group_key(field: str) -> Callable[[Outcome], SortKey]:
+    return lambda outcome: _number_or_text(outcome.groups.get(field))
+
+
+def _word_count(outcome: Outcome) -> SortKey:
+    text = next((text for name in TEXT_DETAILS if isinstance(text := outcome.detail.get(name), str)), None)
+    return None if text is None else float(len(text.split()))
+
+
+def _number_or_text(text: str | None) -> SortKey:
+    try:
+        return text if text is None else finite(float(text))
+    except ValueError:
+        return text
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,353 @@
+"""Try a sentence: sentences side by side, token by token, for one or more models."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from wug.alignment import first_texts
+from wug.errors import InputError, WugError
+from wug.evaluation.opening import model_spec
+from wug.identity import ModelId
+from wug.types import LN2, Scored, Token
+from wug.views.parts import shade
+from wug.views.text_display import Direction, characters, direction, joining, runs
+from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
+from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
+from wug.web.request_body import JsonObject, json_endpoint
+from wug.web.security import CROSS_SITE
+from wug.web.site import JsonResponse, Site, site_of
+
+NAV = ("Try a sentence", "/sentence", 40)
+MAX_SENTENCES, MAX_SENTENCE_CHARACTERS = 12, 2000
+WAIT_SECONDS = 1.5
+"""Time that a request waits for a result before it reports that one is on its way."""
+MAX_CACHED_JOBS = 500
+MAX_CANDIDATES = 10
+"""Most probable tokens shown for a position."""
+LIVE_HEADER = "x-wug-live"
+"""Header with the id of a page that scores while the user types."""
+EXAMPLE = ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.")
+
+
+class JobCache:
+    """The last job for each key, so that a reloaded page finds the job it started."""
+
+    def __init__(self, queue: JobQueue) -> None:
+        self._queue = queue
+        self._jobs: dict[Hashable, Job] = {}
+        self._by_page: dict[str, list[Job]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, key: Hashable) -> Job | None:
+        """The job of a key; None if there is none."""
+        return self._jobs.get(key)
+
+    def start(self, key: Hashable, model: str, task: Callable[[], JobTask]) -> Job:
+        """The job of a key, started if there is none or if it failed."""
+        with self._lock:
+            known = self._jobs.get(key)
+            if known is None or (known.ended.is_set() and known.stage != "done"):
+                while len(self._jobs) > MAX_CACHED_JOBS:
+                    del self._jobs[next(iter(self._jobs))]
+                known = self._jobs[key] = self._queue.start(model, task())
+            return known
+
+    def replace(self, page: str, jobs: list[Job]) -> None:
+        """Set the jobs that a page waits for; its earlier ones are withdrawn if no page waits for them."""
+        with self._lock:
+            before = self._by_page.pop(page, [])
+            self._by_page[page] = jobs
+            while len(self._by_page) > MAX_CACHED_JOBS:
+                del self._by_page[next(iter(self._by_page))]
+            wanted = {job.id for some in self._by_page.values() for job in some}
+        for job in before:
+            if job.id not in wanted:
+                self._queue.withdraw(job)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBox:
+    """A token as the page shows it, or several tokens that make up one character."""
+
+    text: str
+    bits: str
+    shade: str
+    """CSS class of the background."""
+    differs: bool = False
+    """Whether it is the first token that not all sentences share."""
+    joined: bool = False
+    """Whether it continues the word of the previous token."""
+    parts: int = 1
+    """Number of tokens; several if each is a part of one character."""
+    place: int = 0
+    """Index of its first token."""
+    entropy: str = ""
+    """Entropy in bits at its first token; empty if unknown."""
+    rank: str = ""
+    """Rank of its first token by probability; empty if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSentence:
+    """A sentence with its tokens."""
+
+    text: str
+    pieces: tuple[TokenBox, ...]
+    total: str
+    mean: str
+    """Bits per token."""
+    change: str = ""
+    """Difference from the first sentence in bits; empty for the first."""
+    least: bool = False
+    """Whether it is the least surprising of several."""
+    unscored: int = 0
+    """Tokens without a probability."""
+
+    @property
+    def direction(self) -> Direction:
+        """Writing direction of the sentence."""
+        return direction(self.text)
+
+    @property
+    def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
+        """Tokens grouped into runs of one writing direction."""
+        found = runs([piece.text for piece in self.pieces])
+        return [(run.direction, self.pieces[run.places.start : run.places.stop]) for run in found]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPanel:
+    """One model's scores for all sentences."""
+
+    model: str
+    lines: tuple[ScoredSentence, ...]
+    ended: bool = True
+    error: str = ""
+    verdict: str = ""
+
+
+@functools.lru_cache(maxsize=4)
+def job_cache(site: Site) -> JobCache:
+    """The cache of a site."""
+    return JobCache(job_queue(site))
+
+
+def _page(request: Request) -> Response:
+    site, cache = site_of(request), job_cache(site_of(request))
+    texts, models, fault = _parse(request)
+    is_new = any(cache.find((model, texts)) is None for model in models)
+    if not fault and texts and is_new and request.headers.get("sec-fetch-site") in CROSS_SITE:
+        fault = "This link came from another site. Press Score to score its sentences."
+    jobs = [] if fault or not texts else [_score_job(site, model, texts) for model in models]
+    if page := request.headers.get(LIVE_HEADER, ""):
+        cache.replace(page, jobs)
+    for job in jobs:
+        job.ended.wait(WAIT_SECONDS / len(jobs))
+    panels = [_panel(job) for job in jobs]
+    return site.render(
+        request,
+        "sentence.html",
+        texts=[*texts, *[""] * (2 - len(texts))],
+        chosen=models,
+        models=scoring_models(site.models),
+        fault=fault,
+        panels=panels,
+        waiting=[one for one in panels if not one.ended],
+        example=EXAMPLE,
+        max_sentences=MAX_SENTENCES,
+        max_characters=MAX_SENTENCE_CHARACTERS,
+    )
+
+
+def _state(request: Request) -> Response:
+    texts, models, fault = _parse(request)
+    if fault:
+        raise InputError(fault)
+    cache = job_cache(site_of(request))
+    jobs = [cache.find((model, texts)) for model in models]
+    states = [{"model": model} | (job.state() if job else {}) for model, job in zip(models, jobs, strict=True)]
+    done = all(job is None or job.ended.is_set() for job in jobs)
+    return JsonResponse({"done": done, "models": states}, headers={"cache-control": "no-store"})
+
+
+def _likeliest(request: Request, given: JsonObject) -> JsonObject:
+    """The most probable tokens at a position of a sentence."""
+    site = site_of(request)
+    text, model, position = given.get("text"), given.get("model"), given.get("token")
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_SENTENCE_CHARACTERS or model not in site.models:
+        raise InputError("a sentence and one of the models of this page are needed")
+    if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < MAX_SENTENCE_CHARACTERS:
+        raise InputError("'token' should be the index of a token, from 0")
+    job = job_cache(site).start(
+        (model, text, position), model, lambda: likeliest_tokens(text, position, MAX_CANDIDATES)
+    )
+    job.ended.wait(WAIT_SECONDS)
+    found = token_candidates(job.result) if job.stage == "done" else []
+    return {"done": job.ended.is_set(), "tokens": found, "error": _error(job)}
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/sentence", _page),
+    Route("/sentence/state.json", _state),
+    Route("/sentence/likeliest.json", json_endpoint(_likeliest), methods=["POST"]),
+]
+
+
+def _score_job(site: Site, model: str, texts: tuple[str, ...]) -> Job:
+    return job_cache(site).start((model, texts), model, lambda: score_texts(texts, site.cache))
+
+
+def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Sentences and models in the query, and an error message."""
+    site, query = site_of(request), request.query_params
+    linked = query.getlist("text")
+    texts = tuple(text for one in [*query.getlist("s"), *linked] if (text := " ".join(one.split())))
+    models = tuple(dict.fromkeys(query.getlist("m")))
+    if linked and not models:
+        models = _matching_model(site, query.get("model", ""))
+    unknown = [model for model in models if model not in site.models]
+    if unknown:
+        known = ", ".join(site.models) or "none"
+        return texts, (), f"{unknown[0]!r} is not one of the models of this page. There is: {known}"
+    if len(texts) > MAX_SENTENCES:
+        return texts[:MAX_SENTENCES], models, f"{len(texts)} sentences are too many at once: {MAX_SENTENCES} at most."
+    limit = MAX_SENTENCE_CHARACTERS
+    if any(len(text) > limit for text in texts):
+        return tuple(text[:limit] for text in texts), models, f"A sentence has more than {limit} characters."
+    if texts and not models:
+        return texts, models, "Choose a model."
+    return texts, models, ""
+
+
+def _matching_model(site: Site, id: str) -> tuple[str, ...]:
+    """The model of this page with a model id from a result, else the first that can score sentences."""
+    available = scoring_models(site.models)
+    wanted = ModelId.parse(id)
+    matching = [name for name in available if id and _result_name(name) == (wanted.kind, wanted.name)]
+    return tuple(matching[:1] or available[:1])
+
+
+def _result_name(name: str) -> tuple[str, str] | None:
+    """Backend and name that a model has in results; None if that is unknown."""
+    try:
+        spec = model_spec(name)
+    except WugError:
+        return None
+    return spec.kind, Path(spec.name).name if Path(spec.name).exists() else spec.name
+
+
+def _panel(job: Job) -> ModelPanel:
+    if job.stage == "done":
+        return score_panel(job.model, job.result)
+    return ModelPanel(job.model, (), ended=job.ended.is_set(), error=_error(job))
+
+
+def _error(job: Job) -> str:
+    return job.error or ("The job was stopped." if job.stage == "stopped" else "")
+
+
+def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
+    """The panel of one model."""
+    totals = [one.surprisal() for one in scored]
+    first = first_difference([one.tokens for one in scored])
+    least = min(totals) if len(set(totals)) > 1 else None
+    lines = tuple(
+        ScoredSentence(
+            text=one.text,
+            pieces=tuple(_boxes(one, first)),
+            total=_bits(total),
+            mean=_bits(total / len(known)) if (known := [t for t in one.tokens if t.logprob is not None]) else "–",
+            change="" if index == 0 else _signed(total - totals[0]),
+            least=total == least,
+            unscored=len(one.tokens) - len(known),
+        )
+        for index, (one, total) in enumerate(zip(scored, totals, strict=True))
+    )
+    return ModelPanel(model, lines, verdict=_verdict(totals))
+
+
+def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:
+    """Index of the first token that not all sentences share; None if there is none."""
+    if len(sentences) < 2:
+        return None
+    for index in range(max(map(len, sentences))):
+        if len({tokens[index].text if index < len(tokens) else None for tokens in sentences}) > 1:
+            return index
+    return None
+
+
+def token_candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
+    """The most probable tokens at a position: text, bits and percent."""
+    return [
+        {
+            "text": token.text.strip() or "␣",
+            "bits": _bits(-token.logprob / LN2),
+            "percent": f"{100 * math.exp(token.logprob):.1f}",
+        }
+        for token in tokens
+        if token.logprob is not None
+    ]
+
+
+def _verdict(totals: Sequence[float]) -> str:
+    if len(totals) < 2:
+        return ""
+    low = min(totals)
+    if all(total == low for total in totals):
+        return "All sentences are equally surprising."
+    second = sorted(totals)[1]
+    margin = f"by {_bits(second - low)} bits" if second > low else "tied with another one"
+    return f"Sentence {totals.index(low) + 1} is the least surprising, {margin}."
+
+
+def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
+    """The tokens; those that make up one character as one, with their total surprisal."""
+    texts, tokens = first_texts(scored), scored.tokens
+    together = characters(texts)
+    joined = [_continues_word(scored.text, tokens[some.start].start) for some in together]
+    shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
+    for some, text, is_joined in zip(together, shown, joined, strict=True):
+        known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
+        bits = min(sum(known), 1e6) if known else None
+        yield TokenBox(
+            text=text.strip() or "␣",
+            bits="–" if bits is None else _bits(sum(known)),
+            shade=shade(bits),
+            differs=first in some,
+            joined=is_joined,
+            parts=len(some),
+            place=some.start,
+            entropy=_entropy(scored, some.start),
+            rank=_rank(scored, some.start),
+        )
+
+
+def _entropy(scored: Scored, place: int) -> str:
+    nats = None if scored.entropies is None else scored.entropies[place]
+    return "" if nats is None else _bits(nats / LN2)
+
+
+def _rank(scored: Scored, place: int) -> str:
+    rank = None if scored.ranks is None else scored.ranks[place]
+    return "" if rank is None else f"{rank:,}"
+
+
+def _continues_word(text: str, place: int) -> bool:
+    return 0 < place < len(text) and not text[place - 1].isspace()
+
+
+def _bits(value: float) -> str:
+    return "∞" if value == math.inf else f"{value + 0.0:.1f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value >= 0 else '−'}{abs(value):.1f}" if math.isfinite(value) else "–"

@@ -1,0 +1,374 @@
+"""The grid of models by suites: its query, filters, order, and the newest result for each cell."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from wug.formatting import FormattedEstimate, is_measurable, number
+from wug.identity import ModelId
+from wug.labels import short_names
+from wug.results.learning_curves import step_of
+from wug.results.records import Run, Summary
+from wug.web.result_view import summary_headline
+from wug.web.run_query import RunQuery
+from wug.web.site import page_count
+
+SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
+"""Proportions at which a cell's shade changes: finer where models differ, and 100% has its own."""
+SPARKLINE_WIDTH_PX, SPARKLINE_HEIGHT_PX, SPARKLINE_POINTS = 48, 14, 24
+ROWS_PER_PAGE, COLUMNS_PER_PAGE = 25, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A small line chart."""
+
+    points: str
+    """Points of an SVG polyline."""
+    count: int
+    """Number of values."""
+
+    @classmethod
+    def through(cls, values: Sequence[float]) -> Sparkline | None:
+        """A line through the values, sampled if there are many; None for fewer than two."""
+        if len(values) < 2:
+            return None
+        last = len(values) - 1
+        sampled = {round(index * last / (SPARKLINE_POINTS - 1)) for index in range(SPARKLINE_POINTS)}
+        indices = sorted(sampled) if last >= SPARKLINE_POINTS else range(len(values))
+        # Proportions share the axis from 0 to 1, so that lines can be compared; other numbers fill the height.
+        proportions = all(0 <= value <= 1 for value in values)
+        low, high = (0.0, 1.0) if proportions else (min(values), max(values))
+        span = (high - low) or 1.0
+        heights = {i: 1 + (SPARKLINE_HEIGHT_PX - 2) * (1 - (values[i] - low) / span) for i in indices}
+        drawn = [f"{SPARKLINE_WIDTH_PX * i / last:.0f},{height:.1f}" for i, height in heights.items()]
+        return cls(" ".join(drawn), len(values))
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """The newest result of a model on a suite."""
+
+    result: int
+    run: int
+    status: str
+    fault: str
+    shown: FormattedEstimate | None
+    later: str = ""
+    """Status of a later result that is not complete and was skipped."""
+    sparkline: Sparkline | None = None
+    """For a sweep: the values of its models."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The value without a unit, such as `71.2`."""
+        if self.shown is None or (self.shown.value == 0 and not is_measurable(self.warnings)):
+            return "–"
+        if not self.shown.share:
+            return number(self.shown.value)
+        text = f"{100 * self.shown.value:.1f}"
+        return "100" if text == "100.0" else text
+
+    @property
+    def shade(self) -> str:
+        """CSS class of the background: the higher a proportion, the stronger."""
+        if self.shown is None or not self.shown.share or not 0 <= self.shown.value <= 1:
+            return ""
+        return f"h{sum(self.shown.value >= threshold for threshold in SHADE_THRESHOLDS)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A model in the grid, or a sweep over several."""
+
+    key: str
+    """The model's id, or `sweep:3`."""
+    name: str
+    kind: str
+    """The backend; for a sweep, its number of models."""
+    url: str
+    """Its run, the list of its runs, or its sweep."""
+    runs: tuple[int, ...]
+    """Newest first."""
+    newest: str
+    """Start time of the newest run."""
+    pinned: bool
+    cells: tuple[GridCell | None, ...]
+    fingerprint: str
+    """Changes with anything that the row shows."""
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether it is a sweep."""
+        return self.key.startswith("sweep:")
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A suite in the grid."""
+
+    suite: str
+    family: str
+    phenomenon: str
+    pinned: bool = False
+
+    @property
+    def headings(self) -> tuple[str, str]:
+        """The family and the phenomenon above it."""
+        return ("pinned", "") if self.pinned else (self.family, self.phenomenon)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultGrid:
+    """One page of the grid."""
+
+    rows: tuple[GridRow, ...]
+    columns: tuple[GridColumn, ...]
+    family_spans: tuple[tuple[str, int], ...]
+    """Headings above the columns, each with its number of columns."""
+    phenomenon_spans: tuple[tuple[str, int], ...]
+    row_count: int
+    """Rows on all pages."""
+    sweep_count: int
+    """Those of them that are sweeps."""
+    suite_count: int
+    pages: int
+    column_pages: int
+    families: tuple[str, ...]
+    """Choices of the filter."""
+    phenomena: tuple[str, ...]
+    """Choices of the filter."""
+    fingerprint: str
+    """Changes with the rows and columns of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridSource:
+    """Runs and results to build a grid from."""
+
+    runs: Sequence[Run]
+    """Newest first, without drafts."""
+    results: Sequence[Summary]
+    sweeps: Mapping[int, str]
+    """Names of sweeps by id."""
+    warnings: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Warnings by result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RowSource:
+    """A model or a sweep with its results by suite."""
+
+    key: str
+    name: str
+    kind: str
+    runs: tuple[Run, ...]
+    results: Mapping[str, Sequence[Summary]]
+    """For a model oldest first; for a sweep in the order of its models."""
+
+    @property
+    def is_sweep(self) -> bool:
+        return self.key.startswith("sweep:")
+
+    def newest(self, suite: str) -> Summary | None:
+        """The newest complete result on a suite, or the newest of any status."""
+        found = self.results.get(suite, ())
+        return next((kept for kept in reversed(found) if kept.status == "complete"), found[-1] if found else None)
+
+
+@dataclass(frozen=True, slots=True)
+class GridSelection:
+    """Rows and columns that match the filters, on all pages."""
+
+    rows: list[_RowSource]
+    columns: list[GridColumn]
+
+    def results(self) -> Iterable[tuple[Run, Summary]]:
+        """The results in the cells, row by row, with their runs."""
+        for row in self.rows:
+            runs = {run.id: run for run in row.runs}
+            for column in self.columns:
+                kept = row.newest(column.suite)
+                if kept is not None:
+                    yield runs[kept.run], kept
+
+
+def select(source: GridSource, query: RunQuery) -> GridSelection:
+    """The models that match the filters, sorted, and their suites."""
+    columns = _columns(source.results, query)
+    suites = {column.suite for column in columns}
+    rows = [row for row in _rows(source) if _matches(row, suites, query)]
+    present = {suite for row in rows for suite in row.results}
+    return GridSelection(_sorted(rows, query), [column for column in columns if column.suite in present])
+
+
+def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
+    """The requested page of the grid."""
+    found = select(source, query)
+    pinned = [row for row in found.rows if row.key in query.pins]
+    others = [row for row in found.rows if row.key not in query.pins]
+    pages, column_pages = page_count(len(others), ROWS_PER_PAGE), page_count(len(found.columns), COLUMNS_PER_PAGE)
+    top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
+    left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
+    columns = found.columns[left : left + COLUMNS_PER_PAGE]
+    rows = tuple(
+        _row(row, columns, row.key in query.pins, source.warnings)
+        for row in (*pinned, *others[top : top + ROWS_PER_PAGE])
+    )
+    every_column = _columns(source.results, RunQuery())
+    return ResultGrid(
+        rows=rows,
+        columns=tuple(columns),
+        family_spans=_spans(columns, lambda column: column.headings[:1]),
+        phenomenon_spans=_spans(columns, lambda column: column.headings),
+        row_count=len(found.rows),
+        sweep_count=sum(row.is_sweep for row in found.rows),
+        suite_count=len(found.columns),
+        pages=pages,
+        column_pages=column_pages,
+        families=tuple(sorted({kept.kind for kept in source.results})),
+        phenomena=tuple(sorted({column.phenomenon for column in every_column if column.phenomenon})),
+        fingerprint=fingerprint(
+            [row.key for row in rows] + [column.suite for column in columns] + [str(len(found.rows))]
+        ),
+    )
+
+
+def fingerprint(parts: Sequence[str]) -> str:
+    """A short hash of the parts."""
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _rows(source: GridSource) -> list[_RowSource]:
+    """One row per model and per sweep, those with the newest runs first."""
+    by_run: dict[int, list[Summary]] = {}
+    for kept in source.results:
+        by_run.setdefault(kept.run, []).append(kept)
+    runs: dict[str, list[Run]] = {}
+    for run in source.runs:
+        if run.id in by_run:
+            runs.setdefault(f"sweep:{run.sweep}" if run.sweep in source.sweeps else run.model, []).append(run)
+    names = short_names(key for key in runs if not key.startswith("sweep:"))
+    return [
+        _sweep_row(key, some, by_run, source.sweeps)
+        if key.startswith("sweep:")
+        else _model_row(key, some, by_run, names)
+        for key, some in runs.items()
+    ]
+
+
+def _model_row(
+    key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], names: Mapping[str, str]
+) -> _RowSource:
+    results: dict[str, list[Summary]] = {}
+    for kept in sorted((kept for run in runs for kept in by_run[run.id]), key=lambda kept: kept.id):
+        results.setdefault(kept.suite, []).append(kept)
+    return _RowSource(key, names[key], ModelId.parse(key).kind, tuple(runs), results)
+
+
+def _sweep_row(
+    key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], sweeps: Mapping[int, str]
+) -> _RowSource:
+    """A sweep with its models in the order of their training steps, or of their runs if a step is unknown."""
+    steps = {run.id: step_of(run.revision or run.specification or run.model) for run in runs}
+    has_steps = all(step is not None for step in steps.values())
+    ordered = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
+    results: dict[str, list[Summary]] = {}
+    for run in ordered:
+        for kept in by_run[run.id]:
+            results.setdefault(kept.suite, []).append(kept)
+    models = len({run.model for run in runs})
+    noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
+    return _RowSource(key, sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}", tuple(runs), results)
+
+
+def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
+    """The suites grouped by family and phenomenon, in order of appearance; pinned ones first."""
+    found: dict[str, GridColumn] = {}
+    for kept in results:
+        if kept.suite not in found and (not query.kind or kept.kind == query.kind):
+            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, kept.suite in query.pinned_suites)
+    columns = [
+        column
+        for name, column in found.items()
+        if (not query.phenomenon or column.phenomenon == query.phenomenon) and query.suite.lower() in name.lower()
+    ]
+    families: dict[str, int] = {}
+    order: dict[tuple[str, str], int] = {}
+    for column in columns:
+        families.setdefault(column.family, len(families))
+        order.setdefault((column.family, column.phenomenon), len(order))
+    return sorted(columns, key=lambda c: (not c.pinned, families[c.family], order[c.family, c.phenomenon]))
+
+
+def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
+    if row.key in query.pins:
+        return True
+    if (query.kind or query.suite or query.phenomenon) and not suites & row.results.keys():
+        return False
+    text = query.text.lower()
+    of_runs = (name or "" for run in row.runs for name in (run.name, run.specification))
+    return not text or any(text in one.lower() for one in (row.key, row.name, *of_runs))
+
+
+def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
+    column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
+    if column.startswith("suite:"):
+        suite = column.removeprefix("suite:")
+        values = {row.key: _value(row.newest(suite)) for row in rows}
+        # Models without the suite come last in either direction.
+        present = [row for row in rows if values[row.key] is not None]
+        present.sort(key=lambda row: values[row.key] or 0, reverse=descending)
+        return [*present, *(row for row in rows if values[row.key] is None)]
+    if column == "model":
+        return sorted(rows, key=lambda row: (row.name.lower(), row.key), reverse=descending)
+    return sorted(rows, key=lambda row: row.runs[0].id, reverse=column != "newest" or descending)
+
+
+def _value(kept: Summary | None) -> float | None:
+    found = None if kept is None else summary_headline(kept)
+    return None if found is None else found.value
+
+
+def _row(
+    row: _RowSource, columns: Sequence[GridColumn], pinned: bool, warnings: Mapping[int, tuple[str, ...]]
+) -> GridRow:
+    cells = tuple(_cell(row, column.suite, warnings) for column in columns)
+    ids = [f"{cell.result}{cell.later}" if cell else "" for cell in cells]
+    latest = row.runs[0]
+    own = f"/run/{latest.id}" if len(row.runs) == 1 else RunQuery(model=row.key).url("/runs")
+    return GridRow(
+        key=row.key,
+        name=row.name,
+        kind=row.kind,
+        url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else own,
+        runs=tuple(run.id for run in row.runs),
+        newest=latest.started,
+        pinned=pinned,
+        cells=cells,
+        fingerprint=fingerprint([str(len(row.runs)), row.name, *ids]),
+    )
+
+
+def _cell(row: _RowSource, suite: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
+    kept = row.newest(suite)
+    if kept is None:
+        return None
+    shown, own = summary_headline(kept), warnings.get(kept.id, ())
+    if row.is_sweep:
+        values = [value for one in row.results[suite] if (value := _value(one)) is not None]
+        return GridCell(kept.id, kept.run, kept.status, kept.error, shown, "", Sparkline.through(values), own)
+    last = row.results[suite][-1]
+    later = "" if last is kept else last.status
+    return GridCell(kept.id, kept.run, kept.status, kept.error, shown, later, None, own)
+
+
+def _spans(
+    columns: Sequence[GridColumn], headings: Callable[[GridColumn], tuple[str, ...]]
+) -> tuple[tuple[str, int], ...]:
+    """Headings of neighbouring columns, each with its number of columns."""
+    return tuple((name[-1], len(list(some))) for name, some in groupby(columns, key=headings))

@@ -1,0 +1,49 @@
+"""The prose linter: what it finds, and that it finds nothing in the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import prose
+
+
+@pytest.mark.parametrize("page", prose.PAGES, ids=lambda page: str(page.relative_to(prose.ROOT)))
+def test_a_page_is_in_standard_english(page: Path) -> None:
+    assert list(prose.problems(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The table has one row a word.", "one row a word"),
+        ("It takes 0.2 nats a token.", "nats a token"),
+        ("A table stands beside it.", "stands"),
+        ("The run goes on where it was.", "goes on"),
+        ("A tie is no success.", "is no"),
+        ("This is right in 95 % of samples.", "95%"),
+        ("word " * 31 + ".", "31 words per sentence"),
+    ],
+)
+def test_the_former_style_is_found(tmp_path: Path, text: str, found: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Title\n\n{text}\n", encoding="utf-8")
+    assert any(found in problem for problem in prose.problems(page))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no limit. A word of a text is no longer read.",
+        "```text\none row a word stands beside 95 %\n```",
+        "Use `beside`, as in `one row a word`.",
+        "<!-- options: families/pairs -->\n| a | stands beside |\n<!-- end -->",
+        "| " + "word " * 40 + "|",
+        "Understand the standard: it is given for each word in a text.",
+    ],
+)
+def test_code_generated_tables_and_good_english_are_not_found(tmp_path: Path, text: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    assert list(prose.problems(page)) == []

@@ -1,0 +1,152 @@
+"""lm-eval task files: the reference outputs of lm-eval 0.4.13, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command_line import refused, wug
+from reference import reference
+from wug.errors import InputError
+from wug.evaluation.opening import builtin_models
+from wug.evaluation.request import RunRequest
+from wug.evaluation.service import execute
+from wug.families.choices.task_file import read_tasks
+from wug.types import Outcome, Result
+
+TASK = """task: demo
+dataset_path: json
+dataset_kwargs: {data_files: {test: data.jsonl}}
+output_type: multiple_choice
+test_split: test
+doc_to_text: "{{question}}"
+doc_to_choice: "{{choices}}"
+doc_to_target: gold
+metric_list: [{metric: acc}, {metric: acc_norm}, {metric: acc_bytes}, {metric: acc_mutual_info}]
+"""
+ROW = {"question": "The sky is ", "choices": ["blue", "a dog"], "gold": 0}
+
+
+def task(folder: Path, text: str = TASK, rows: tuple[dict[str, object], ...] = (ROW,)) -> Path:
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "task.yaml").write_text(text)
+    return folder / "task.yaml"
+
+
+def run(path: Path, model: str = "wug-causal", protocol: str | None = None) -> Result:
+    [result] = execute(RunRequest(suites=[path], models=[model], protocol=protocol)).results
+    return result
+
+
+def accuracies(result: Result) -> dict[str, float]:
+    return {one.metric: one.value for one in result.estimates if one.group == "all"}
+
+
+def judged(result: Result) -> list[Outcome]:
+    return [outcome for outcome in result.outcomes if outcome.metric == "accuracy"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("demo_coord", 0.9), ("demo_places", 5 / 12)])
+def test_log_probabilities_equal_those_of_lm_eval(name: str, expected: float, tmp_path: Path) -> None:
+    folder = reference("exchange/lm_eval")
+    model = tmp_path / "model"  # lm-eval was run with a tokenizer that adds no BOS token
+    shutil.copytree(builtin_models()["wug-causal"], model)
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    (model / "tokenizer.json").write_text(json.dumps({**tokenizer, "post_processor": None}))
+    result = run(folder / "task" / f"{name}.yaml", f"causal:{model}")
+    [file] = (folder / "output" / "wug-causal").glob(f"samples_{name}_*.jsonl")
+    samples = [json.loads(line) for line in file.read_text().splitlines()]
+    ours = judged(result)
+    assert len(ours) == len(samples)
+    for outcome, sample in zip(ours, sorted(samples, key=lambda one: int(one["doc_id"])), strict=True):
+        theirs = [float(logprob) for logprob, _ in sample["filtered_resps"]]
+        assert outcome.detail["logprobs"] == pytest.approx(theirs, abs=1e-4)
+        assert float(bool(outcome.value)) == sample["acc"]
+    assert accuracies(result)["accuracy"] == accuracies(result)["accuracy_lm_eval"] == expected
+
+
+def test_a_task_follows_lm_eval_unless_the_user_names_another_protocol(tmp_path: Path) -> None:
+    path = task(tmp_path)
+    assert run(path).signature.get("protocol") == "lm-eval-0.4"
+    own = run(path, protocol="wug")
+    assert own.signature.get("protocol") is None
+    assert own.signature.get("bos") == "yes"
+
+
+def test_white_space_at_the_end_of_a_context_moves_to_the_option(tmp_path: Path) -> None:
+    [read] = read_tasks(task(tmp_path))
+    assert [one.context for one in read.choices[0].candidates] == ["The sky is", "The sky is"]
+    assert [one.option for one in read.choices[0].candidates] == ["  blue", "  a dog"]
+    assert read.links == ("sum", "character", "byte", "pmi")
+
+
+def test_normalised_metrics_divide_by_the_choice_without_its_delimiter(tmp_path: Path) -> None:
+    result = run(task(tmp_path, rows=({**ROW, "choices": ["blau", "grün"]},)))
+    scores = {one.metric: one.detail["scores"] for one in result.outcomes if "scores" in one.detail}
+    logprobs = judged(result)[0].detail["logprobs"]
+    assert scores["accuracy:character"] == pytest.approx([logprobs[0] / 4, logprobs[1] / 4])
+    assert scores["accuracy:byte"] == pytest.approx([logprobs[0] / 4, logprobs[1] / 5])
+
+
+def test_equal_options_are_won_by_the_first_under_lm_eval_and_are_errors_under_wug(tmp_path: Path) -> None:
+    path = task(tmp_path, rows=({**ROW, "choices": ["blue", "blue"]},))
+    assert accuracies(run(path))["accuracy"] == 1
+    own = accuracies(run(path, protocol="wug"))
+    assert (own["accuracy"], own["accuracy_lm_eval"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        (
+            "doc_to_target: gold",
+            "doc_to_target: !function utils.gold",
+            ("line 8", "utils.gold", "never runs"),
+        ),
+        ("multiple_choice", "generate_until", ("line 4", "generate_until")),
+        ("doc_to_target: gold", "doc_to_target: gold\nrepeats: 3", ("line 9", "repeats", "not supported")),
+        ("doc_to_target: gold", "doc_to_target: gold\nnum_fewshot: 5", ("line 9", "num_fewshot: 0")),
+        ("dataset_path: json", "dataset_path: super/hub", ("line 2", "super/hub", "data_files")),
+        ("{metric: acc}, ", "{metric: bleu}, ", ("line 9", "bleu", "acc_norm")),
+        ("data.jsonl", "gone.jsonl", ("line 3", "gone.jsonl")),
+        ("{{question}}", "{{question.__class__.mro()}}", ("line 6", "document 1")),
+        ("{{question}}", "{{missing}}", ("line 6", "missing")),
+        ("doc_to_target: gold", "doc_to_target: 7", ("line 8", "document 1", "7")),
+        ("task: demo", "task: [demo", ("line 2", "not YAML")),
+        ("task: demo", "include: gone.yaml\ntask: demo", ("line 1", "gone.yaml")),
+        ("task: demo", "include: task.yaml\ntask: demo", ("line 1", "without end")),
+    ],
+)
+def test_what_is_not_supported_is_named_with_its_line(
+    old: str, new: str, parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = wug("run", task(tmp_path, TASK.replace(old, new)), "--no-save")
+    refused(said, "task.yaml", *parts)
+
+
+def test_a_group_runs_its_tasks_and_an_including_file_wins(tmp_path: Path) -> None:
+    task(tmp_path)
+    (tmp_path / "other.yaml").write_text("include: task.yaml\ntask: other\ntarget_delimiter: ''\n")
+    (tmp_path / "group.yml").write_text("group: both\ntask: [demo, other]\n")
+    demo, other = read_tasks(tmp_path / "group.yml")
+    assert (demo.name, other.name) == ("demo", "other")
+    assert other.choices[0].candidates[0].option == " blue"
+
+
+def test_whole_numbers_of_a_csv_file_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("question,a,b,gold\nThe sky is,blue,red,2\n")
+    text = TASK.replace("json", "csv").replace("data.csvl", "data.csv").replace("{{choices}}", "{{[a, b]}}")
+    (tmp_path / "task.yaml").write_text(text.replace("gold", '"{{gold - 1}}"'))
+    [read] = read_tasks(tmp_path / "task.yaml")
+    assert read.choices[0].right == 1
+
+
+def test_yaml_that_is_not_a_task_is_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("model: gpt2\n")
+    refused(wug("run", tmp_path / "config.yaml", "--no-save"), "YAML")
+    (tmp_path / "list.yaml").write_text("- task: a\ntask : 1\n")
+    with pytest.raises(InputError):
+        read_tasks(tmp_path / "list.yaml")

@@ -1,0 +1,464 @@
+"""Reading, asking and judging of wug tests."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from command_line import refused, wug
+from evaluating import cached
+from tiny import save_causal
+from wug.errors import InputError, SuiteError
+from wug.evaluation.evaluate import conclude, evaluate
+from wug.evaluation.opening import builtin_suites, open_model, open_suites
+from wug.families import morphology
+from wug.families.morphology import carriers, make
+from wug.families.morphology.item import Form, WugItem
+from wug.families.morphology.suite import MorphologySuite, first_word
+from wug.results.queries import table_of
+from wug.rows import Filter
+from wug.types import Estimate, Request, Result, Scored, Token
+from wug.views.family_views import computed_parts, items_of, parts_of
+from wug.views.text import item_lines
+
+TABLE = """lemma,form,type,task,language,rating,frequency
+zib,zibbed,regular,past,eng,6,1
+zib,zab,irregular,past,eng,2,1
+spling,splinged,regular,past,eng,3,9
+spling,splung,irregular,past,eng,5,9
+"""
+
+
+def write(folder: Path, text: str, name: str = "nonce.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@dataclass
+class WordScorer:
+    """A scorer with a log-probability for each word; all other words have -1."""
+
+    logprobs: Mapping[str, float | None]
+    id: str = "words/toy@1"
+    options: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 1_000
+    ordered: bool = False
+    returns: Literal["scores", "text"] = "scores"
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        found = []
+        for request in requests:
+            tokens = [
+                Token(match[0], match.start(), match.end(), self.logprobs.get(match[0], -1.0))
+                for match in re.finditer(r"[\w']+|\.", request.text)
+            ]
+            found.append(Scored.of(request.text, tokens))
+        return found
+
+
+@dataclass
+class Writer:
+    """A generator with one answer for each lemma in a question."""
+
+    answers: Mapping[str, str]
+    id: str = "writer/toy@1"
+    options: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 1_000
+    returns: Literal["scores", "text"] = "text"
+
+    def generate(self, sources: Sequence[object]) -> list[str]:
+        texts = [str(getattr(source, "text", source)) for source in sources]
+        return [next((answer for lemma, answer in self.answers.items() if lemma in text), "") for text in texts]
+
+
+def run(path: Path, model: WordScorer | Writer, **options: str) -> Result:
+    (suite,) = morphology.read(path, options)
+    suite = suite.for_model(model)
+    return conclude(suite, model.id, "wug:0", suite.run(model))
+
+
+def estimate(result: Result, metric: str, group: str = "all") -> Estimate:
+    (found,) = [one for one in result.estimates if (one.metric, one.group) == (metric, group)]
+    return found
+
+
+# Asking models.
+
+
+def test_the_score_of_a_form_is_that_of_the_form_and_the_full_stop_given_its_carrier(tmp_path: Path) -> None:
+    path = write(tmp_path, TABLE)
+    (suite,) = morphology.read(path, {})
+    requests = suite.requests()
+    first = requests[0]
+    assert isinstance(first, Request)
+    assert first.text == "They like to zib. Yesterday they zibbed."
+    assert first.span is not None
+    assert first.text[slice(*first.span)] == "zibbed."
+    model = WordScorer({"zibbed": -2.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
+    result = run(path, model, prior="none")
+    assert [row.detail["scores"] for row in result.outcomes if "scores" in row.detail] == [[-3.0, -6.0], [-5.0, -4.0]]
+    assert estimate(result, "preference_accuracy").value == 1.0
+    assert estimate(result, "preference_accuracy", "carrier=3").n == 2
+    assert estimate(result, "regular_rate").value == 0.5
+
+
+def test_a_masked_model_is_asked_for_the_form_alone(tmp_path: Path) -> None:
+    (suite,) = morphology.read(write(tmp_path, TABLE), {})
+    adapted = suite.for_model(WordScorer({}, id="masked/toy@1"))
+    first = adapted.requests()[0]
+    assert isinstance(first, Request)
+    assert first.span is not None
+    assert (adapted.asking, first.text[slice(*first.span)]) == ("infill", "zibbed")
+
+
+def test_an_encoder_decoder_reads_lemma_and_tags(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "f l ɪ n k\tf l ʌ n k\tV;PST;1;SG\t3.5\nf l ɪ n k\tf l ɪ n k t\tV;PST;1;SG\t4\n", "eng.x.dev"
+    )
+    (suite,) = morphology.read(path, {})
+    adapted = suite.for_model(WordScorer({}, options={"score": "source"}))
+    assert list(adapted.requests()) == [
+        Request("f l ʌ n k", source="f l ɪ n k V PST 1 SG"),
+        Request("f l ɪ n k t", source="f l ɪ n k V PST 1 SG"),
+    ]
+
+
+def test_scores_relative_to_a_neutral_carrier_are_reported_besides(tmp_path: Path) -> None:
+    class Prefix(WordScorer):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            neutral = {"zibbed": -9.0}
+            return [
+                WordScorer(neutral if one.text.startswith("The word") else self.logprobs).score([one])[0]
+                for one in requests
+            ]
+
+    model = Prefix({"zibbed": -6.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
+    result = run(write(tmp_path, TABLE), model)
+    assert estimate(result, "preference_accuracy").value == 0.5
+    # zibbed is 3 nats more probable than in the neutral carrier, zab 4 less
+    assert estimate(result, "preference_accuracy:prior").value == 1.0
+    only = run(write(tmp_path, TABLE), model, prior="subtract")
+    assert estimate(only, "preference_accuracy").value == 1.0
+
+
+@pytest.mark.parametrize(("normalise", "scores"), [("token", [-1.5, -3.0]), ("character", [-3 / 7, -6 / 4])])
+def test_scores_can_be_normalised(tmp_path: Path, normalise: str, scores: list[float]) -> None:
+    model = WordScorer({"zibbed": -2.0, "zab": -5.0})
+    result = run(write(tmp_path, TABLE), model, normalise=normalise, prior="none")
+    assert result.outcomes[0].detail["scores"] == pytest.approx(scores)
+
+
+def test_causal_scores_equal_a_plain_loop(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = save_causal(tmp_path / "model", "gpt2")
+    (suite,) = morphology.read(write(tmp_path, TABLE), {"prior": "none"})
+    (result,) = evaluate([suite], cached(open_model(f"causal:{folder}")))
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    for item, outcome in zip(suite.items, [row for row in result.outcomes if "scores" in row.detail], strict=True):
+        for form, score in zip(item.forms, outcome.detail["scores"], strict=True):
+            totals = []
+            for carrier in carriers.CARRIERS["eng"]["past"]:
+                prefix, text = (
+                    tokenizer(words)["input_ids"]
+                    for words in (
+                        carrier.replace("{lemma}", item.lemma).replace(" {form}.", ""),
+                        carrier.replace("{lemma}", item.lemma).replace("{form}", form.text),
+                    )
+                )
+                assert text[: len(prefix)] == prefix
+                start = [tokenizer.bos_token_id] * (text[0] != tokenizer.bos_token_id)
+                ids = torch.tensor([start + text])
+                with torch.no_grad():
+                    logprobs = model(ids).logits.log_softmax(-1)[0]
+                first = len(start) + len(prefix)
+                totals.append(sum(float(logprobs[at - 1, ids[0, at]]) for at in range(first, ids.shape[1])))
+            assert score == pytest.approx(sum(totals) / len(totals), abs=1e-4)
+
+
+def test_a_model_that_writes_is_asked_for_an_answer_without_a_list(tmp_path: Path) -> None:
+    path = write(tmp_path, TABLE)
+    (suite,) = morphology.read(path, {})
+    writer = Writer({"zib": "zibbed.", "spling": "It is splinged"})
+    questions = [source.text for source in suite.for_model(writer).requests()]  # type: ignore[union-attr]
+    assert "zibbed" not in " ".join(questions)
+    assert questions[0].endswith("They like to zib. Yesterday they ___.")
+    result = run(path, writer)
+    assert estimate(result, "exact_match@1").value == 0.5  # people prefer splung
+    assert estimate(result, "exact_match@3").value == 1.0
+    assert estimate(result, "regular_rate").value == 1.0
+    assert result.outcomes[0].detail["answer"] == "zibbed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "form"),
+    [("zabs", "zabs"), ('"zibbed".', "zibbed"), ("Yesterday they zibbed.", "zibbed"), ("**zab**", "zab"), ("", "")],
+)
+def test_the_form_is_found_in_an_answer(answer: str, form: str) -> None:
+    forms = (Form("zibbed", "zibbed"), Form("zab", "zab"))
+    assert first_word(answer, WugItem("1", "zib", "zib", "", "past", "eng", forms)) == form
+
+
+def test_a_command_and_a_prompted_model_can_be_asked(tmp_path: Path) -> None:
+    program = write(tmp_path, "import sys\nfor line in sys.stdin:\n    print('zibbed', flush=True)\n", "inflect.py")
+    path = write(tmp_path, TABLE)
+    common = ("--no-save", "--format", "json", "--cache", tmp_path / "cache.db")
+    (values,) = wug(
+        "run", path, "--kind", "morphology", "--model", f"command:{sys.executable} {program}", *common
+    ).values
+    assert values["exact_match@1", "all"] == 0.5
+    folder = save_causal(tmp_path / "model", "gpt2")
+    said = wug("run", path, "--kind", "morphology", "--model", f"prompt:causal:{folder}", *common)
+    (result,) = said.results
+    assert result["model"].startswith("prompt/")
+    assert any(one["metric"] == "exact_match@1" for one in result["estimates"])
+
+
+def test_unknown_tokens_and_real_words_are_reported(tmp_path: Path) -> None:
+    class Unknown(WordScorer):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            return [
+                Scored(one.text, (0, one.span[0]), (one.span[0], len(one.text)), (-1.0, -2.0), ("x", "<unk>"))
+                for one in requests
+                if one.span is not None
+            ]
+
+    lexicon = write(tmp_path, "zab\nhouse\n", "words.txt")
+    result = run(write(tmp_path, TABLE), Unknown({}), lexicon=str(lexicon))
+    assert any("100% of the tokens of the forms are bytes or unknown" in text for text in result.warnings)
+    assert "1 of the forms are words of the lexicon: zab" in result.warnings
+
+
+def test_a_form_without_a_log_probability_leaves_its_item_out(tmp_path: Path) -> None:
+    result = run(write(tmp_path, TABLE), WordScorer({"zab": None}))
+    assert [row.value for row in result.outcomes if row.detail.get("lemma") == "zib"] == [None]
+
+
+def test_a_table_in_ipa_may_have_spellings(tmp_path: Path) -> None:
+    text = "lemma,form,lemma_orthography,orthography,task,language,rating\nz ɪ b,z ɪ b d,zib,zibbed,past,eng,6\n"
+    (suite,) = morphology.read(write(tmp_path, text), {})
+    (item,) = suite.items
+    assert (item.lemma, item.symbols, item.forms[0].text, item.forms[0].symbols) == (
+        "zib",
+        "z ɪ b",
+        "zibbed",
+        "z ɪ b d",
+    )
+
+
+# Metrics.
+
+
+def test_ties_of_the_model_are_errors_and_ties_of_people_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, TABLE.replace("splung,irregular,past,eng,5", "splung,irregular,past,eng,3"))
+    result = run(path, WordScorer({}), prior="none")
+    assert [row.value for row in result.outcomes if row.metric == "preference_accuracy"] == [False, None]
+    assert "1 of 2 items left out of the accuracy: people rate several forms highest" in result.warnings
+
+
+def test_accuracy_can_be_weighted_by_frequency(tmp_path: Path) -> None:
+    model = WordScorer({"zab": -9.0, "splung": -9.0})
+    result = run(write(tmp_path, TABLE), model, by="token", prior="none")
+    assert estimate(result, "preference_accuracy").value == 0.5
+    assert estimate(result, "preference_accuracy:token").value == pytest.approx(0.1)
+    with pytest.raises(SuiteError, match="by=token needs a column frequency"):
+        morphology.read(write(tmp_path, "lemma,form,rating\na,as,1\na,an,2\n", "b.csv"), {"by": "token"})
+
+
+def test_ratings_at_a_bound_have_no_aic_and_say_so(tmp_path: Path) -> None:
+    gold = write(tmp_path, "a\tas\tN;PL\t7\na\tan\tN;PL\t1\nb\tbs\tN;PL\t4\nb\tbn\tN;PL\t2\n", "xxx.dev")
+    said = wug("score", "morphology", "--gold", gold, "--predictions", gold, "--format", "json", "--no-save")
+    (result,) = said.results
+    assert not any(one["metric"] == "aic" for one in result["estimates"])
+    assert any("no aic: 1 ratings are not between 0 and 7" in text for text in result["warnings"])
+
+
+def test_babylm_files_compare_proportions(tmp_path: Path) -> None:
+    rows = [("a good", "a bad", 0.9), ("b good", "b bad", 0.2), ("c good", "c bad", 0.6), ("d good", "d bad", 0.4)]
+    lines = (json.dumps({"sentences": f"{one}\t{other}", "ratio": ratio}) + "\n" for one, other, ratio in rows)
+    model = WordScorer({"a": -1.0, "good": -1.0, "bad": -2.0})
+    result = run(write(tmp_path, "".join(lines), "wug_adj.jsonl"), model)
+    assert not [one for one in result.estimates if one.metric == "human_ratio_spearman"]  # all choices are equal
+
+    class First(WordScorer):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            liking = {"a": -1.0, "b": -4.0, "c": -2.0, "d": -3.0}
+            values = [liking[one.text[0]] if one.text.endswith("good") else -2.5 for one in requests]
+            return [
+                Scored(one.text, (0,), (len(one.text),), (value,)) for one, value in zip(requests, values, strict=True)
+            ]
+
+    found = estimate(run(tmp_path / "wug_adj.jsonl", First({})), "human_ratio_spearman")
+    assert found.value == pytest.approx(1.0)
+    assert found.n == 4
+
+
+def test_free_answers_of_people_give_exact_match_and_a_ceiling(tmp_path: Path) -> None:
+    gold = write(tmp_path, "zib,gling\nzibbed,glang\nzibbed,glinged\nZab,glang\n", "eng_gold_data.csv")
+    system = write(tmp_path, "zib,gling\nzibbed,glung\nzab,glang\n", "eng_system.csv")
+    said = wug("score", "morphology", "--gold", gold, "--predictions", system, "--format", "json", "--no-save")
+    first, second, mean = said.values
+    assert (first["exact_match@1", "all"], second["exact_match@1", "all"]) == (0.5, 0.5)
+    assert (first["exact_match@3", "all"], second["exact_match@3", "all"]) == (0.5, 1.0)
+    assert mean["exact_match@3", "all"] == 0.75
+    spread = next(one for one in said.results[2]["estimates"] if one["metric"] == "exact_match@3")
+    assert (spread["low"], spread["high"]) == (0.5, 1.0)  # the population standard deviation is 0.25
+    # Each person agrees with the others on one of the two words; of equally frequent answers, the first counts.
+    assert first["human_ceiling", "all"] == 0.5
+
+
+def test_individual_ratings_give_medians_and_a_ceiling(tmp_path: Path) -> None:
+    header = "pid\tlist\titem\tnum\tcondition\tpast_rating\tlemma_rating\tisreal\tlemma\tform\n"
+    rows = [
+        f"{pid}\t1\t1\t1\t1\t{rating + pid / 10}\t0\t{real}\t{lemma}\t{form}\n"
+        for pid in (1, 2, 3)
+        for lemma, form, rating, real in (
+            ("ɡa", "ɡas", 1, 0),
+            ("ɡa", "gan", 2, 0),
+            ("b", "bs", 3, 0),
+            ("c", "cs", 9, 1),
+        )
+    ]
+    path = write(tmp_path, header + "".join(rows), "eng.judgements.individual.dev")
+    (suite,) = morphology.read(path, {})
+    assert [(item.lemma, item.ratings) for item in suite.items] == [("ga", (1.2, 2.2)), ("b", (3.2,))]
+    gold = write(tmp_path, "g a\tg a s\tV;PST\t1\ng a\tg a n\tV;PST\t2\n", "eng.judgements.dev")
+    arguments = ("--gold", gold, "--predictions", gold, "--individual", path, "--format", "json", "--no-save")
+    (values,) = wug("score", "morphology", *arguments).values
+    assert values["human_ceiling", "all"] == pytest.approx(1.0)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("a\tas\tN;PL\t1\n", "no score for 'an' of 'a' (line 2)"),
+        ("a\tas\tN;PL\t1\na\tan\tN;PL\t2\na\tax\tN;PL\t3\n", "line 3: the form 'ax' of 'a' is not in the gold file"),
+        ("a\tas\tN;PL\tnan\na\tan\tN;PL\t2\n", "line 1: the score 'nan' is not a finite number"),
+        ("a\tas\tN;PL\t1\na\tan\tN;PL\t2\na\tan\tN;PL\t3\n", "line 3: 'an' of 'a' has more scores than the gold file"),
+        ("a\tas\n", "line 1: 2 fields, expected lemma, form, tag and score"),
+        ("", "there are no scores in it"),
+    ],
+)
+def test_scores_that_do_not_fit_the_gold_file_are_refused(tmp_path: Path, lines: str, message: str) -> None:
+    gold = write(tmp_path, "a\tas\tN;PL\t3\na\tan\tN;PL\t2\n", "xxx.dev")
+    system = write(tmp_path, lines, "system.tsv")
+    refused(wug("score", "morphology", "--gold", gold, "--predictions", system, "--no-save"), message)
+
+
+def test_a_lemma_with_one_form_is_a_named_exclusion(tmp_path: Path) -> None:
+    gold = write(tmp_path, "a\tas\tN;PL\t3\na\tan\tN;PL\t2\nb\tbs\tN;PL\t4\n", "xxx.dev")
+    said = wug("score", "morphology", "--gold", gold, "--predictions", gold, "--format", "json", "--no-save")
+    (result,) = said.results
+    assert any("1 lemmas with one form only" in text and "line 3" in text for text in result["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("carrier", "message"),
+    [
+        ("Now there are two {form}.", "{lemma} once"),
+        ("Two {form} and a {lemma}.", "comes before"),
+        ("A {lemma}. Two {form} sleep.", "ends after {form}"),
+        ("Some {lemma}s. Two {form}.", "followed by letters"),
+    ],
+)
+def test_carriers_with_wrong_material_are_refused(tmp_path: Path, carrier: str, message: str) -> None:
+    path = write(tmp_path, f"This is a {{lemma}}. Two {{form}}.\n{carrier}\n", "carriers.txt")
+    with pytest.raises(SuiteError, match=re.escape(message)) as caught:
+        morphology.read(write(tmp_path, TABLE), {"carriers": str(path)})
+    assert "line 2" in str(caught.value)
+
+
+def test_a_carrier_that_shows_a_candidate_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "I zab and {lemma}. They {form}.\n", "carriers.txt")
+    with pytest.raises(SuiteError, match="shows the form 'zab' before the gap"):
+        morphology.read(write(tmp_path, TABLE), {"carriers": str(path)})
+
+
+def test_files_without_word_forms_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no word forms found"):
+        morphology.read(write(tmp_path, "hello world\n", "text.txt"), {})
+    with pytest.raises(SuiteError, match="line 2: the rating 'x' is not a finite number"):
+        morphology.read(write(tmp_path, "a\tas\tN;PL\t3\na\tan\tN;PL\tx\n", "eng.dev"), {})
+
+
+# Built-in suites, and making more.
+
+
+@pytest.mark.parametrize("name", [name for name, path in builtin_suites().items() if path.parent.name == "morphology"])
+def test_built_in_suites_are_balanced_and_have_one_regular_form_each(name: str) -> None:
+    (suite,) = open_suites(name)
+    assert isinstance(suite, MorphologySuite)
+    assert len(suite) == 60
+    assert all(len(item.forms) == 4 and item.regular == item.expected for item in suite.items)
+    places = [item.expected for item in suite.items]
+    assert all(5 <= places.count(place) <= 27 for place in range(4))  # the order tells nothing
+    known = set(make._word_list())
+    assert not known & {form.text for item in suite.items for form in item.forms}
+    assert morphology.check(builtin_suites()[name]) == []
+
+
+def test_no_word_is_in_two_built_in_suites() -> None:
+    lemmas = [item.lemma for suite in open_suites("wug_morphology") for item in suite.items]  # type: ignore[attr-defined]
+    assert len(lemmas) == len(set(lemmas)) == 360
+
+
+def test_words_are_made_by_seed_and_far_from_frequent_words(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    for path, seed in zip(paths, (1, 1, 2), strict=True):
+        assert wug("make", "morphology", "plural", "--seed", seed, "--items", 9, "-o", path).code == 0
+    first, second, third = (path.read_text(encoding="utf-8") for path in paths)
+    assert first == second != third
+    (suite,) = morphology.read(paths[0], {})
+    near = make._near(make._word_list()[: make.FREQUENT_WORDS])
+    assert not near & {item.lemma for item in suite.items}
+    assert (
+        sorted(item.groups["ending"] for item in suite.items) == ["sibilant"] * 3 + ["voiced"] * 3 + ["voiceless"] * 3
+    )
+    refused(wug("make", "morphology", "plural", "-o", paths[0]), "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("stem", "suffix", "form"),
+    [("wug", "ed", "wugged"), ("rick", "ed", "ricked"), ("gloap", "er", "gloaper"), ("squen", "y", "squenny")],
+)
+def test_final_consonants_are_doubled_as_in_english(stem: str, suffix: str, form: str) -> None:
+    assert make.suffixed(stem, suffix) == form
+
+
+# The page.
+
+
+def test_the_page_has_the_sentence_the_forms_with_bars_and_the_choices_of_people(tmp_path: Path) -> None:
+    result = run(write(tmp_path, TABLE), WordScorer({"zibbed": -2.0, "zab": -2.0 - math.log(3)}), prior="none")
+    rows = table_of(result.outcomes)
+    shown = items_of(result, rows)
+    placed = next(iter(rows.each(Filter("preference_accuracy"))))
+    item = shown.show(placed, [placed])
+    assert item.sentence == "They like to zib. Yesterday they ___."
+    text = "\n".join(item_lines(item))
+    assert "75.0" in text
+    assert "25.0" in text
+    assert "zibbed" in text
+    assert [type(part).__name__ for part in computed_parts(parts_of(result, rows))].count("TablePart") == 1
+
+
+def test_an_answer_is_shown_with_what_people_say(tmp_path: Path) -> None:
+    result = run(write(tmp_path, TABLE), Writer({"zib": "zub", "spling": "splung"}))
+    rows = table_of(result.outcomes)
+    placed = next(iter(rows.each(Filter("exact_match@1"))))
+    text = "\n".join(item_lines(items_of(result, rows).show(placed, [placed])))
+    assert "zub" in text
+    assert "zibbed" in text

@@ -1,0 +1,65 @@
+"""The beta mixed regression and the special functions, against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from wug.families.morphology import statistics as own
+
+
+def test_special_functions_agree_with_scipy() -> None:
+    x = np.array([1e-9, 1e-3, 0.3, 1.5, 5.0, 11.99, 12.0, 50.0, 1e4, 1e8])
+    assert own.log_gamma(x) == pytest.approx(special.gammaln(x), rel=1e-12)
+    assert own.digamma(x) == pytest.approx(special.digamma(x), rel=1e-12)
+    assert own.trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-12)
+
+
+def test_correlations_agree_with_scipy() -> None:
+    draw = np.random.default_rng(0)
+    one, other = draw.integers(0, 5, 40).astype(float), draw.normal(size=40)
+    assert own.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-12)
+    assert own.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0], abs=1e-12)
+    assert own.pearson(one, np.ones(40)) is None
+
+
+def laplace(point: np.ndarray, shares: np.ndarray, x: np.ndarray, groups: np.ndarray) -> float:
+    """The negative log-likelihood, with a general minimiser for each random intercept and numerical curvature."""
+    intercept, slope, precision, deviation = point[0], point[1], np.exp(point[2]), np.exp(point[3])
+    total = 0.0
+    for group in range(groups.max() + 1):
+        rows = groups == group
+
+        def joint(u: float, rows: np.ndarray = rows) -> float:
+            mean = special.expit(intercept + slope * x[rows] + u)
+            density = stats.beta.logpdf(shares[rows], mean * precision, (1 - mean) * precision).sum()
+            return -float(density + stats.norm.logpdf(u, 0, deviation))
+
+        mode = optimize.minimize_scalar(joint, bounds=(-8, 8), method="bounded", options={"xatol": 1e-10}).x
+        h = 1e-4
+        curvature = (joint(mode + h) - 2 * joint(mode) + joint(mode - h)) / h**2
+        total += -joint(mode) + 0.5 * np.log(2 * np.pi / curvature)
+    return -total
+
+
+def test_the_regression_finds_a_random_intercept_as_a_plain_implementation_does() -> None:
+    draw = np.random.default_rng(7)
+    lemmas, forms = 20, 4
+    groups = np.repeat(np.arange(lemmas), forms)
+    x = draw.normal(size=len(groups))
+    mean = special.expit(0.3 + 0.8 * x + draw.normal(0, 1.0, lemmas)[groups])
+    shares = np.clip(draw.beta(12 * mean, 12 * (1 - mean)), 1e-3, 1 - 1e-3)
+    fit = own.fit_beta_regression(shares, x, [str(group) for group in groups])
+    standard = (x - x.mean()) / x.std()
+    found = optimize.minimize(
+        laplace,
+        [0.3, 0.8, 2.5, 0.0],
+        (shares, standard, groups),
+        method="Nelder-Mead",
+        options={"xatol": 1e-4, "fatol": 1e-6},
+    )
+    assert fit.log_likelihood == pytest.approx(-found.fun, abs=1e-4)
+    assert fit.deviation == pytest.approx(np.exp(found.x[3]), rel=1e-2)
+    assert fit.slope == pytest.approx(found.x[1], rel=1e-2)
+    assert fit.aic == 8 - 2 * fit.log_likelihood

@@ -1,0 +1,497 @@
+"""Masked models score as one plain pass for each masked copy does, whatever the batch."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tiny
+import tiny_masked
+from shares import examples, share
+from wug.errors import InputError, ModelError, UnknownName
+from wug.models import masked
+from wug.models.masked.masked_copies import MaskedTargets, plan
+from wug.models.spec import ModelSpec
+from wug.models.tokenization.ragged import Ragged
+from wug.types import Request
+
+Maker = Callable[..., Path]
+METRICS = ["within_word_l2r", "original"]
+ALL_METRICS = [*METRICS, "whole_word", "global_l2r"]
+TEXTS = [
+    *tiny.sentences(12, seed=3),
+    "",
+    " ",
+    "the boy  swims .",
+    "dog's tall, isn't it?",
+    "日本 the café (3.5 %)",
+    "unbelievable dogs' lamps",
+    "  a girl ",
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Threads that wait for each other make tiny models slow where tests run side by side."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """A function that gives the folder of a tiny masked model of an architecture, made once."""
+    made: dict[str, Path] = {}
+
+    def make(architecture: str = "bert") -> Path:
+        if architecture not in made:
+            made[architecture] = tiny_masked.save_masked(tmp_path_factory.mktemp(architecture), architecture)
+        return made[architecture]
+
+    return make
+
+
+def load(folder: Path, **options: str) -> masked.MaskedModel:
+    return masked.load(ModelSpec("masked", str(folder), options={"device": "cpu", **options}))
+
+
+class Plain:
+    """transformers alone: one masked copy, one pass, no batch, no padding."""
+
+    def __init__(self, folder: Path) -> None:
+        from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.network = AutoModelForMaskedLM.from_pretrained(folder).eval()
+
+    def logprob(self, ids: Sequence[int], hidden: Sequence[int], asked: int) -> float:
+        """Of the token at place `asked`, with the places `hidden` masked."""
+        import torch
+
+        copy = [self.tokenizer.mask_token_id if place in hidden else token for place, token in enumerate(ids)]
+        with torch.no_grad():
+            logits = self.network(input_ids=torch.tensor([copy])).logits[0, asked]
+        return float(logits.log_softmax(-1)[ids[asked]])
+
+    def logprobs(self, text: str, metric: str) -> list[float]:
+        encoded = self.tokenizer(text)
+        ids, words = encoded["input_ids"], encoded.word_ids()
+        found = []
+        for place in range(1, len(ids) - 1):
+            word = [p for p in range(1, len(ids) - 1) if words[p] == words[place]]
+            hidden = {
+                "original": [place],
+                "within_word_l2r": [p for p in word if p >= place],
+                "whole_word": word,
+                "global_l2r": list(range(place, len(ids))),
+            }
+            found.append(self.logprob(ids, hidden[metric], place))
+        return found
+
+
+def assert_same(found: Sequence[float | None], expected: Sequence[float | None]) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or other is None or abs(one - other) < 1e-4
+
+
+@pytest.mark.parametrize("metric", ["whole_word", "global_l2r"])
+def test_the_other_ways_of_masking_equal_plain_passes(tiny_model: Maker, metric: str) -> None:
+    folder, texts = tiny_model(), ["unbelievable dogs' lamps", "the boy swims ."]
+    plain = Plain(folder)
+    assert len(plain.logprobs(texts[0], metric)) > 3, "some word has several tokens"
+    for text, scored in zip(texts, load(folder, pll=metric).score([Request(text) for text in texts]), strict=True):
+        assert_same(scored.logprobs, plain.logprobs(text, metric))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "metric"),
+    share(product(["bert", "roberta", "xlm-roberta"], ALL_METRICS), 4),
+)
+def test_scores_equal_one_plain_pass_for_each_masked_copy(tiny_model: Maker, architecture: str, metric: str) -> None:
+    folder = tiny_model(architecture)
+    plain = Plain(folder)
+    for text, scored in zip(TEXTS, load(folder, pll=metric).score([Request(text) for text in TEXTS]), strict=True):
+        assert_same(scored.logprobs, plain.logprobs(text, metric))
+
+
+@pytest.mark.parametrize(
+    "architecture", ["distilbert", "albert", "electra", "deberta-v2", "modernbert", "fnet", "bart"]
+)
+def test_the_output_layer_runs_only_where_a_mask_is_and_gives_the_same(
+    tiny_model: Maker, architecture: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tiny_model(architecture)
+    with caplog.at_level(logging.WARNING, "wug"):
+        model = load(folder)
+    assert model._engine.narrow is not None
+    assert "slower" not in caplog.text
+    plain, texts = Plain(folder), tiny.sentences(8, seed=6)
+    for text, scored in zip(texts, model.score([Request(text) for text in texts]), strict=True):
+        assert_same(scored.logprobs, plain.logprobs(text, "within_word_l2r"))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
+def test_scores_equal_those_of_minicons(tiny_model: Maker, architecture: str, metric: str) -> None:
+    scorer: Any = pytest.importorskip("minicons.scorer").MaskedLMScorer(str(tiny_model(architecture)), "cpu")
+    texts = [text for text in TEXTS if text.strip()]
+    encoded = scorer.tokenizer(texts, padding="longest")
+    expected = scorer.compute_stats(scorer.prepare_text(encoded, PLL_metric=metric))
+    found = load(tiny_model(architecture), pll=metric).score([Request(text) for text in texts])
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one.logprobs, other)
+
+
+@pytest.fixture(scope="module")
+def in_company(tiny_model: Maker) -> dict[tuple[str, str], masked.MaskedModel]:
+    """HubModel once: a property test asks them many times."""
+    kinds = [("bert", "within_word_l2r"), ("roberta", "original"), ("fnet", "within_word_l2r")]
+    return {(kind, metric): load(tiny_model(kind), pll=metric) for kind, metric in kinds}
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(data=st.data())
+def test_scores_do_not_depend_on_batch_order_or_duplicates(
+    in_company: dict[tuple[str, str], masked.MaskedModel], data: st.DataObject
+) -> None:
+    model = in_company[data.draw(st.sampled_from(sorted(in_company)))]
+    words = st.lists(st.sampled_from(tiny.WORDS), min_size=0, max_size=10).map(" ".join)
+    texts = data.draw(st.lists(words | st.text(max_size=8), min_size=1, max_size=12))
+    alone = {text: model.score([Request(text)])[0].logprobs for text in texts}
+    model._engine.nodes = data.draw(st.sampled_from([1, 40, 300, 4096]))
+    many = texts + data.draw(st.permutations(texts))
+    for text, scored in zip(many, model.score([Request(text) for text in many]), strict=True):
+        assert_same(scored.logprobs, alone[text])
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(data=st.data())
+def test_every_question_is_asked_of_its_own_masked_copy_and_none_is_computed_twice(data: st.DataObject) -> None:
+    tokens = st.lists(st.integers(0, 3), min_size=1, max_size=6)
+    sequences = data.draw(st.lists(tokens, min_size=1, max_size=8))
+    questions = []
+    for _ in range(data.draw(st.integers(0, 25))):
+        number = data.draw(st.integers(0, len(sequences) - 1))
+        place = data.draw(st.integers(0, len(sequences[number]) - 1))
+        questions.append((number, place, data.draw(st.integers(place + 1, len(sequences[number])))))
+    columns = np.array(questions, dtype=np.int64).reshape(-1, 3).T
+    planned = plan(Ragged.of(sequences), MaskedTargets(*columns), mask=9)
+    nodes, padding = data.draw(st.integers(1, 60)), data.draw(st.booleans())
+    seen: list[tuple[tuple[int, ...], int]] = []
+    answered = {}
+    first = 0
+    while first < len(planned.copies):
+        last = planned.cut(first, nodes, padding=padding)
+        batch = planned.batch(first, last, pad=8)
+        assert batch.tokens.size <= max(nodes, batch.tokens.shape[1])
+        assert padding or (batch.lengths == batch.tokens.shape[1]).all()
+        rows = [tuple(row[:size]) for row, size in zip(batch.tokens.tolist(), batch.lengths.tolist(), strict=True)]
+        seen += zip(rows, batch.places.tolist(), strict=True)
+        for row, target, where in zip(batch.rows, batch.targets, batch.where, strict=True):
+            answered[int(where)] = (rows[row], int(batch.places[row]), int(target))
+        first = last
+    for number, (sequence, place, stop) in enumerate(questions):
+        text = sequences[sequence]
+        assert answered[number] == ((*text[:place], *[9] * (stop - place), *text[stop:]), place, text[place])
+    assert len(seen) == len(set(seen))
+
+
+def test_a_pair_shares_the_copy_in_which_its_difference_is_masked(tiny_model: Maker) -> None:
+    model = load(tiny_model(), pll="original")
+    passes: list[int] = []
+    compute = model._engine._compute
+
+    def counted(batch: Any) -> Any:
+        passes.append(len(batch.tokens))
+        return compute(batch)
+
+    model._engine._compute = counted  # type: ignore[method-assign]
+    pieces = [model._tokenize.hf.tokenize(text) for text in ("the boy is tall", "the boy are tall")]
+    assert [len(names) for names in pieces] == [4, 4]
+    model.score([Request("the boy is tall"), Request("the boy are tall"), Request("the boy is tall")])
+    assert sum(passes) == 7
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
+def test_a_span_is_masked_as_a_whole_and_its_pieces_scored_from_left_to_right(
+    tiny_model: Maker, architecture: str, metric: str
+) -> None:
+    folder, text, span = tiny_model(architecture), "the boy unlamped dogs near it", (8, 21)
+    assert text[slice(*span)] == "unlamped dogs"
+    (scored,) = load(folder, pll=metric).score([Request(text, span)])
+    plain = Plain(folder)
+    encoded = plain.tokenizer(text, return_offsets_mapping=True)
+    inside = [
+        place
+        for place, (start, end) in enumerate(encoded["offset_mapping"])
+        if end > start and span[0] <= start + (text[start] == " ") < span[1]
+    ]
+    assert len(inside) > 3
+    ids = encoded["input_ids"]
+    assert_same(scored.logprobs, [plain.logprob(ids, range(place, inside[-1] + 1), place) for place in inside])
+    assert (scored.starts[0], scored.ends[-1]) == span
+    assert scored.logprob(*span) == pytest.approx(scored.logprob())
+
+
+def test_a_span_that_ends_within_a_word_masks_the_rest_of_it_too(tiny_model: Maker) -> None:
+    folder, text = tiny_model(), "the unlamped boy"
+    plain = Plain(folder)
+    encoded = plain.tokenizer(text)
+    word = [place for place, number in enumerate(encoded.word_ids()) if number == 1]
+    assert len(word) > 2
+    first = encoded.token_to_chars(word[0])
+    (scored,) = load(folder).score([Request(text, (first.start, first.end))])
+    assert_same(scored.logprobs, [plain.logprob(encoded["input_ids"], word, word[0])])
+
+
+def test_a_span_without_a_token_has_no_score(tiny_model: Maker) -> None:
+    (scored,) = load(tiny_model()).score([Request("the boy", (3, 4))])
+    assert (scored.starts, scored.logprobs) == ((), ())
+
+
+def test_spans_and_whole_texts_may_be_asked_together(tiny_model: Maker) -> None:
+    model = load(tiny_model())
+    requests = [Request("the boy swims", (4, 7)), Request("the boy swims"), Request("a girl", (2, 6))]
+    together = model.score(requests)
+    for request, scored in zip(requests, together, strict=True):
+        assert_same(scored.logprobs, model.score([request])[0].logprobs)
+
+
+def test_special_tokens_written_in_a_text_have_no_probability(tiny_model: Maker) -> None:
+    (scored,) = load(tiny_model()).score([Request("the [MASK] boy [SEP]")])
+    names = [token.text for token in scored.tokens]
+    given = {name: value is not None for name, value in zip(names, scored.logprobs, strict=True)}
+    assert given["[MASK]"] is False
+    assert given["[SEP]"] is False
+    assert given["the"] is True
+
+
+def test_an_unknown_word_is_named_so_and_has_a_probability(tiny_model: Maker) -> None:
+    (scored,) = load(tiny_model()).score([Request("the 日本 boy")])
+    assert scored.pieces is not None
+    assert scored.pieces[1] == "[UNK]"
+    assert scored.logprobs[1] is not None
+
+
+def test_a_tokenizer_that_splits_no_words_has_them_split_at_white_space(tmp_path: Path) -> None:
+    tokenizer = tiny_masked.metaspace_tokenizer(split=False)
+    folder = tiny_masked.save_masked(tmp_path, "xlm-roberta", tokenizer=tokenizer)
+    text = "the unlamped boy"
+    plain = Plain(folder)
+    ids = plain.tokenizer(text)["input_ids"]
+    names = plain.tokenizer.convert_ids_to_tokens(ids)
+    ends = [*[place for place, name in enumerate(names) if name.startswith("▁")][1:], len(ids) - 1]
+    stops = [next(end for end in ends if end > place) for place in range(1, len(ids) - 1)]
+    assert len(ids) > 5
+    (scored,) = load(folder).score([Request(text)])
+    expected = [plain.logprob(ids, range(place, stop), place) for place, stop in enumerate(stops, start=1)]
+    assert_same(scored.logprobs, expected)
+
+
+def test_a_model_whose_head_needs_all_places_is_asked_in_full_with_a_notice(
+    tiny_model: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from transformers import BertForMaskedLM
+
+    forward = BertForMaskedLM.forward
+
+    def centred(self: Any, **inputs: Any) -> Any:
+        found = forward(self, **inputs)
+        found.logits = found.logits - found.logits.mean(dim=1, keepdim=True)
+        return found
+
+    monkeypatch.setattr(BertForMaskedLM, "forward", centred)
+    with caplog.at_level(logging.WARNING, "wug"):
+        model = load(tiny_model())
+    assert "at all positions, which is slower" in caplog.text
+    (scored,) = model.score([Request("the boy swims")])
+    assert_same(scored.logprobs, Plain(tiny_model()).logprobs("the boy swims", "within_word_l2r"))
+
+
+def test_threads_that_share_the_batches_give_the_same_and_leave_torch_as_it_was(tiny_model: Maker) -> None:
+    import torch
+
+    model = load(tiny_model(), nodes="30")
+    texts = [Request(text) for text in tiny.sentences(20, seed=8)]
+    threads = torch.get_num_threads()
+    answers = []
+    for workers in (1, 3):
+        model._engine.workers = workers
+        answers.append(model.score(texts))
+    for one, other in zip(*answers, strict=True):
+        assert_same(one.logprobs, other.logprobs)
+    assert torch.get_num_threads() == threads
+    assert model._engine.narrow is not None
+    assert not model._engine.narrow._forward_hooks
+
+
+def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
+    tiny_model: Maker, caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    model = load(tiny_model())
+    texts = [Request(text) for text in tiny.sentences(20, seed=2)]
+    expected = model.score(texts)
+    compute = model._engine._compute
+
+    def cramped(batch: Any) -> Any:
+        if len(batch.tokens) > 3:
+            raise torch.OutOfMemoryError("no room")
+        return compute(batch)
+
+    model._engine._compute = cramped  # type: ignore[method-assign]
+    with caplog.at_level(logging.WARNING, "wug"):
+        found = model.score(texts)
+    assert "memory ran out" in caplog.text
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one.logprobs, other.logprobs)
+
+
+def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker) -> None:
+    import torch
+
+    model = load(tiny_model())
+
+    def cramped(batch: Any) -> Any:
+        raise torch.OutOfMemoryError("no room")
+
+    model._engine._compute = cramped  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match=r"out of memory for 5 tokens.*bfloat16"):
+        model.score([Request("the boy is")])
+
+
+def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) -> None:
+    import torch
+
+    from wug.models.huggingface.cpu import prepack
+
+    network = Plain(tiny_model()).network
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    prepack(network)()
+    assert before.keys() == network.state_dict().keys()
+    assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
+
+
+def test_old_spellings_of_bert_are_looked_up_under_the_name_of_the_hub(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"), pytest.raises(ModelError, match="masked:bert-large-cased: neither"):
+        masked.load(ModelSpec("masked", "bert_large_cased"))
+    assert "bert_large_cased is spelt bert-large-cased on the Hub" in caplog.text
+
+
+def test_a_folder_in_an_old_spelling_is_a_folder(
+    tiny_model: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_model(), tmp_path / "bert_base_cased")
+    monkeypatch.chdir(tmp_path)
+    assert load(Path("bert_base_cased")).id.startswith("masked/bert_base_cased@")
+
+
+def test_weights_named_as_in_the_first_bert_are_read(tiny_model: Maker, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(tiny_model(), tmp_path / "old"))
+    weights = load_file(folder / "model.safetensors")
+    renamed = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        for name, value in weights.items()
+    }
+    assert renamed.keys() != weights.keys()
+    save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    (old,), (new,) = load(folder).score([Request("the boy")]), load(tiny_model()).score([Request("the boy")])
+    assert_same(old.logprobs, new.logprobs)
+
+
+def test_identity_and_options_say_what_a_score_depends_on(tiny_model: Maker, tmp_path: Path) -> None:
+    first, other = load(tiny_model()), load(tiny_masked.save_masked(tmp_path, seed=1), pll="original")
+    assert first.options == {"dtype": "float32", "pll": "within_word_l2r"}
+    assert other.options == {"dtype": "float32", "pll": "original"}
+    assert first.id.split("@")[1] != other.id.split("@")[1]
+    assert first.ordered is False
+
+
+@pytest.mark.parametrize(("architecture", "limit"), [("bert", 160), ("roberta", 158)])
+def test_a_text_longer_than_the_context_is_refused(tiny_model: Maker, architecture: str, limit: int) -> None:
+    model = load(tiny_model(architecture), pll="original")
+    fits = "!" * (limit - 2)
+    assert len(model.score([Request(fits, (0, 1))])[0].starts) == 1
+    with pytest.raises(
+        ModelError, match=rf"a text of {limit + 1} tokens is longer than the model's context of {limit}"
+    ):
+        model.score([Request("the boy"), Request(fits + "!")])
+
+
+def test_a_causal_architecture_is_refused(tiny_causal: Maker) -> None:
+    with pytest.raises(ModelError, match=r"is not a masked language model\. Use causal:"):
+        load(tiny_causal("gpt2"))
+
+
+def test_a_tokenizer_without_a_mask_is_refused(tiny_model: Maker, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model(), tmp_path / "model"))
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    del config["mask_token"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"no mask token, as masked models have\. Use causal:"):
+        load(folder)
+
+
+def test_a_model_that_looks_only_to_the_left_is_refused(tiny_model: Maker, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model(), tmp_path / "model"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"is_decoder": True}), encoding="utf-8")
+    with pytest.raises(ModelError, match="does not look at words to the right"):
+        load(folder)
+
+
+def test_weights_that_are_no_numbers_are_refused(tiny_model: Maker, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(tiny_model(), tmp_path / "model"))
+    weights = load_file(folder / "model.safetensors")
+    weights["bert.encoder.layer.0.output.LayerNorm.weight"][:] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="NaN"):
+        load(folder)
+
+
+def test_options_that_are_not_known_are_refused(tiny_model: Maker) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'pll'"):
+        load(tiny_model(), pl="original")
+    with pytest.raises(InputError, match="pll=l2r: use one of within_word_l2r, original"):
+        load(tiny_model(), pll="l2r")
+    with pytest.raises(InputError, match="nodes=0: write a whole number, 1 or more"):
+        load(tiny_model(), nodes="0")
+
+
+def test_half_precision_is_in_the_options_and_close(tiny_model: Maker) -> None:
+    half, full = load(tiny_model(), dtype="bfloat16"), load(tiny_model())
+    assert half.options["dtype"] == "bfloat16"
+    texts = [Request(text) for text in tiny.sentences(5)]
+    gaps = [abs(a.logprob() - b.logprob()) for a, b in zip(half.score(texts), full.score(texts), strict=True)]
+    assert max(gaps) < 3
+
+
+def test_answers_come_in_the_order_of_the_requests(tiny_model: Maker) -> None:
+    texts = tiny.sentences(30, seed=4)
+    random.Random(1).shuffle(texts)
+    model = load(tiny_model())
+    assert [scored.text for scored in model.score([Request(text) for text in texts])] == texts
+    assert model.score([]) == []

@@ -1,0 +1,90 @@
+"""A linter for the prose of README, docs, CONTRIBUTING and CHANGELOG: `python tests/prose.py [PAGE…]`.
+
+It looks for words of the project's former style, for "one row a word" and "95 %", and for paragraphs whose sentences
+have more than 30 words on average. Code, quoted output and generated tables are not prose.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")]
+PAGES += sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "reference.md")
+"""Without the Python reference, which is generated from docstrings."""
+MAX_WORDS_PER_SENTENCE = 30
+"""On average, in one paragraph or list item."""
+UNIT = (
+    "word line row token second minute hour step model page sentence judgement estimate pattern pair question record "
+    "cell suite task GPU round letter case item form core text source run week level network character epoch file seed"
+).split()
+BANNED = {
+    r"beside": "next to, with, in addition to",
+    r"stands?|stood": "is, appears",
+    r"anew": "again",
+    r"alike": "the same, equally",
+    r"so many": "a number, or that many",
+    r"(?:is|are|was|were|be|been) told|whoever|heeded|nought|parted|mend(?:ed)?|dear": "plain words",
+    r"(?:comes?|came|goes|go|went) (?:along|on)": "is included; continues",
+    r"of (?:its|your|their|our|my|one's|wug's) own": "own, separate, custom",
+    r"remed(?:y|ies)": "fix",
+    r"faults?": "error",
+    r"(?<!there )(?:is|are|was|were) no(?! longer\b)": "is not a",
+    r"(?:a short|an earlier|in one|the first) go": "run",
+    r"what is asked|ways of asking|asked of whom": "name the actor",
+    r"text to text": "sequence-to-sequence",
+    r"the hub": "the Hugging Face Hub",
+    rf"(?:one|two|three|\d[\d.,]*|an?) (?!of\b)[\w-]+ an? (?:{'|'.join(UNIT)})": "per",
+    rf"(?:rows|nats|bits|steps|tokens|letters|words|sentences|ms|seconds|minutes) an? (?:{'|'.join(UNIT)})": "per",
+}
+PERCENT = re.compile(r"\d %")
+_BANNED = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), advice) for pattern, advice in BANNED.items()]
+_GENERATED = re.compile(r"<!-- (?:options|keys|paper|recorded)\b.*?<!-- end -->", re.DOTALL)
+_HIDDEN = re.compile(r"^ *(`{3,})[^`\n]*\n.*?^ *\1 *$|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`[^`\n]*`|\]\([^)\s]*\)|https?://\S+")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|Dr|p)\.")
+
+
+def problems(page: Path) -> Iterator[str]:
+    """One line per problem: page, line number, what was found and what to write instead."""
+    text = page.read_text(encoding="utf-8")
+    for hidden in (_GENERATED, _HIDDEN):
+        text = hidden.sub(lambda found: "\n" * found[0].count("\n"), text)
+    name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page.name
+    for number, line in enumerate(text.split("\n"), 1):
+        plain = _INLINE.sub("`code`", line)
+        for pattern, advice in _BANNED:
+            for found in pattern.finditer(plain):
+                yield f"{name}:{number}: {found[0]!r}: {advice}"
+        if PERCENT.search(plain):
+            yield f"{name}:{number}: write 95%, not 95 %"
+    for number, paragraph in paragraphs(text):
+        if (mean := words_per_sentence(paragraph)) > MAX_WORDS_PER_SENTENCE:
+            yield f"{name}:{number}: {mean:.0f} words per sentence: {paragraph[:50]}…"
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs and list items, with the number of their first line; tables and headings are left out."""
+    lines: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if lines and (not line.strip() or re.match(r"\s*([-*>|#]|\d+\.) ?", line)):
+            yield number - len(lines), " ".join(lines)
+            lines = []
+        if line.strip() and not line.lstrip().startswith(("|", "#")):
+            lines.append(line.strip())
+
+
+def words_per_sentence(paragraph: str) -> float:
+    """The mean number of words of its sentences."""
+    plain = _ABBREVIATION.sub("abbreviation", _INLINE.sub(" code ", paragraph))
+    sentences = [found for found in re.split(r"(?<=[.!?:])[\])\"*_]*\s+", plain) if re.search(r"\w", found)]
+    return len(re.findall(r"[\w'’-]+", plain)) / max(1, len(sentences))
+
+
+if __name__ == "__main__":
+    found = [problem for page in map(Path, sys.argv[1:] or PAGES) for problem in problems(page.resolve())]
+    print("\n".join(found))
+    sys.exit(bool(found))

@@ -1,0 +1,128 @@
+"""The text in charts: no two labels overlap, and none is cut off, in any chart of any family at any usual width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import every_page
+import material
+from browsing import Served
+from patience import PATIENCE
+from wug import stats
+from wug.types import Estimate, Outcome, Result, Signature
+
+WIDTHS = (1440, 1024, 390)
+LONG = ("subject determiner", "subject noun", "that", "distractor determiner", "rest of relative clause", "verb")
+FAULTS = """() => {
+  const corners = (text) => {
+    const { x, y, width, height } = text.getBBox(), to = text.getScreenCTM();
+    // A box has room above and below its letters.
+    return [[x, y + 2], [x + width, y + 2], [x + width, y + height - 3], [x, y + height - 3]].map(
+      ([a, b]) => [to.a * a + to.c * b + to.e, to.b * a + to.d * b + to.f]);
+  };
+  const apart = (one, other) => [one, other].some((box) => [0, 1].some((side) => {
+    const [[ax, ay], [bx, by]] = [box[side], box[side + 1]], [nx, ny] = [ay - by, bx - ax];
+    const span = (points) => points.map(([x, y]) => x * nx + y * ny);
+    const [a, b] = [span(one), span(other)];
+    return Math.max(...a) <= Math.min(...b) || Math.max(...b) <= Math.min(...a);
+  }));
+  const found = [];
+  for (const picture of document.querySelectorAll(".plot svg.marks, .plot > svg")) {
+    const room = picture.getBoundingClientRect();
+    const texts = [...picture.querySelectorAll("text")].filter((text) =>
+      text.textContent.trim() && getComputedStyle(text).opacity !== "0" && text.getBoundingClientRect().width > 0);
+    const boxes = texts.map(corners);
+    boxes.forEach((box, place) => {
+      const xs = box.map(([x]) => x), ys = box.map(([, y]) => y);
+      if (Math.min(...xs) < room.left - 2 || Math.max(...xs) > room.right + 2 ||
+          Math.min(...ys) < room.top - 2 || Math.max(...ys) > room.bottom + 2 ||
+          Math.max(...xs) > innerWidth) found.push(["cut", texts[place].textContent]);
+      for (let other = 0; other < place; other += 1)
+        if (!apart(box, boxes[other])) found.push(["overlap", texts[other].textContent, texts[place].textContent]);
+    });
+  }
+  return found;
+}"""
+
+
+def long_regions(regions: int = 9) -> Result:
+    """A suite whose regions have long names."""
+    made = material.syntaxgym(f"long_{regions}")
+    outcomes = []
+    for number in range(1, 8):
+        sentences = {
+            name: {
+                "regions": [
+                    {"number": region, "content": f"considerably {region}", "value": 3.0 + place + region % 5 + number}
+                    for region in range(1, regions + 1)
+                ]
+            }
+            for place, name in enumerate(("no_the", "the_no", "the_the"))
+        }
+        outcomes.append(Outcome(str(number), "all_predictions", True, {}, {"conditions": sentences}))
+    names = {str(region): LONG[region % len(LONG)] for region in range(1, regions + 1)}
+    return Result(
+        made.suite, "syntaxgym", made.model, "complete", Signature.read("wug:0"), 7, made.estimates, (),
+        tuple(outcomes), made.descriptions, {"regions": names, "metric": ["sum"], "formulas": made.meta["formulas"]},
+    )  # fmt: skip
+
+
+def choices() -> Result:
+    """Choices among three options, in groups with long names."""
+    outcomes = [
+        Outcome(str(number), "accuracy", number % 3 > 0, {"relation": f"a relation between objects {number % 4}"}, {})
+        for number in range(40)
+    ]
+    estimates = (*stats.estimates(outcomes), Estimate("chance", "all", 1 / 3, 40))
+    return Result(
+        "places", "choices", material.MODEL, "complete", Signature.read("wug:0"), 40, estimates, (), tuple(outcomes)
+    )
+
+
+def by_depth() -> Result:
+    """Localism with curves, and functions by name."""
+    outcomes = [
+        Outcome(str(number), metric, number % 5 != 0, {"depth": str(number % 9), "function": "swap_first_last"}, {})
+        for number in range(180)
+        for metric in ("consistency", "original_accuracy", "unrolled_accuracy")
+    ]
+    return Result(
+        "localism", "pcfgset", material.MODEL, "complete", Signature.read("wug:0"), 180,
+        tuple(stats.estimates(outcomes)), (), tuple(outcomes),
+    )  # fmt: skip
+
+
+EXTRA = (long_regions(), long_regions(24), choices(), by_depth())
+
+
+@pytest.fixture(scope="module")
+def addresses(everything: Served) -> list[str]:
+    """The pages with charts."""
+    store = everything.site.store
+    first = len(store.reader.overview()) + 1
+    material.keep(store, *EXTRA)
+    own = [f"/result/{number}" for number in range(first, first + len(EXTRA))]
+    return [
+        *(f"/result/{number}" for number in every_page.RESULTS),
+        *own,
+        *(f"{own[0]}?item=2", "/run/1", "/compare?run=1&run=2", "/suite?name=reflexives", "/sweeps/1"),
+    ]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_text_of_a_chart_overlaps_or_is_cut(
+    chromium: Any, everything: Served, addresses: list[str], width: int
+) -> None:
+    context = chromium.new_context(base_url=everything.address, viewport={"width": width, "height": 900})
+    context.set_default_timeout(1000 * PATIENCE)
+    everything.let_in(context)
+    page = context.new_page()
+    found = {}
+    for address in addresses:
+        every_page.visit(page, address)
+        if faults := page.evaluate(FAULTS):
+            found[address] = faults
+    context.close()
+    assert found == {}
