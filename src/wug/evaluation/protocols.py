@@ -15,7 +15,7 @@ PROTOCOLS: Mapping[str, ScoringProtocol] = {
     "wug": ScoringProtocol("wug's own rules, also for files that ask for others"),
     "lm-eval": ScoringProtocol(
         "lm-evaluation-harness 0.4: a space before each option, BOS for an empty context, ties won by the first",
-        suite_options={"ties": "first", "join": "always", "tokens": "rest"},
+        suite_options={"ties": "first", "join": "always", "leading_space": "yes", "tokens": "rest"},
         model_options={"bos": "lm-eval"},
         noted={"protocol": "lm-eval-0.4"},
     ),

@@ -234,7 +234,7 @@ def _numbers(runs: Sequence[int]) -> str:
 
 OWN_PROTOCOL = "wug"
 """What follows no other protocol."""
-PROTOCOL_RULES = ("bos", "pll", "ties", "join", "normalise", "link", "tokens")
+PROTOCOL_RULES = ("bos", "pll", "ties", "join", "leading_space", "normalise", "link", "tokens")
 """Fields of a signature that protocols set."""
 PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "value", "n", "shared_items", "changed")
 

@@ -51,12 +51,7 @@ OPTIONS = (
     Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
     Option("slor_words", tuple(WORD_PATTERNS), None, "how words are split; by default what leaves fewer words unknown"),
     TIES,
-    Option(
-        "join",
-        ("context", "always"),
-        "context",
-        "put a space before a sentence: after a context, or always",
-    ),
+    Option("leading_space", bool, False, "put a space before every sentence, not only after a context"),
     Option("print_word_probs", bool, False, "keep the log-probability of every word"),
     Option("mask_target", bool, True, "with target=word, score only the target; no: score the whole sentence"),
     Option("single_piece_only", bool, False, "with target=word, leave out pairs whose target is several tokens"),
@@ -164,7 +159,7 @@ class PairsSettings:
     single_piece_only: bool = False
     ties: str = "error"
     """Whether a tie is an error, or won by the first: the grammatical sentence."""
-    join: str = "context"
+    leading_space: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> PairsSettings:
@@ -187,7 +182,7 @@ class PairsSettings:
             values["mask_target"],
             values["single_piece_only"],
             values["ties"],
-            values["join"],
+            values["leading_space"],
         )
         settings._refuse_contradictions()
         return settings
@@ -209,8 +204,8 @@ class PairsSettings:
             fields["single_piece_only"] = "yes"
         if self.ties != "error":
             fields["ties"] = self.ties
-        if self.join != "context":
-            fields["join"] = self.join
+        if self.leading_space:
+            fields["leading_space"] = "yes"
         return fields
 
     def _refuse_contradictions(self) -> None:

@@ -181,7 +181,7 @@ class PairsSuite:
         """Both sentences of the pairs with these numbers."""
         pairs = self.pairs
         if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
-            first = " " if self.settings.join == "always" else ""
+            first = " " if self.settings.leading_space else ""
             return Texts([first + text for number in numbers for text in (pairs[number].good, pairs[number].bad)])
         return [request for number in numbers for request in self._both(number)]
 
@@ -190,14 +190,14 @@ class PairsSuite:
         pair = self.pairs[number]
         # A masked model would mask a span as a whole: a sentence after its context is not a span.
         only_target = self.settings.mask_target and self.settings.target != "sentence"
-        only_target = only_target or (self.settings.join == "always" and bool(pair.context))
+        only_target = only_target or (self.settings.leading_space and bool(pair.context))
         good, bad = self._spans(pair) if only_target else (None, None)
         turn = self._turn(number) if self.settings.target == "word" else None
         lead = self._lead(pair)
         return Request(lead + pair.good, good, turn), Request(lead + pair.bad, bad, turn)
 
     def _lead(self, pair: Pair) -> str:
-        return pair.lead or (" " if self.settings.join == "always" else "")
+        return pair.lead or (" " if self.settings.leading_space else "")
 
     def _turn(self, number: int) -> Turn:
         line = self.pairs[number].line
