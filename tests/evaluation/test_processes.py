@@ -229,7 +229,7 @@ def test_suites_that_cannot_be_sent_are_evaluated_in_one_process(
         choose("auto", 2, plan).run(Recorder(plan, None, None))
 
 
-WITHOUT_SUITE = ("reading", "scan")
+WITHOUT_SUITE = ("babylm", "reading", "scan")
 """Families without a built-in suite."""
 
 

@@ -14,8 +14,8 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -39,8 +39,6 @@ from wug.results.reader import RunReader
 from wug.results.sweeps import finished
 from wug.types import Suite
 
-ATTEMPTS = 2
-"""How often a model is started whose process is lost."""
 GRACE_SECONDS = 10.0
 """How long a worker has to stop programs that it started."""
 INITIALIZER_SECONDS = 0.2
@@ -115,53 +113,45 @@ class ProcessExecutor:
             SerialExecutor().run(recorder)
             return
         positions = {id(suite): position for position, suite in enumerate(plan.suites)}
-        waiting, crashes = deque(recorder.pending()), Counter[str]()
-        while waiting:
-            suspects = [task for task in waiting if crashes[task.name]]
-            some = suspects[:1] or list(waiting)
-            with _pool(min(self._count, len(some)), payload) as pool:
-                lost = _run_in(pool, some, self._count, positions, recorder)
-            for task in lost:
-                crashes[task.name] += 1
-                if crashes[task.name] < ATTEMPTS:
-                    log.warning("%s: its worker process was lost; it is started again", task.name)
-            done = recorder.report.found.keys() | {failure.model for failure in recorder.report.failures}
-            waiting = deque(task for task in waiting if task.name not in done)
-            for task in [task for task in waiting if crashes[task.name] >= ATTEMPTS]:
-                waiting.remove(task)
+        lost = _run_all(deque(recorder.pending()), self._count, payload, positions, recorder)
+        for task in lost:
+            log.warning("%s: its worker process was lost; it is started again", task.name)
+            if _run_all(deque([task]), 1, payload, positions, recorder):
                 recorder.fail(
                     task, "its worker process ended unexpectedly twice. If memory ran out, use fewer --workers"
                 )
 
 
-def _run_in(
-    pool: ProcessPoolExecutor, tasks: list[ModelTask], count: int, positions: dict[int, int], recorder: Recorder
+def _run_all(
+    waiting: deque[ModelTask], count: int, payload: bytes, positions: dict[int, int], recorder: Recorder
 ) -> list[ModelTask]:
-    """Evaluate tasks in a pool, at most `count` at a time; returns those that were running when it broke."""
-    waiting, running = deque(tasks), dict[Future[bytes], ModelTask]()
+    """Evaluate tasks, at most `count` at a time; returns those whose process was lost."""
+    running, lost = dict[Future[bytes], tuple[ModelTask, ProcessPoolExecutor]](), list[ModelTask]()
+    with _workers(payload) as start:
 
-    def submit() -> None:
-        task = waiting.popleft()
-        assert isinstance(task.model, ModelSpec)
-        remote = RemoteTask(task.model, str(Path.cwd()), recorder.plan.interval)
-        work = _Work(remote, tuple(positions[id(suite)] for suite in task.suites))
-        recorder.tell(task)
-        with _interrupts_blocked():
-            running[pool.submit(_evaluate, work)] = task
+        def submit(worker: ProcessPoolExecutor) -> None:
+            task = waiting.popleft()
+            assert isinstance(task.model, ModelSpec)
+            remote = RemoteTask(task.model, str(Path.cwd()), recorder.plan.interval)
+            work = _Work(remote, tuple(positions[id(suite)] for suite in task.suites))
+            recorder.tell(task)
+            with _interrupts_blocked():
+                running[worker.submit(_evaluate, work)] = task, worker
 
-    try:
-        while waiting and len(running) < count:
-            submit()
-        while running:
+        while waiting or running:
+            while waiting and len(running) < count:
+                submit(start())
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                data = future.result()
-                task = running.pop(future)
+                task, worker = running.pop(future)
+                try:
+                    data = future.result()
+                except BrokenProcessPool:
+                    lost.append(task)
+                    continue
                 if waiting:
-                    submit()  # the worker continues while its last results are written
+                    submit(worker)  # it continues while its last results are written
                 _record(recorder, task, data)
-    except BrokenProcessPool:
-        return list(running.values())
-    return []
+    return lost
 
 
 def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
@@ -178,23 +168,33 @@ def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
 
 
 @contextmanager
-def _pool(count: int, payload: bytes) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes are stopped when the context is left by an error."""
+def _workers(payload: bytes) -> Iterator[Callable[[], ProcessPoolExecutor]]:
+    """A function that starts a worker: a pool of one process, so that the end of one worker leaves the others alone.
+
+    If the context is left by an error, all of them are stopped.
+    """
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, context, _start_worker, (payload,))
+    workers: list[ProcessPoolExecutor] = []
+
+    def start() -> ProcessPoolExecutor:
+        workers.append(ProcessPoolExecutor(1, context, _start_worker, (payload,)))
+        return workers[-1]
+
     try:
-        yield pool
+        yield start
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        workers = set(multiprocessing.active_children()) - before
-        for process in workers:
+        for worker in workers:
+            worker.shutdown(wait=False, cancel_futures=True)
+        processes = set(multiprocessing.active_children()) - before
+        for process in processes:
             process.terminate()
-        for process in workers:
+        for process in processes:
             process.join(GRACE_SECONDS)
             process.kill()
         raise
-    pool.shutdown()
+    for worker in workers:
+        worker.shutdown()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""BabyLM: the zero-shot tasks of the BabyLM challenge, scored as its evaluation pipeline does."""
+"""BabyLM: the zero-shot tasks of the challenge, scored as its pipeline does."""
 
 from __future__ import annotations
 
