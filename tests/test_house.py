@@ -7,8 +7,8 @@ from pathlib import Path
 from house import Counts, count
 
 AT_MOST = Counts(
-    files=387,
-    lines=72_914,
+    files=388,
+    lines=73_000,
     untyped=137,
     class_names_used_twice=5,
     long_modules=3,
