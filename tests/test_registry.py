@@ -12,7 +12,7 @@ import pytest
 from command_line import wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
-from wug.evaluation import opening
+from wug.evaluation import executors, opening
 from wug.families.commands import MakeCommand, ScoreCommand, predictions
 
 
@@ -23,7 +23,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     def entry_points(group: str) -> list[EntryPoint]:
         asked.append(group)
-        return [EntryPoint("aardvark", "no_such_module_of_ours", group)] if group != "wug.cli" else []
+        return [EntryPoint("aardvark", "no_such_module_of_ours", group)]
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
     _forget()
@@ -72,3 +72,9 @@ def test_a_family_of_another_package_adds_commands_to_make_and_score(monkeypatch
     assert wug("make", "plurals").out == "wugs\n"
     assert wug("score", "plurals", "--predictions", "a", "--predictions", "b").out == "2 plurals\n"
     assert "Make plurals." in wug("make", "--help").out
+
+
+def test_other_packages_add_no_commands_and_no_pages(installed: list[str]) -> None:
+    assert "aardvark" not in {*registry.names("cli"), *registry.names("web.pages"), *executors.names()}
+    assert "aardvark" in registry.names("views.writers")
+    assert {"wug.cli", "wug.web.pages"}.isdisjoint(installed)

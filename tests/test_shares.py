@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import shares
@@ -42,3 +44,8 @@ def test_at_night_all_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_by_day_what_is_for_the_night_is_left() -> None:
     assert shares.cases([1], [2]) == [1]
+
+
+def test_the_slow_test_files_exist() -> None:
+    there = {path.stem for path in Path(shares.__file__).parent.rglob("test_*.py")}
+    assert set(shares.LONGEST_FIRST) <= there

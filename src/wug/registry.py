@@ -19,6 +19,8 @@ from typing import Any
 from wug.errors import BrokenPlugin, UnknownName
 from wug.types import Traits
 
+EXTENSIBLE = ("families", "models", "views.writers")
+"""Folders to which other packages can add, with the entry points `wug.FOLDER`."""
 SINGULAR = {"families": "family", "views.writers": "format"}
 
 
@@ -107,4 +109,4 @@ def _own(folder: str) -> frozenset[str]:
 
 @functools.cache
 def _outside(folder: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")}
+    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")} if folder in EXTENSIBLE else {}

@@ -42,6 +42,8 @@ class Traits:
     """Several models can share a GPU, one process each."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
+    wraps_functions: bool = False
+    """Its module has `wrap(function, name, version, returns)`, which `wug.open_model` calls for a Python function."""
     prompts: str = ""
     """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False

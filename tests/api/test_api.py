@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ import pytest
 import material
 import tiny
 import wug
+from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
+from wug.types import Traits
 
 SUITE = {
     "meta": {"name": "agreement", "metric": "sum"},
@@ -441,3 +444,15 @@ def test_calls_give_the_types_that_they_promise(model: wug.Model, results: wug.R
     ]
     for make, kind in made:
         assert type(make()) is kind
+
+
+def test_a_function_is_opened_though_another_backend_has_a_wrap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = ModuleType("other")
+    vars(other).update(TRAITS=Traits(), wrap=lambda given: "not a model")
+    find, names = registry.find, registry.names
+    monkeypatch.setattr(registry, "names", lambda folder: sorted([*names(folder), "another"]))
+    monkeypatch.setattr(registry, "find", lambda folder, name: other if name == "another" else find(folder, name))
+    model = wug.open_model(lambda texts: [-float(len(text)) for text in texts], name="lengths")
+    assert model.score("wug").logprob() == -3.0

@@ -252,3 +252,11 @@ def test_messages_name_options_as_python_writes_them(shell: str, python: str) ->
 def test_an_error_of_a_suite_speaks_python() -> None:
     refuse(lambda: wug.read_suite(TABLE), 'options={"good": "COLUMN", "bad": "COLUMN"}')
     assert len(wug.read_suite(TABLE, options={"good": "good_one", "bad": "bad_one"})) == 1
+
+
+def test_an_error_about_reading_times_names_the_parameters_of_wug_reading() -> None:
+    table = wug.Table({"rt": [1.0, 2.0], "surprisal": [1.0, 2.0]})
+    refuse(
+        lambda: wug.reading(table, "rt", "1", "surprisal", exclude="first"),
+        "exclude=first needs the columns text=… and position=…",
+    )

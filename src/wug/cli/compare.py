@@ -161,11 +161,11 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, options: Comp
 
 def _protocols(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:
     """The score under each protocol, and the items whose judgement differs from the first run with the same model."""
-    from wug.results.shared_items import protocol_table
+    from wug.views.result_tables import protocol_table
 
     if options.suffix in PAGES:
         raise click.UsageError("--protocols is a table: write .csv, .md, .tex or .json")
-    options.deliver(protocol_table(store, runs, choice.suites))
+    options.deliver(protocol_table([(run, result) for run in runs for result in store.results(run)], choice.suites))
 
 
 def _curve(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:

@@ -11,6 +11,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import _run_output as output
+from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE
 
 if TYPE_CHECKING:
@@ -87,10 +88,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         click.Option(["--cuda"], is_flag=True, help="Short for --device cuda."),
         common.choice(
             "--executor",
-            "auto",
-            "serial",
-            "processes",
-            "ray",
+            *executors.names(),
             help="Run models in this process, in several, or on Ray.",
         ),
         click.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from wug import stats
 from wug.errors import WugError
@@ -13,8 +13,6 @@ from wug.evaluation.handle import ModelHandle
 from wug.models import ModelSpec
 from wug.results.sweeps import Planned
 from wug.types import Result, Suite
-
-ExecutorName: TypeAlias = Literal["auto", "serial", "processes", "ray"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,8 @@ class RunRequest:
     store: Path | None = None
     """Where runs are kept; None to keep none."""
     cache: Path | None = None
-    executor: ExecutorName = "auto"
+    executor: str = "auto"
+    """One of `executors.names()`."""
     workers: int | None = None
     sweep: str | None = None
     """Keep the runs as one sweep of this name; patterns always make one."""

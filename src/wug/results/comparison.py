@@ -21,7 +21,7 @@ from wug.results.reader import RunReader
 from wug.results.records import Run
 from wug.results.store import Store
 from wug.stats_paired import IntervalKind, holm
-from wug.types import Signature
+from wug.types import Better, Signature
 
 EVERYTHING = "all suites"
 """The suite of a contrast over several suites together."""
@@ -80,6 +80,8 @@ class Contrast:
     second: Side
     share: bool
     """Whether values are shares of right answers, to be shown in per cent; else means of numbers."""
+    better: Better
+    """Which values of the metric are better; `neither` if metrics of several directions are pooled."""
     n: int
     """Outcomes compared: those that both sides have."""
     items: int
@@ -126,6 +128,14 @@ class Contrast:
         if self.difference == 0:
             return None
         return self.second if self.difference > 0 else self.first
+
+    @property
+    def better_side(self) -> Side | None:
+        """The side with the better proportion; None for numbers, equal values and metrics without a direction."""
+        if not self.share or self.better == "neither" or self.higher is None:
+            return None
+        lower = self.first if self.higher is self.second else self.second
+        return self.higher if self.better == "higher" else lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +266,7 @@ class _Work:
             first=first,
             second=second,
             share=rows.judged,
+            better=_direction(parts),
             n=len(rows.units),
             items=len(clusters.units),
             value_first=values[0],
@@ -389,6 +400,12 @@ def _reading(parts: Sequence[_Part]) -> str:
         return ""
     metrics = list(dict.fromkeys(part.metric for part in parts))
     return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} together, clustered by item"
+
+
+def _direction(parts: Sequence[_Part]) -> Better:
+    """Which values are better, if that is the same for all metrics."""
+    found = {part.test.first.result.metric(part.metric).better for part in parts}
+    return found.pop() if len(found) == 1 else "neither"
 
 
 def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
-from wug.identity import OVERALL, ModelId
+from wug.identity import ModelId
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
-from wug.results.store import Store
-from wug.tables import RowTable
-from wug.types import Result
 
 LISTED = 6
 """Names that a warning lists."""
@@ -230,52 +227,3 @@ def _list(names: Sequence[str]) -> str:
 
 def _numbers(runs: Sequence[int]) -> str:
     return ", ".join(map(str, dict.fromkeys(runs)))
-
-
-OWN_PROTOCOL = "wug"
-"""What follows no other protocol."""
-PROTOCOL_RULES = ("bos", "pll", "ties", "join", "leading_space", "normalise", "link", "tokens")
-"""Fields of a signature that protocols set."""
-PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "value", "n", "shared_items", "changed")
-
-
-def protocol_table(store: Store, runs: Sequence[int], suites: Sequence[str] = ()) -> RowTable:
-    """One row per run and suite: the protocol, its rules, the score, and the judgements that it changes.
-
-    Args:
-        store: The run store.
-        runs: Runs of one model or several; each is compared with the first of the same model.
-        suites: Patterns of suites; empty for all.
-
-    Raises:
-        InputError: If no model was run under two protocols.
-    """
-    found = [(number, result) for number in runs for result in store.results(number)]
-    kept = [(number, one) for number, one in found if not suites or any(fnmatchcase(one.suite, s) for s in suites)]
-    protocols: dict[str, set[str]] = {}
-    for _, result in kept:
-        protocols.setdefault(result.model, set()).add(_protocol(result))
-    if not any(len(own) > 1 for own in protocols.values()):
-        raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
-    units = {"value": "share"}
-    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(kept)), units=units)
-
-
-def _protocol_rows(kept: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
-    firsts: dict[str, dict[str, object]] = {}
-    for number, result in kept:
-        metric = next((one.name for one in result.metrics if one.headline), result.metrics[0].name)
-        verdicts = {one.item: one.value for one in result.outcomes if one.metric == metric}
-        first = firsts.setdefault(result.model, dict(verdicts))
-        shared = first.keys() & verdicts.keys()
-        changed = sum(first[item] != verdicts[item] for item in shared)
-        overall = next((one for one in result.estimates if (one.metric, one.group) == (metric, OVERALL)), None)
-        rules = " ".join(
-            f"{key}:{set_to}" for key in PROTOCOL_RULES if (set_to := result.signature.get(key)) is not None
-        )
-        value, n = (None, 0) if overall is None else (overall.value, overall.n)
-        yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed
-
-
-def _protocol(result: Result) -> str:
-    return result.signature.get("protocol") or OWN_PROTOCOL

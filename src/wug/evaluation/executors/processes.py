@@ -48,6 +48,12 @@ UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
 log = logging.getLogger("wug")
 
 
+def executor(workers: int | None, plan: Plan) -> ProcessExecutor | SerialExecutor:
+    """An executor with as many processes as `worker_count` says; the serial one for a single process."""
+    count = worker_count(plan, workers)
+    return ProcessExecutor(count, required=workers is not None) if count > 1 else SerialExecutor()
+
+
 def worker_count(plan: Plan, workers: int | None) -> int:
     """How many processes to use: as many as asked for, else as many as keep a GPU busy."""
     specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]

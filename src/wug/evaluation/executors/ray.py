@@ -24,7 +24,7 @@ from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
 from wug.evaluation.remote import Described, Finished, Outputs, RemoteTask, known_rows
-from wug.evaluation.request import ModelTask
+from wug.evaluation.request import ModelTask, Plan
 from wug.models import Identity, ModelSpec
 from wug.types import Answer, Request, Scored
 
@@ -38,6 +38,11 @@ UNREAD_MESSAGES = 1
 """Messages of a task that may wait here before the task pauses."""
 
 log = logging.getLogger("wug")
+
+
+def executor(workers: int | None, plan: Plan) -> RayExecutor:
+    """An executor on the cluster, with at most `workers` models or copies at a time."""
+    return RayExecutor(workers)
 
 
 class RayExecutor:

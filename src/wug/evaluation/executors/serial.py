@@ -9,8 +9,13 @@ from wug import registry
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
 from wug.evaluation.recorder import Recorder
-from wug.evaluation.request import ModelTask
+from wug.evaluation.request import ModelTask, Plan
 from wug.stages import stage
+
+
+def executor(workers: int | None, plan: Plan) -> SerialExecutor:
+    """An executor that uses one process, whatever `workers` says."""
+    return SerialExecutor()
 
 
 class SerialExecutor:
