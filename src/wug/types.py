@@ -358,8 +358,6 @@ class Result:
     warnings: tuple[str, ...] = ()
     outcomes: Sequence[Outcome] = ()
     """A tuple, or, of a result in the run store, a sequence that reads them there when someone looks."""
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    """A plain-English reading of each metric."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """What a page about the result shows beside the rows: region names, formulas, reference."""
     metrics: tuple[Metric, ...] = ()
@@ -370,7 +368,7 @@ class Result:
         if isinstance(given, str):
             object.__setattr__(self, "signature", Signature.read(given))
         if not self.metrics:
-            object.__setattr__(self, "metrics", _told_from_values(self))
+            object.__setattr__(self, "metrics", _inferred_metrics(self))
 
     def metric(self, name: str) -> Metric:
         """What a number is; `accuracy:COLUMN` and `prediction_0/mean` are like what stands before the mark."""
@@ -403,28 +401,18 @@ class Result:
         return first or next(iter(whole.values()), None)
 
 
-def _told_from_values(result: Result) -> tuple[Metric, ...]:
-    """Metrics of a suite that declares none, or of a result that was kept before metrics were."""
+PROPORTION_METHODS = ("wilson", "clopper-pearson")
+"""Names of the interval methods for proportions."""
+
+
+def _inferred_metrics(result: Result) -> tuple[Metric, ...]:
+    """The metrics of a result that declares none: proportions where values are judgements, scores otherwise."""
     judged = {row.metric: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
     for estimate in result.estimates:
-        method = estimate.method or ""
-        if method and estimate.metric not in judged:
-            judged[estimate.metric] = method.startswith(OF_SHARES) or method.endswith(("of shares", "over columns"))
+        if (method := estimate.method or "") and estimate.metric not in judged:
+            judged[estimate.metric] = method.startswith(PROPORTION_METHODS) or method.endswith("of shares")
     names = dict.fromkeys([*(estimate.metric for estimate in result.estimates), *judged])
-    first = result.meta.get("headlines") or names
-    return tuple(
-        Metric(
-            name,
-            "share" if judged.get(name) else "score",
-            headline=name in first,
-            meaning=result.descriptions.get(name, ""),
-        )
-        for name in sorted(names, key=lambda name: name not in first)
-    )
-
-
-OF_SHARES = ("wilson", "clopper-pearson")
-"""Beginnings of the methods by which intervals of shares are made."""
+    return tuple(Metric(name, "share" if judged.get(name) else "score") for name in names)
 
 
 def phenomenon_of(meta: Mapping[str, Any]) -> str:

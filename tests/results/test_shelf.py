@@ -37,7 +37,6 @@ def result(items: int = 10) -> Result:
         (whole, Estimate("a", "half=first", 0.6, 5)),
         (),
         tuple(outcomes),
-        {},
         {"phenomenon": "C"},
     )
 

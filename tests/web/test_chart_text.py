@@ -65,7 +65,7 @@ def long_regions(regions: int = 9) -> Result:
     names = {str(region): LONG[region % len(LONG)] for region in range(1, regions + 1)}
     return Result(
         made.suite, "syntaxgym", made.model, "complete", Signature.read("wug:0"), 7, made.estimates, (),
-        tuple(outcomes), made.descriptions, {"regions": names, "metric": ["sum"], "formulas": made.meta["formulas"]},
+        tuple(outcomes), {"regions": names, "metric": ["sum"], "formulas": made.meta["formulas"]}, made.metrics,
     )  # fmt: skip
 
 

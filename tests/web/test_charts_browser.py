@@ -60,7 +60,7 @@ def two_items(*names: str, items: int = 2) -> Result:
         outcomes.append(Outcome(str(number), "prediction_0", number != 1, {}, {"margin": number - 1.5}))
     return Result(
         suite="design", kind="syntaxgym", model=material.MODEL, status="complete", signature=Signature.read("wug:0"),
-        n=items, estimates=made.estimates, outcomes=tuple(outcomes), descriptions=made.descriptions,
+        n=items, estimates=made.estimates, outcomes=tuple(outcomes), metrics=made.metrics,
         meta={"regions": {"1": "noun", "2": "verb", "3": "end"}, "formulas": formulas, "metric": ["sum"]},
     )  # fmt: skip
 

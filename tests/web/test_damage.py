@@ -156,7 +156,7 @@ def test_a_damaged_store_gives_pages_or_words(site: Site, tmp_path: Path) -> Non
         looked_at(client_of(site))
 
 
-COLUMNS = ("suite", "kind", "status", "signature", "n", "estimates", "warnings", "descriptions", "meta", "summary",
+COLUMNS = ("suite", "kind", "status", "signature", "n", "estimates", "warnings", "meta", "summary",
            "metrics", "file", "sha256", "first", "rows", "columns")  # fmt: skip
 DAMAGES = ("x'ff00'", "'null'", "'[]'", "7", "'{}'", "CAST(x'fffe' AS TEXT)", "'[{\"metric\": 1}]'", "'[[[['")
 KINDS: tuple[Callable[[], Result], ...] = (material.syntaxgym, material.pairs, material.localism, material.cogs)
@@ -225,7 +225,6 @@ def test_control_characters_in_names_are_shown_as_pictures(site: Site, client: T
             (),
             (CONTROL,),
             (outcome,),
-            {},
             {},
         ),
     )

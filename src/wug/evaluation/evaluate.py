@@ -16,7 +16,7 @@ from wug.evaluation.signature import signature
 from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import AdaptableSuite, Estimate, Metric, Notice, Outcome, Result, Row, Signature, Status, Suite
+from wug.types import AdaptableSuite, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -161,8 +161,7 @@ def conclude(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
-    metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
-    units = {metric.name: metric.unit for metric in metrics}
+    units = {metric.name: metric.unit for metric in suite.metrics}
     estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
     return Result(
         suite=suite.name,
@@ -174,9 +173,8 @@ def conclude(
         estimates=tuple(stats.within(one, units[one.metric]) if one.metric in units else one for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
-        descriptions={metric.name: metric.meaning for metric in metrics} or dict(getattr(suite, "descriptions", {})),
         meta=dict(suite.meta),
-        metrics=metrics,
+        metrics=tuple(suite.metrics),
     )
 
 

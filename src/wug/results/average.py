@@ -32,7 +32,6 @@ def _average(results: Sequence[Result], population: bool) -> Result:
         signature=Signature((*fields, ("sd", "population" if population else "sample"))),
         n=first.n,
         estimates=tuple(over_runs([result.estimates for result in results], population=population)),
-        descriptions=first.descriptions,
         meta=first.meta,
         metrics=first.metrics,
     )

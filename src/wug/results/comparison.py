@@ -262,7 +262,7 @@ class _Work:
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             metric=metric,
-            reading=parts[0].test.first.result.descriptions.get(metric, "") or _reading(parts),
+            reading=_reading(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -397,7 +397,7 @@ def _start(names: Sequence[str]) -> str:
 
 def _reading(parts: Sequence[_Part]) -> str:
     if len(parts) == 1:
-        return ""
+        return parts[0].test.first.result.metric(parts[0].metric).meaning
     metrics = list(dict.fromkeys(part.metric for part in parts))
     return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} together, clustered by item"
 

@@ -116,7 +116,6 @@ def result_of_row(row: sqlite3.Row, model: str, outcomes: Sequence[Outcome] = ()
             estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
             warnings=tuple(json.loads(row["warnings"])),
             outcomes=outcomes,
-            descriptions=json.loads(row["descriptions"]),
             meta=json.loads(row["meta"]),
             metrics=tuple(Metric(**fields) for fields in json.loads(row["metrics"])),
         )

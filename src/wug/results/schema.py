@@ -33,7 +33,7 @@ CREATE TABLE progress (
 CREATE TABLE results (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
-    summary TEXT NOT NULL, estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL,
+    summary TEXT NOT NULL, estimates TEXT NOT NULL, warnings TEXT NOT NULL,
     meta TEXT NOT NULL, metrics TEXT NOT NULL, file TEXT, sha256 TEXT, first INTEGER NOT NULL, rows INTEGER NOT NULL,
     columns TEXT NOT NULL, checksum BLOB NOT NULL);
 CREATE INDEX results_by_run ON results (run);
@@ -44,7 +44,7 @@ RUN_CHECKED = ("id", "key", "model", "command", "started", "version", "kept", "s
 RUN_UNCHECKED = ("name", "note", "removed", "origin", "message")
 """Columns of a run that may change at any time, and that no number depends on."""
 RESULT = (
-    *("run", "suite", "kind", "status", "signature", "n", "summary", "estimates", "warnings", "descriptions", "meta"),
+    *("run", "suite", "kind", "status", "signature", "n", "summary", "estimates", "warnings", "meta"),
     *("metrics", "file", "sha256", "first", "rows", "columns"),
 )
 """Columns of a result that its checksum covers: all but its number."""

@@ -253,7 +253,6 @@ class Store:
             "summary": summary_of(estimates, result.meta, result.metrics),
             "estimates": dump(estimates),
             "warnings": dump(list(result.warnings)),
-            "descriptions": dump(dict(result.descriptions)),
             "meta": dump(dict(result.meta)),
             "metrics": dump([asdict(metric) for metric in result.metrics]),
             "file": None if file.path is None else file.path.name,
