@@ -7,7 +7,7 @@ from typing import Any
 
 import material
 from wug.results import run_admin as tidying
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
 
@@ -40,10 +40,10 @@ def fill(store: Store) -> None:
     material.keep(store, material.pairs(items=8))
     tidying.remove(store, [store.run(4)])
     number = store.begin("5", "causal/y@1", "wug run y")
-    Report().begin(store, number, 6, 1200, 4000)
+    ProgressReporter().begin(store, number, 6, 1200, 4000)
     store.finish(number, "interrupted")
     number = store.begin("6", "causal/z@1", "wug run z")
-    Report().begin(store, number, 6, 1200, 4000)
+    ProgressReporter().begin(store, number, 6, 1200, 4000)
     number = store.begin("7", "causal/gpt2@607a30d", "wug run mine.json", origin="editor")
     store.add(number, material.syntaxgym(suite="mine"))
     store.finish(number, "complete")

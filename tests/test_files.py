@@ -48,7 +48,7 @@ def test_an_endless_device_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bound_is_a_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("WUG_MAX_BYTES", value)
     with pytest.raises(InputError, match=r"write a number of bytes, such as WUG_MAX_BYTES=\d+") as caught:
-        files.largest()
+        files.max_unpacked_bytes()
     assert len(str(caught.value)) < 500
 
 

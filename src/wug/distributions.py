@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-TERMS = 100_000
+MAX_TERMS = 100_000
 """Terms of the continued fraction: about the root of the larger parameter is what it takes."""
 
 
@@ -48,7 +48,7 @@ def t_quantile(freedom: float, share: float) -> float:
     return root(lambda t: t_cdf(freedom, t) - share, 0.0, high)
 
 
-def fair_coin(heads: int, tosses: int) -> float:
+def sign_test_p(heads: int, tosses: int) -> float:
     """The two-sided p-value of so many heads of a fair coin, exact."""
     fewer = min(heads, tosses - heads)
     if 2 * fewer == tosses:
@@ -110,7 +110,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method."""
     tiny = 1e-300
     value, c, d = 1.0, 1.0, 0.0
-    for term in range(1, TERMS):
+    for term in range(1, MAX_TERMS):
         m, odd = divmod(term, 2)
         if odd:
             factor = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))

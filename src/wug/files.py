@@ -20,12 +20,12 @@ from typing import Any, BinaryIO, TypeVar, cast
 from wug.errors import InputError, nearest
 
 Name = TypeVar("Name", bound=Hashable)
-HEAD = 64 * 1024
-LARGEST = 256 * 1024**2
+HEAD_BYTES = 64 * 1024
+MAX_UNPACKED_BYTES = 256 * 1024**2
 """Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have two thirds of it."""
-SMALL, TIMES = 16 * 1024**2, 100
+MIN_UNPACKED_LIMIT, MAX_RATIO = 16 * 1024**2, 100
 """Bytes that any compressed file may unpack to; and how many times its own size, where that is more."""
-BOUND = "WUG_MAX_BYTES"
+MAX_BYTES_ENV = "WUG_MAX_BYTES"
 """The environment variable that sets another bound."""
 _PIECE = 4 * 1024**2
 _BINARY = {
@@ -42,8 +42,8 @@ _BINARY = {
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
     """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given.
 
-    A small compressed file can unpack to more than any memory holds: it is refused beyond `largest()` bytes, and beyond
-    a hundred times its own size, which no text of any length comes to.
+    A compressed file is refused if it unpacks to more than `max_unpacked_bytes()`, or to more than a hundred times its
+    size, a ratio that real text does not reach.
     """
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
@@ -115,13 +115,15 @@ def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
             raise InputError("exists already. Use another name, or --force to overwrite it", file=path)
 
 
-def largest() -> int:
+def max_unpacked_bytes() -> int:
     """Bytes that a file may unpack to: what the environment says, else LARGEST."""
-    given = os.environ.get(BOUND, "")
+    given = os.environ.get(MAX_BYTES_ENV, "")
     if not given:
-        return LARGEST
+        return MAX_UNPACKED_BYTES
     if not (given.isascii() and given.isdigit() and len(given) < 19):
-        raise InputError(f"{BOUND}={shortened(given)!r}: write a number of bytes, such as {BOUND}={4 * 1024**3}")
+        raise InputError(
+            f"{MAX_BYTES_ENV}={shortened(given)!r}: write a number of bytes, such as {MAX_BYTES_ENV}={4 * 1024**3}"
+        )
     return int(given)
 
 
@@ -191,7 +193,7 @@ def head(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        return read_bytes(path, HEAD).decode("utf-8-sig", errors="replace")
+        return read_bytes(path, HEAD_BYTES).decode("utf-8-sig", errors="replace")
     except InputError:
         return ""
 
@@ -277,9 +279,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _bound(raw: BinaryIO) -> int:
-    if os.environ.get(BOUND):
-        return largest()
-    return min(LARGEST, max(SMALL, TIMES * os.fstat(raw.fileno()).st_size))
+    if os.environ.get(MAX_BYTES_ENV):
+        return max_unpacked_bytes()
+    return min(MAX_UNPACKED_BYTES, max(MIN_UNPACKED_LIMIT, MAX_RATIO * os.fstat(raw.fileno()).st_size))
 
 
 def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
@@ -291,7 +293,7 @@ def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
             found.close()  # the error's traceback would hold on to it
             raise InputError(
                 f"it unpacks to more than {most:,} bytes, which is the bound. If it is what it should be, unpack it "
-                f"yourself, or set a higher one: {BOUND}={8 * most}",
+                f"yourself, or set a higher one: {MAX_BYTES_ENV}={8 * most}",
                 file=path,
             )
     return found.getvalue()

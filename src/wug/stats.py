@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Method = Literal["wilson", "clopper-pearson"]
 Floats: TypeAlias = "NDArray[np.float64]"
 
-ENOUGH = 20
+MIN_INTERIOR_VALUES = 20
 """Values away from the bound at which the others lie that it takes for an interval of the mean to hold."""
-PILE = 0.1
+MIN_BOUND_SHARE = 0.1
 """The share of values at an end of the range from which on they are said to lie at a bound."""
 
 
@@ -40,14 +40,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class IntervalResult:
     """An interval and how it was made; or none, and why."""
 
     interval: Interval | None
     method: str | None
 
 
-BELOW_NOTHING: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
+NONNEGATIVE_UNITS: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
 """Units whose values are never less than 0."""
 
 
@@ -99,7 +99,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     return Interval(mean - half, mean + half)
 
 
-def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
+def ratio_interval(tops: Floats, bottoms: Floats) -> IntervalResult:
     """The 95 % interval of the sum of `tops` over the sum of `bottoms`, or why there is none.
 
     With bottoms of 1 that is a mean. Where values lie at a bound (distances that are mostly 0, scores that are mostly
@@ -110,25 +110,25 @@ def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
     """
     n, total = len(tops), float(bottoms.sum())
     if n < 2 or total <= 0:
-        return Made(None, None)
+        return IntervalResult(None, None)
     defined = bottoms > 0
     rates = tops[defined] / bottoms[defined]
     ends = [(int(np.count_nonzero(rates == end)), float(end)) for end in (rates.min(), rates.max())]
     pile, end = max(ends, key=lambda pair: pair[0])
     if pile == len(rates):
-        return Made(None, f"none: all values are {end:.4g}")
-    at_bound, away = pile > 1 and pile >= PILE * len(rates), len(rates) - pile
-    if at_bound and away < ENOUGH:
-        return Made(None, f"none: only {away} of {len(rates)} values differ from {end:.4g}")
+        return IntervalResult(None, f"none: all values are {end:.4g}")
+    at_bound, away = pile > 1 and pile >= MIN_BOUND_SHARE * len(rates), len(rates) - pile
+    if at_bound and away < MIN_INTERIOR_VALUES:
+        return IntervalResult(None, f"none: only {away} of {len(rates)} values differ from {end:.4g}")
     mean = float(tops.sum()) / total
     left = (tops - mean * bottoms) * (n / total)
     deviation = math.sqrt(float(np.square(left).sum()) / (n - 1))
     quantile, error = t_quantile(n - 1, 0.975), deviation / math.sqrt(n)
     if not at_bound:
-        return Made(Interval(mean - quantile * error, mean + quantile * error), "t")
+        return IntervalResult(Interval(mean - quantile * error, mean + quantile * error), "t")
     skewness = float((left**3).mean()) / deviation**3
     low, high = (mean - _unskewed(end, skewness, n) * error for end in (quantile, -quantile))
-    return Made(Interval(low, high), "hall")
+    return IntervalResult(Interval(low, high), "hall")
 
 
 def effective_number(sizes: Floats) -> float:
@@ -159,17 +159,17 @@ def estimate(
 
 def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
     """Each metric over all items, then over each group, in the order in which they come."""
-    collected = Collected()
+    collected = EstimateAccumulator()
     for outcome in outcomes:
         collected.add(outcome)
     return collected.estimates(method)
 
 
-LATELY = 1_024
+MAX_CACHED_GROUPS = 1_024
 """Groups that are known by their identity."""
 
 
-class Collected:
+class EstimateAccumulator:
     """The values of outcomes as arrays, however many there are: what estimates are made of."""
 
     def __init__(self) -> None:
@@ -253,7 +253,7 @@ class Collected:
         key = (row.metric, tuple(row.groups.items()), judged)
         kind = self._kinds.get(key)
         kind = self._new_kind(key) if kind is None else kind
-        if len(self._lately) >= LATELY:
+        if len(self._lately) >= MAX_CACHED_GROUPS:
             self._lately.clear()
         self._lately[row.metric, id(row.groups), judged] = (kind, dict(row.groups))
         return kind
@@ -306,7 +306,7 @@ def _estimate(
     return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
 
 
-def remade(estimate: Estimate, method: Method) -> Estimate:
+def with_interval_method(estimate: Estimate, method: Method) -> Estimate:
     """A share that a suite counted itself, with its interval made by the method that is asked for."""
     if estimate.method not in get_args(Method) or estimate.method == method:
         return estimate
@@ -314,12 +314,12 @@ def remade(estimate: Estimate, method: Method) -> Estimate:
     return replace(estimate, low=made.low, high=made.high, method=method)
 
 
-def within(estimate: Estimate, unit: Unit) -> Estimate:
+def clip_to_unit(estimate: Estimate, unit: Unit | None) -> Estimate:
     """The estimate with an interval that ends where its unit does: no distance is less than 0.
 
     An interval of a mean knows nothing of that; what is cut off holds no value that the mean could have.
     """
-    if estimate.low is None or estimate.high is None or unit not in BELOW_NOTHING or estimate.low >= 0:
+    if estimate.low is None or estimate.high is None or unit not in NONNEGATIVE_UNITS or estimate.low >= 0:
         return estimate
     return replace(estimate, low=0.0)
 
@@ -329,7 +329,7 @@ def of_shares(method: str | None) -> bool:
     return (method or "").partition(",")[0] in get_args(Method) or (method or "").endswith("sd of shares")
 
 
-def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
+def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
     """The mean of each value over several runs, give or take one standard deviation; n is the runs that have it.
 
     The deviation is that of a sample (n - 1) unless the runs are the whole `population`. The method says which,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from wug.distributions import beta_cdf, fair_coin, root, t_quantile
+from wug.distributions import beta_cdf, root, sign_test_p, t_quantile
 from wug.stats import Interval
 
 if TYPE_CHECKING:
@@ -28,27 +28,27 @@ Floats: TypeAlias = "NDArray[np.float64]"
 
 DRAWS = 9999
 """Sign flips, or samples drawn anew, where not all can be gone through."""
-PER_TEST = 200
+DRAWS_PER_TEST = 200
 """Sign flips per test of a comparison, if that is more: the smallest p-value is then 0.005 after Holm's correction."""
-CLEAR = 10
+MIN_HITS = 10
 """Drawn sums that reach the observed one: with as many, p is known well enough and no further signs are drawn."""
-EXACT = 20
+MAX_EXACT_CLUSTERS = 20
 """Clusters with a difference up to which all sign flips are gone through: a million."""
-FLIPPED = 20_000
+MAX_PERMUTED_CLUSTERS = 20_000
 """Clusters with a difference up to which signs are drawn; beyond, the sum of flipped differences is normal."""
-DRAWN = 5_000
+MAX_BOOTSTRAP_CLUSTERS = 5_000
 """Clusters up to which samples are drawn anew for a BCa interval, whose work grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class SignificanceTest:
     """A two-sided p-value and the name of the test."""
 
     p: float
     method: str
 
 
-def mcnemar(only_first: int, only_second: int) -> Tested:
+def mcnemar(only_first: int, only_second: int) -> SignificanceTest:
     """McNemar's test: are the items that only one has right as often the one's as the other's?
 
     It is asymptotic and has no continuity correction, as the score test of a difference of 0 that `tango` inverts.
@@ -57,7 +57,7 @@ def mcnemar(only_first: int, only_second: int) -> Tested:
     """
     discordant = only_first + only_second
     z = abs(only_second - only_first) / math.sqrt(discordant) if discordant else 0.0
-    return Tested(math.erfc(z / math.sqrt(2)), "McNemar (score)")
+    return SignificanceTest(math.erfc(z / math.sqrt(2)), "McNemar (score)")
 
 
 def tango(only_first: int, only_second: int, n: int, confidence: float = 0.95) -> Interval:
@@ -83,7 +83,7 @@ def tango(only_first: int, only_second: int, n: int, confidence: float = 0.95) -
     return Interval(low, high)
 
 
-def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> Tested:
+def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> SignificanceTest:
     """The paired permutation test: were the models alike, each cluster's difference might as well have the other sign.
 
     Exact for few clusters that differ, and for differences of one size; with drawn signs for more (the p-value counts
@@ -94,36 +94,36 @@ def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> Tested:
     observed = abs(float(sums.sum()))
     # Sums that differ by rounding alone are equal, as in scipy.stats.permutation_test.
     reached = observed - 1e-12 * float(values.sum())
-    if len(values) <= EXACT:
+    if len(values) <= MAX_EXACT_CLUSTERS:
         flipped = np.zeros(1)
         for value in values:
             flipped = np.concatenate((flipped + value, flipped - value))
-        return Tested(float(np.mean(np.abs(flipped) >= reached)), "exact permutation")
+        return SignificanceTest(float(np.mean(np.abs(flipped) >= reached)), "exact permutation")
     levels, counts = np.unique(values, return_counts=True)
     if len(levels) == 1:
-        return Tested(fair_coin(int((sums > 0).sum()), len(values)), "exact permutation")
-    if len(levels) > FLIPPED:
+        return SignificanceTest(sign_test_p(int((sums > 0).sum()), len(values)), "exact permutation")
+    if len(levels) > MAX_PERMUTED_CLUSTERS:
         z = observed / math.sqrt(float((values**2).sum()))
-        return Tested(math.erfc(z / math.sqrt(2)), "permutation (normal limit)")
+        return SignificanceTest(math.erfc(z / math.sqrt(2)), "permutation (normal limit)")
     rng = np.random.default_rng(seed)
     few = 20 * len(levels) < len(values)
     hits = drawn = 0
-    wanted = max(DRAWS, PER_TEST * tests - 1)
-    while drawn < wanted and (drawn == 0 or hits < CLEAR):
+    wanted = max(DRAWS, DRAWS_PER_TEST * tests - 1)
+    while drawn < wanted and (drawn == 0 or hits < MIN_HITS):
         count = min(DRAWS, wanted - drawn)
         flipped = _flip_levels(levels, counts, rng, count) if few else _flip_each(values, rng, count)
         hits += int(np.sum(np.abs(flipped) >= reached))
         drawn += count
-    return Tested((1 + hits) / (drawn + 1), f"permutation ({drawn:,} draws)")
+    return SignificanceTest((1 + hits) / (drawn + 1), f"permutation ({drawn:,} draws)")
 
 
-def t_test(sums: Floats, sizes: Floats) -> Tested | None:
+def t_test(sums: Floats, sizes: Floats) -> SignificanceTest | None:
     """Student's test of the mean difference, by clusters; None where `t_interval` gives none."""
     error = _standard_error(sums, sizes)
     if error is None:
         return None
     freedom, t = len(sums) - 1, float(sums.sum()) / float(sizes.sum()) / error
-    return Tested(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t)), "t test")
+    return SignificanceTest(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t)), "t test")
 
 
 def t_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval | None:
@@ -159,7 +159,7 @@ def bca_interval(sums: Floats, sizes: Floats, seed: int = 0, confidence: float =
     if t_interval(sums, sizes) is None:
         return None
     found = _ratio(sums, sizes)
-    drawn = _drawn_anew(sums, sizes, seed)
+    drawn = _bootstrap_means(sums, sizes, seed)
     below = (np.count_nonzero(drawn < found) + np.count_nonzero(drawn <= found)) / (2 * DRAWS)
     # Each cluster left out in turn tells how the statistic leans.
     leaning = (sums.sum() - sums) / (sizes.sum() - sizes)
@@ -218,7 +218,7 @@ def _flip_each(values: Floats, rng: np.random.Generator, draws: int) -> Floats:
     return total
 
 
-def _drawn_anew(sums: Floats, sizes: Floats, seed: int) -> Floats:
+def _bootstrap_means(sums: Floats, sizes: Floats, seed: int) -> Floats:
     """The mean difference of samples of the clusters, drawn with replacement."""
     rng = np.random.default_rng(seed)
     rows = max(1, 4_000_000 // len(sums))

@@ -256,7 +256,7 @@ def format_names() -> list[str]:
 
 def format_suffixes() -> dict[str, str]:
     """The formats by suffix, such as `.csv`."""
-    found = registry.declared(WRITERS, "SUFFIXES")
+    found = registry.attributes(WRITERS, "SUFFIXES")
     return {suffix: name for name, suffixes in found.items() for suffix in suffixes}
 
 
@@ -267,12 +267,12 @@ def media_type(format: str) -> str:
 
 def is_binary(format: str) -> bool:
     """Whether files in a format are not text."""
-    return bool(registry.offered(WRITERS, format, "BINARY"))
+    return bool(registry.attribute(WRITERS, format, "BINARY"))
 
 
 def require_format(format: str) -> None:
     """MissingExtra if a format needs packages that are not installed."""
-    if require := registry.offered(WRITERS, format, "require"):
+    if require := registry.attribute(WRITERS, format, "require"):
         require()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import made_runs
 from command_line import refused, wug
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 
 
@@ -23,7 +23,7 @@ def db() -> Path:
     store = Store(path)
     store.finish(store.begin("b", "causal/b@1", "wug run b"), "failed", "the server does not answer")
     number = store.begin("c", "causal/c@1", "wug run c")
-    Report(None, lambda: 100.0).begin(store, number, 6, 1200, 4000)
+    ProgressReporter(None, lambda: 100.0).begin(store, number, 6, 1200, 4000)
     store.finish(number, "interrupted")
     store.close()
     return path

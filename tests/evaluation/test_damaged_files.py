@@ -326,7 +326,7 @@ def test_reasons_are_given_in_words(tmp_path: Path) -> None:
     (tmp_path / "x" / INDEX).write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match="it is not an SQLite file"):
         Store(tmp_path / "x")
-    assert files.why(OSError(28, "No space left on device")) == "No space left on device"
+    assert files.describe(OSError(28, "No space left on device")) == "No space left on device"
 
 
 def damage(path: Path, draw: random.Random) -> None:

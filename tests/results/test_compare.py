@@ -12,7 +12,7 @@ import pytest
 
 from made_runs import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
-from wug.results.comparison import Choice, Comparison, Contrast, compare
+from wug.results.comparison import Comparison, ComparisonSettings, Contrast, compare
 from wug.results.store import Store
 from wug.types import Metric, Outcome
 
@@ -26,7 +26,7 @@ def db(tmp_path: Path) -> Path:
 
 
 def compared(db: Path, *sides: list[int], **choice: object) -> Comparison:
-    return compare(Store(db), sides, Choice(**choice))  # type: ignore[arg-type]
+    return compare(Store(db), sides, ComparisonSettings(**choice))  # type: ignore[arg-type]
 
 
 def only(comparison: Comparison) -> Contrast:

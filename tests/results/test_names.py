@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.evaluation.opening import builtin_models, builtin_suites, locate, model_spec, open_suites
+from wug.evaluation.opening import builtin_models, builtin_suites, model_spec, open_suites, suite_paths
 
 PAIR = '{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\n'
 
@@ -24,16 +24,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("family", ["syntaxgym", "pairs", "pcfgset", "cogs"])
 def test_built_in_suites_of_a_family_have_a_name(family: str) -> None:
-    assert locate(f"wug_{family}") == [path for path in builtin_suites().values() if path.parent.name == family]
+    assert suite_paths(f"wug_{family}") == [path for path in builtin_suites().values() if path.parent.name == family]
 
 
 def test_pairs_are_built_in_suites_too_since_no_set_is_called_so() -> None:
-    assert locate("pairs") == locate("wug_pairs")
+    assert suite_paths("pairs") == suite_paths("wug_pairs")
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'wug_syntaxgym'"):
-        locate("wug_syntaxgim")
+        suite_paths("wug_syntaxgim")
 
 
 def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None:

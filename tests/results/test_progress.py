@@ -14,7 +14,7 @@ import pytest
 
 from evaluating import record
 from wug.errors import ModelError
-from wug.results.progress import Progress, Report, duration, in_words
+from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
 from wug.results.records import alive
 from wug.results.store import Store
@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store is told of everything, however soon."""
-    monkeypatch.setattr("wug.results.progress.OFTEN", 0.0)
+    monkeypatch.setattr("wug.results.progress.WRITE_INTERVAL_SECONDS", 0.0)
 
 
 def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Store, every_word: None) -> None:
@@ -113,7 +113,7 @@ def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, eve
 def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
     now = [100.0]
     number = store.begin("k", "m", "wug run")
-    report = Report(None, lambda: now[0])
+    report = ProgressReporter(None, lambda: now[0])
     report.begin(store, number, 3, done=10, questions=110)
     for done, at in ((20, 100.4), (30, 100.9), (60, 105.0), (61, 105.5)):
         now[0] = at
@@ -145,7 +145,7 @@ def test_a_run_that_fails_keeps_what_it_said(store: Store) -> None:
 
 def test_a_run_that_is_taken_up_again_says_anew_how_far_it_is(store: Store) -> None:
     number = store.begin("k", "m", "wug run")
-    Report().begin(store, number, 3, 5, 9)
+    ProgressReporter().begin(store, number, 3, 5, 9)
     store.finish(number, "interrupted")
     assert store.begin("k", "m", "wug run") == number
     assert store.run(number).progress is None

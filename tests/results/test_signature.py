@@ -16,10 +16,10 @@ from evaluating import cached
 from reference import reference
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import builtin_suites, open_suites
-from wug.evaluation.signature import sign, signature
+from wug.evaluation.signature import build_signature, signature
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
-from wug.results.comparison import Choice, compare
+from wug.results.comparison import ComparisonSettings, compare
 from wug.results.store import Store, run_key
 from wug.types import Request, Result, Scored, Signature, Suite, Token
 
@@ -102,7 +102,7 @@ def test_a_limited_run_is_compared_with_a_whole_one_item_by_item(name: str, tmp_
     whole = suite_named(name).sample(20)
     store = Store(tmp_path / "store")
     numbers = [keep(store, whole, "whole"), keep(store, whole.sample(7), "some")]
-    found = compare(store, [[number] for number in numbers], Choice(items=100))
+    found = compare(store, [[number] for number in numbers], ComparisonSettings(items=100))
     assert max(contrast.items for contrast in found.contrasts) == 7
     assert all(contrast.difference == 0 and not contrast.disagreements for contrast in found.contrasts)
     told = [warning.replace(" by group", "") for warning in found.warnings]
@@ -118,7 +118,7 @@ def test_a_limited_run_is_compared_with_a_whole_one_item_by_item(name: str, tmp_
 @pytest.mark.parametrize("name", FAMILIES)
 def test_no_field_stands_twice(name: str, model_options: dict[str, str]) -> None:
     suite = suite_named(name).sample(5)
-    made = sign(suite.name, suite.checksum, suite.options, "m", model_options)
+    made = build_signature(suite.name, suite.checksum, suite.options, "m", model_options)
     keys = [key for key, _ in made.fields]
     assert len(set(keys)) == len(keys)
     assert {*model_options.values()} <= {value.removeprefix("m,") for _, value in made.fields}
@@ -126,7 +126,7 @@ def test_no_field_stands_twice(name: str, model_options: dict[str, str]) -> None
 
 def test_an_option_of_the_model_that_a_suite_has_too_is_called_the_models() -> None:
     suite = suite_named("wug_reflexive")
-    fields = dict(sign(suite.name, suite.checksum, suite.options, "m", {"eos": "yes"}).fields)
+    fields = dict(build_signature(suite.name, suite.checksum, suite.options, "m", {"eos": "yes"}).fields)
     assert (fields["eos"], fields["model_eos"]) == ("none", "yes")
 
 
@@ -219,5 +219,5 @@ def test_a_result_takes_its_signature_as_text_too() -> None:
 
 
 def test_a_value_may_contain_what_separates_fields() -> None:
-    made = sign("a|b", "1", {"join": "x|y:z"}, "m", {"path": "p|q"})
+    made = build_signature("a|b", "1", {"join": "x|y:z"}, "m", {"path": "p|q"})
     assert made.without("wug").fields == (("suite", "a|b@1"), ("model", "m"), ("path", "p|q"), ("join", "x|y:z"))

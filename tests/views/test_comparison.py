@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from made_runs import keep, outcomes, result
-from wug.results.comparison import Choice, Comparison, compare
+from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.store import Store
 from wug.tables import table_text
 from wug.types import Better, Metric
@@ -29,7 +29,7 @@ EVIL = "<img src=x onerror=alert(1)>|{{ 7 * 7 }} `$x_%\\"
 def found(tmp_path: Path) -> Comparison:
     """B has all 30 right, of which A has 10; on the second suite they differ in numbers."""
     keep_both(tmp_path, "words")
-    return compare(Store(tmp_path / "wug.db"), [[1], [2]], Choice(items=2))
+    return compare(Store(tmp_path / "wug.db"), [[1], [2]], ComparisonSettings(items=2))
 
 
 def keep_both(folder: Path, suite: str) -> None:
@@ -135,7 +135,7 @@ def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> N
     keep_both(tmp_path, EVIL)
     store = Store(tmp_path / "wug.db")
     reports = [ReportedResult(one, run=number) for number in (1, 2) for one in store.results(number)]
-    page = render(reports, compare(store, [[1], [2]], Choice(items=3)))
+    page = render(reports, compare(store, [[1], [2]], ComparisonSettings(items=3)))
     assert '<details class="suite comparison" id="comparison"' in page
     assert "<strong>B better</strong>" in page
     assert "only B right" in page
@@ -187,5 +187,5 @@ def test_metrics_pooled_over_both_directions_are_not_called_better(tmp_path: Pat
         column = [True] * right + [False] * (30 - right)
         rows = outcomes({"correct": column, "invalid": column})
         keep(tmp_path / "wug.db", result("words", model, rows, metrics=metrics))
-    found = compare(Store(tmp_path / "wug.db"), [[1], [2]], Choice(pool=True))
+    found = compare(Store(tmp_path / "wug.db"), [[1], [2]], ComparisonSettings(pool=True))
     assert [report.verdict(one) for one in found.contrasts] == ["B better", "A better", "B higher"]

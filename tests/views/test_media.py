@@ -28,14 +28,14 @@ from command_line import wug
 from seen_page import classed, elements, words
 from shares import share
 from wug import stats
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import choices, cogs, pcfgset
 from wug.families.cogs.suite import CogsSuite
 from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.results.average import averages
-from wug.results.comparison import Choice, Comparison, compare
+from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
@@ -180,7 +180,7 @@ def epochs(folder: Path) -> Result:
     path = folder / "ratio=0.1_run=1.txt"
     path.write_text("".join(lines), encoding="utf-8")
     found = score_exceptions(path)
-    return conclude(found.suite, material.MODEL, "wug:0|suite:epochs", found.rows)
+    return build_result(found.suite, material.MODEL, "wug:0|suite:epochs", found.rows)
 
 
 def runs(folder: Path) -> Result:
@@ -192,7 +192,7 @@ def runs(folder: Path) -> Result:
             (folder / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         [suite] = pcfgset.read(folder, {})
         stand_in = _Answers({line: "Z1" if line in wrong else answer(line) for line in lines})
-        return conclude(suite, model, f"wug:0|suite:test|model:{model}", suite.run(stand_in))
+        return build_result(suite, model, f"wug:0|suite:test|model:{model}", suite.run(stand_in))
 
     [mean] = averages([answered(["copy A1 B2"], "a"), answered(["copy A1 B2", "repeat A1 B2"], "b")])
     return mean
@@ -230,7 +230,7 @@ def types(folder: Path) -> Result:
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     (system,) = cogs.score(gold, [given])
     suite = CogsSuite(system.gold, system.options)
-    return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
+    return build_result(suite, material.MODEL, "wug:0|suite:gen", system.rows())
 
 
 def people() -> Result:
@@ -264,7 +264,7 @@ def chosen(folder: Path) -> Result:
     )
     [suite] = choices.read(path, {})
     model = _Words({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None})
-    return conclude(suite, material.MODEL, "wug:0|suite:choices", suite.run(model))
+    return build_result(suite, material.MODEL, "wug:0|suite:choices", suite.run(model))
 
 
 @dataclass
@@ -333,7 +333,7 @@ class Kept:
         return elements(found.text)
 
     def comparison(self, name: str) -> Comparison:
-        return compare(self.store, [[self.runs[name]], [self.runs[name] + 1]], Choice())
+        return compare(self.store, [[self.runs[name]], [self.runs[name] + 1]], ComparisonSettings())
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 import material
 from asking import shared
 from wug import stats
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import open_model, open_suites
 from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
@@ -98,7 +98,7 @@ def test_regions_have_each_character_once_and_run_as_the_sentence_does(
     path.write_text(json.dumps(suite), encoding="utf-8")
     [read] = open_suites(str(path))
     model = open_model(f"causal:{site.models[0]}", {"device": "cpu"})
-    result = conclude(read, "m", "wug:0|suite:scripts", list(read.run(model)))
+    result = build_result(read, "m", "wug:0|suite:scripts", list(read.run(model)))
     material.keep(site.store, result)
     page.set_viewport_size({"width": 2400, "height": 900})
     report = tmp_path / "report.html"

@@ -14,9 +14,9 @@ from wug.arguments import members, public, public_with
 from wug.errors import InputError, UnknownName
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.signature import sign
+from wug.evaluation.signature import build_signature
 from wug.families.reading import milliseconds, suite_of, view
 from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse, lag_effects
 from wug.families.reading.rscript import write_r
@@ -347,8 +347,8 @@ def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) 
         "rows": f"{used} of {len(suite.prepared.table)}",
         "dropped": dropped.replace("|", "¦") or "none",
     }
-    signature = sign(suite.name, suite.checksum, options, one.label, one.options)
-    return conclude(suite, one.label, signature, result_rows(suite.prepared, one, fits))
+    signature = build_signature(suite.name, suite.checksum, options, one.label, one.options)
+    return build_result(suite, one.label, signature, result_rows(suite.prepared, one, fits))
 
 
 def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:

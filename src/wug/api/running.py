@@ -191,12 +191,12 @@ def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Ta
         ...     "answers.csv", {"item": "sentence", "rater": "who", "correct": "right"}
         ... )  # doctest: +SKIP
     """
-    from wug.evaluation.evaluate import conclude
-    from wug.evaluation.signature import sign
+    from wug.evaluation.evaluate import build_result
+    from wug.evaluation.signature import build_signature
     from wug.families.people import score_people
 
     suite, who, rows = score_people(user_path(path), as_text(options))
-    result = conclude(suite, who, sign(suite.name, suite.checksum, suite.options, who, {}), rows)
+    result = build_result(suite, who, build_signature(suite.name, suite.checksum, suite.options, who, {}), rows)
     for text in result.warnings:
         warnings.warn(text, stacklevel=4)  # two frames of `public`
     columns = ("metric", "group", "value", "n", "low", "high", "method")

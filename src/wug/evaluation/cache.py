@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import StoreError
-from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, make_private, mark_of, why
+from wug.results.sqlite import (
+    SIDECAR_SUFFIXES,
+    SQLITE_ERRORS,
+    Connection,
+    application_id_of,
+    describe,
+    is_damage,
+    make_private,
+)
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""
@@ -156,7 +164,7 @@ class Cache:
             blocks.append((*content, _crc(model, *content)))
         try:
             self._write(model, name, blocks)
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             self._renew(error)
             self._write(model, name, blocks)
 
@@ -264,7 +272,7 @@ class Cache:
         """The rows of a statement; none where the file turns out to be damaged, which is then replaced."""
         try:
             return self._db.execute(sql, values).fetchall()
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             self._renew(error)
             return []
 
@@ -278,12 +286,12 @@ class Cache:
 
     def _set_aside(self, error: Exception) -> bool:
         """Whether a damaged cache of ours was set aside; another program's file is never touched."""
-        if self.path is None or not is_damage(error) or mark_of(self.path) != APPLICATION_ID:
+        if self.path is None or not is_damage(error) or application_id_of(self.path) != APPLICATION_ID:
             return False
         aside = self.path.with_name(f"{self.path.name}.damaged")
         try:
             self.path.replace(aside)
-            for tail in BESIDE:
+            for tail in SIDECAR_SUFFIXES:
                 self.path.with_name(self.path.name + tail).unlink(missing_ok=True)
         except OSError:
             return False
@@ -292,12 +300,14 @@ class Cache:
 
     def _unusable(self, error: Exception) -> StoreError:
         if self.path is None:
-            return StoreError(f"the temporary cache of this run cannot be used: {why(error)}")
-        damaged, ours = is_damage(error), mark_of(self.path) == APPLICATION_ID
+            return StoreError(f"the temporary cache of this run cannot be used: {describe(error)}")
+        damaged, ours = is_damage(error), application_id_of(self.path) == APPLICATION_ID
         if damaged and not ours:
             return self._foreign()
         fix = "Delete it, or name another" if damaged else "Name another"
-        return StoreError(f"the cache {self.path} cannot be used: {why(error)}. {fix} with --cache, or use --no-cache")
+        return StoreError(
+            f"the cache {self.path} cannot be used: {describe(error)}. {fix} with --cache, or use --no-cache"
+        )
 
     def _foreign(self) -> StoreError:
         return StoreError(f"{self.path} is not a cache of wug and stays as it is. Name another file with --cache")

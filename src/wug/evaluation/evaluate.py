@@ -60,14 +60,14 @@ def evaluate_tasks(
             yield _judge(task, model, interval, keep)
 
 
-def key_of(
+def run_key_for(
     suites: Sequence[Suite], handle: ModelHandle, interval: stats.Method, memo: RequestMemo | None = None
 ) -> str:
     """What makes two commands the same run of a model."""
-    return key_of_tasks(_tasks(suites, CachedModel(handle), memo), handle, interval)
+    return run_key_for_tasks(_tasks(suites, CachedModel(handle), memo), handle, interval)
 
 
-def key_of_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval: stats.Method) -> str:
+def run_key_for_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval: stats.Method) -> str:
     """The key of the run that these tasks make up."""
     return run_key([task.signature for task in tasks], {"interval": interval, "given": dict(handle.given)})
 
@@ -134,11 +134,11 @@ def _judge(
             status = "failed"
         yield from model.pop_warnings()
 
-    result = conclude(task.suite, model.id, task.signature, rows(), interval, keep)
+    result = build_result(task.suite, model.id, task.signature, rows(), interval, keep)
     return replace(result, status=status)
 
 
-def conclude(
+def build_result(
     suite: Suite,
     model: str,
     signature: Signature | str,
@@ -148,7 +148,7 @@ def conclude(
 ) -> Result:
     """A result made of a suite's rows; its outcomes are handed to `keep`, or are in the result without it."""
     outcomes: list[Outcome] = []
-    collected = stats.Collected()
+    collected = stats.EstimateAccumulator()
     hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()
@@ -162,7 +162,8 @@ def conclude(
             case Notice():
                 notices[row.text] += 1
     units = {metric.name: metric.unit for metric in suite.metrics}
-    estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
+    own = (stats.with_interval_method(one, method) for one in given)
+    estimates = (*_ordered(collected.estimates(method), given), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -170,7 +171,7 @@ def conclude(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=collected.items if collected else len(suite) if given else 0,
-        estimates=tuple(stats.within(one, units[one.metric]) if one.metric in units else one for one in estimates),
+        estimates=tuple(stats.clip_to_unit(one, units.get(one.metric)) for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),

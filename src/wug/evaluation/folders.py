@@ -36,7 +36,7 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
     """What is read of a folder, as which family, and what is not; InputError where nothing is read."""
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
-    families = [(kind, registry.find("families", kind))] if kind else list(registry.usable("families"))
+    families = [(kind, registry.find("families", kind))] if kind else list(registry.modules("families"))
     scan = _Scan(families, options or {})
     scan.folder(folder)
     made = scan.contents()
@@ -45,7 +45,7 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
         if any(why == UNKNOWN for why in made.unread.values()):
-            listed += "".join(f"\n{hint}" for hint in registry.declared("families", "TEXT_HINT").values())
+            listed += "".join(f"\n{hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
     return made
@@ -72,9 +72,9 @@ def not_recognised(path: Path) -> InputError:
     if path.suffix.lower() in (".yaml", ".yml"):
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
-        why += f". Name them: {', or '.join(sorted(registry.declared('families', 'COLUMN_HINT').values(), key=len))}"
+        why += f". Name them: {', or '.join(sorted(registry.attributes('families', 'COLUMN_HINT').values(), key=len))}"
     elif why != EMPTY:
-        hints = "".join(f". {hint}" for hint in registry.declared("families", "TEXT_HINT").values())
+        hints = "".join(f". {hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
         why += f" ({', '.join(registry.names('families'))}){hints}"
     return InputError(why, file=path)
 

@@ -20,7 +20,7 @@ from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteEr
 from wug.evaluation.ambiguity import Meaning, refuse_ambiguous
 from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.published import published
+from wug.evaluation.published import annotated
 from wug.files import existing, head, shortened, user_path
 from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse, read_config
 from wug.options import names, refuse_unknown
@@ -64,7 +64,7 @@ def _models_folder() -> Path:
 
 def builtin_model_for(suite: Suite) -> str:
     """The built-in model that fits a suite, or an error where the suite is of a family that has none."""
-    name: str | None = registry.offered("families", suite.kind, "BUILTIN_MODEL")
+    name: str | None = registry.attribute("families", suite.kind, "BUILTIN_MODEL")
     if name is not None and not builtin_models():
         raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
     if name is None or name not in builtin_models():
@@ -73,7 +73,7 @@ def builtin_model_for(suite: Suite) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class ResolvedSuites:
     """What a user's word for suites stands for."""
 
     places: Sequence[data.Place]
@@ -95,12 +95,12 @@ def open_suites(
     `defaults` are options of a protocol: a family without the first of them cannot follow it.
     """
     given = options or {}
-    words = [located(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
+    words = [find_suites(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
     places = [place for one in words for place in one.places]
-    families = [family_of(place.path, kind or _trusted(place), given) for place in places]
+    families = [family_of(place.path, kind or _known_family(place), given) for place in places]
     refuse_unknown_options(places, kind, given)
     for one in words:
-        _tell_unread(one)
+        _warn_unread(one)
     found: list[tuple[Suite, data.Place]] = []
     for place, family in zip(places, families, strict=True):
         _require_rules(defaults or {}, family, place)
@@ -111,7 +111,7 @@ def open_suites(
     # Several suites of a set keep their own names.
     named = Counter(place.name for _, place in found)
     return [
-        published(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
+        annotated(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
         for suite, place in found
     ]
 
@@ -123,7 +123,7 @@ def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) 
         raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
 
 
-def _trusted(place: data.Place) -> str | None:
+def _known_family(place: data.Place) -> str | None:
     """The family that a folder's contents or the catalogue tell; None where the content of the file does."""
     return place.family if place.family in registry.names("families") else None
 
@@ -149,7 +149,7 @@ def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
     return found
 
 
-def _tell_unread(word: Located) -> None:
+def _warn_unread(word: ResolvedSuites) -> None:
     """Warn of files that are not read, and with -v name those that nobody expects to be."""
     for number, (file, why) in enumerate(word.unread.items()):
         if number < UNREAD:
@@ -168,12 +168,12 @@ def require_packages(suites: Iterable[Suite]) -> None:
             module.require_packages()
 
 
-def locate(text: str) -> list[Path]:
+def suite_paths(text: str) -> list[Path]:
     """The files or folders that a user's word for suites stands for."""
-    return [place.path for place in located(text).places]
+    return [place.path for place in find_suites(text).places]
 
 
-def located(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> Located:
+def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> ResolvedSuites:
     """The files or folders that a user's word for suites stands for, with what is known about each."""
     if not text.strip():
         raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
@@ -181,9 +181,9 @@ def located(text: str, kind: str | None = None, options: Mapping[str, str] | Non
     if path.exists():
         if path.suffix not in SUFFIXES:  # with an ending, a file is meant
             refuse_ambiguous(text, _named(text))
-        return _within(data.known(path) or data.Place(path), kind, options)
+        return _expand_folder(data.known(path) or data.Place(path), kind, options)
     if builtin := _builtin(text):
-        return Located([data.Place(found) for found in builtin])
+        return ResolvedSuites([data.Place(found) for found in builtin])
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
@@ -191,8 +191,11 @@ def located(text: str, kind: str | None = None, options: Mapping[str, str] | Non
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
         # Such a folder is read as a whole: its content alone may not tell which family it belongs to.
-        whole = (place if data.is_one_suite(place.family) else _within(place, kind, options) for place in places)
-        return Located([place for one in whole for place in (one.places if isinstance(one, Located) else [one])])
+        whole = (
+            [place] if data.is_one_suite(place.family) else _expand_folder(place, kind, options).places
+            for place in places
+        )
+        return ResolvedSuites([place for some in whole for place in some])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         meant = suggestion(path.name, near) if near else ""
@@ -235,13 +238,13 @@ def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()
         registry.find("families", kind)
         return kind
     start = head(path)
-    for name, family in registry.usable("families"):
+    for name, family in registry.modules("families"):
         if family.recognises(path, start):
             return name
-    for name, identifying in registry.declared("families", "IDENTIFYING_OPTIONS").items():
+    for name, identifying in registry.attributes("families", "IDENTIFYING_OPTIONS").items():
         if set(identifying) & set(options):
             return name
-    for name, suffixes in registry.declared("families", "FALLBACK_SUFFIXES").items():
+    for name, suffixes in registry.attributes("families", "FALLBACK_SUFFIXES").items():
         if path.name.lower().removesuffix(".gz").endswith(suffixes):
             return name  # whose reader says what this file lacks
     raise not_recognised(path)
@@ -261,7 +264,7 @@ def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] |
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class CheckReport:
     """What there is to say about a file or a folder that holds suites."""
 
     problems: Sequence[Problem]
@@ -271,25 +274,25 @@ class Examined:
     """How it was read, and what it asks, in English, where its family can tell."""
 
 
-def examine(place: data.Place, kind: str | None, options: Mapping[str, str]) -> Examined:
+def check_place(place: data.Place, kind: str | None, options: Mapping[str, str]) -> CheckReport:
     """The problems of a file or a folder, and without errors what was read of it."""
     given = {**place.options, **options}
     try:
-        family = family_of(place.path, kind or _trusted(place), given)
+        family = family_of(place.path, kind or _known_family(place), given)
         known = names(registry.find("families", family).OPTIONS)
         problems = check_file(place.path, family, {name: given[name] for name in given if name in known})
         if any(problem.level == "error" for problem in problems):
-            return Examined(problems)
+            return CheckReport(problems)
         suites = read_place(place, family, options)
     except SuiteError as error:
-        return Examined(error.problems)
+        return CheckReport(error.problems)
     except InputError as error:
-        return Examined([Problem("error", "" if error.file is None else error.place or "", error.message)])
-    tell = registry.offered("families", family, "read_back")
+        return CheckReport([Problem("error", "" if error.file is None else error.place or "", error.message)])
+    tell = registry.attribute("families", family, "read_back")
     meaning = [line for suite in suites for line in tell(suite)] if tell else []
     found = counts(place, suites)
     within = {file.removeprefix(f"{place.path}/"): items for file, items in found.items()}
-    return Examined(problems, within, meaning)
+    return CheckReport(problems, within, meaning)
 
 
 def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, options: Mapping[str, str]) -> None:
@@ -297,7 +300,7 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
     known: dict[str, list[str]] = {}
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
-            family = family_of(place.path, kind or _trusted(place), options)
+            family = family_of(place.path, kind or _known_family(place), options)
             known[family] = names(registry.find("families", family).OPTIONS)
     if known:
         refuse_unknown(options, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
@@ -361,13 +364,14 @@ def _kind_of(folder: Path) -> str:
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
-def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:
+def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
     """A file as it is; of a folder what families read of it."""
-    whole = kind is not None and bool(registry.offered("families", kind, "READS_FOLDERS"))
+    whole = kind is not None and bool(registry.attribute("families", kind, "READS_FOLDERS"))
     if whole or not place.path.is_dir():
-        return Located([place])
+        return ResolvedSuites([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})
-    return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)
+    places = [replace(place, path=path, family=family) for path, family in made.found]
+    return ResolvedSuites(places, made.unread, made.ignored)
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:

@@ -9,7 +9,7 @@ from typing import Any
 from wug.errors import WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import key_of
+from wug.evaluation.evaluate import run_key_for
 from wug.evaluation.opening import identify_model
 from wug.evaluation.recorder import sweep_key
 from wug.evaluation.request import ModelTask, Plan, planned
@@ -119,7 +119,7 @@ def _expected(task: ModelTask, plan: Plan, store: Store | None, cache: Cache | N
             return Expected(name, None, count)
         run = None
         if store is not None and sweep is not None:
-            run = finished(store.reader, sweep, key_of(task.suites, handle, plan.interval), str(task.spec))
+            run = finished(store.reader, sweep, run_key_for(task.suites, handle, plan.interval), str(task.spec))
         missing = count if cache is None else CachedModel(handle, cache).missing(requests)
         return Expected(name, max(0, count - missing), count, run)
     except WugError as error:

@@ -30,7 +30,7 @@ PROTOCOLS: Mapping[str, ScoringProtocol] = {
 
 def protocols() -> dict[str, ScoringProtocol]:
     """All protocols by name, those that families declare included."""
-    own = registry.declared("families", "PROTOCOLS")
+    own = registry.attributes("families", "PROTOCOLS")
     return {**PROTOCOLS, **{name: found for each in own.values() for name, found in each.items()}}
 
 
@@ -46,9 +46,8 @@ def with_protocol(request: RunRequest) -> RunRequest:
     """The request with the model options and the reader of its protocol; options that the user gives come first."""
     assert request.protocol is not None
     chosen = protocol(request.protocol)
-    reader = next(
-        (family for family, own in registry.declared("families", "PROTOCOLS").items() if request.protocol in own), None
-    )
+    families = registry.attributes("families", "PROTOCOLS").items()
+    reader = next((family for family, own in families if request.protocol in own), None)
     if reader is not None and request.family not in (None, reader):
         raise InputError(f"the protocol {request.protocol} reads files as {reader}: leave out --kind {request.family}")
     return replace(

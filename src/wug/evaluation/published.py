@@ -12,7 +12,7 @@ EMPTY: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedSuite:
+class AnnotatedSuite:
     """A suite, and the record of the set that it is from; it can do what the suite can."""
 
     suite: Any
@@ -34,9 +34,9 @@ class PublishedSuite:
     def __len__(self) -> int:
         return len(self.suite)
 
-    def sample(self, items: int) -> PublishedSuite:
+    def sample(self, items: int) -> AnnotatedSuite:
         """The same suite with only so many of its items, every group with its share."""
-        return PublishedSuite(self.suite.sample(items), self.record, self.name, self.noted)
+        return AnnotatedSuite(self.suite.sample(items), self.record, self.name, self.noted)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("suite", "record", "name", "noted"):  # not set yet, while a copy is made
@@ -44,7 +44,7 @@ class PublishedSuite:
         return getattr(self.suite, name)
 
 
-def published(suite: Suite, record: Mapping[str, Any], name: str | None, noted: Mapping[str, str] = EMPTY) -> Suite:
+def annotated(suite: Suite, record: Mapping[str, Any], name: str | None, noted: Mapping[str, str] = EMPTY) -> Suite:
     """The suite with its record, called by the name of the set where it is given, and fields for the signature."""
-    found: Any = PublishedSuite(suite, record, name or suite.name, noted)
+    found: Any = AnnotatedSuite(suite, record, name or suite.name, noted)
     return found  # type: ignore[no-any-return]

@@ -11,14 +11,14 @@ from typing import Any
 from wug.errors import ModelError, StoreError, WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, key_of, key_of_tasks, prepare
+from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, prepare, run_key_for, run_key_for_tasks
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
 from wug.files import checksum
 from wug.models import ModelSpec
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.queries import unpack
 from wug.results.store import Store, run_key
 from wug.results.sweeps import finished, finished_at, plan_text
@@ -61,7 +61,7 @@ class Recorder:
         """The complete run of an opened model in this sweep, or None."""
         if self.sweep is None or not handle.cacheable:
             return None
-        return self._complete(key_of(task.suites, handle, self.plan.interval, self.memo), handle.spec)
+        return self._complete(run_key_for(task.suites, handle, self.plan.interval, self.memo), handle.spec)
 
     def resume(self, task: ModelTask, run: int) -> None:
         """Take the results of a complete run from the store."""
@@ -81,7 +81,7 @@ class Recorder:
 
         A run that is interrupted stays in the store as far as it came, and the same run continues it.
         """
-        report = Report(lambda done, total: self.tell(task, (done, total)))
+        report = ProgressReporter(lambda done, total: self.tell(task, (done, total)))
         model = CachedModel(handle, self.cache, report.answered)
         tasks = prepare(task.suites, model, self.memo)  # a model that cannot be loaded leaves no run behind
         try:
@@ -90,7 +90,7 @@ class Recorder:
                     None, tuple(evaluate_tasks(tasks, model, self.plan.interval))
                 )
                 return
-            key = key_of_tasks(tasks, handle, self.plan.interval)
+            key = run_key_for_tasks(tasks, handle, self.plan.interval)
             results = []
             with self.store.writing(key, handle.id, self.plan.command, **self._described(handle.spec)) as (number, add):
                 report.begin(self.store, number, len(tasks), model.done, model.total)

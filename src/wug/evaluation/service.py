@@ -18,7 +18,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
 from wug.evaluation.protocols import protocol, require_fit, with_protocol
-from wug.evaluation.published import published
+from wug.evaluation.published import annotated
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.evaluation.tags import tagged
@@ -175,4 +175,4 @@ def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
         suites = resolve_suites(given)
     assert given.protocol is not None
     noted = protocol(given.protocol).noted
-    return given, [published(suite, {}, None, noted) for suite in suites] if noted else suites
+    return given, [annotated(suite, {}, None, noted) for suite in suites] if noted else suites

@@ -18,10 +18,10 @@ def signature(
         # A checksum of a suite is the same in any order of its items; these answers are not.
         asked = suite.requests() if questions is None else questions
         options["read"] = digest(*(_asked(request) for request in asked))
-    return sign(suite.name, suite.checksum, suite.options, model.id, options)
+    return build_signature(suite.name, suite.checksum, suite.options, model.id, options)
 
 
-def sign(
+def build_signature(
     suite: str, checksum: str, suite_options: Mapping[str, str], model: str, model_options: Mapping[str, str]
 ) -> Signature:
     """The signature made of its parts, no field twice; the model's number format stands beside the model.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wug.files import checksum
-from wug.stats import over_runs
+from wug.stats import mean_over_runs
 from wug.types import Result, Signature
 
 
@@ -31,7 +31,7 @@ def _average(results: Sequence[Result], population: bool) -> Result:
         status="complete",
         signature=Signature((*fields, ("sd", "population" if population else "sample"))),
         n=first.n,
-        estimates=tuple(over_runs([result.estimates for result in results], population=population)),
+        estimates=tuple(mean_over_runs([result.estimates for result in results], population=population)),
         meta=first.meta,
         metrics=first.metrics,
     )

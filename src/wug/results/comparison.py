@@ -25,7 +25,7 @@ from wug.types import Better, Signature
 
 EVERYTHING = "all suites"
 """The suite of a contrast over several suites together."""
-TINY = 1e-12
+ROUNDING = 1e-12
 """Differences below are rounding."""
 
 
@@ -156,7 +156,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ComparisonSettings:
     """What is compared of what the sides share, and how."""
 
     suites: Sequence[str] = ()
@@ -180,7 +180,7 @@ class Choice:
 def compare(
     store: Store,
     sides: Sequence[Sequence[int]],
-    choice: Choice | None = None,
+    choice: ComparisonSettings | None = None,
     steps: Sequence[Sequence[float]] | None = None,
     loader: _shared.ResultLoader | None = None,
 ) -> Comparison:
@@ -189,7 +189,7 @@ def compare(
     If the steps of each side's runs are given, every step counts the same, however many of the runs are of it. A
     `loader` that several comparisons share reads each run once.
     """
-    choice = choice or Choice()
+    choice = choice or ComparisonSettings()
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
     loader = loader or _shared.ResultLoader(store.reader)
@@ -228,7 +228,7 @@ class _Work:
 
     reader: RunReader
     sides: tuple[Side, ...]
-    choice: Choice
+    choice: ComparisonSettings
 
     def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
         """Parts, suite and metric of each contrast: suite by suite each metric, then what is pooled of these."""
@@ -238,7 +238,7 @@ class _Work:
             for part in some:
                 yield [part], part.test.name, part.metric
             # What sums up other metrics says nothing that each does not.
-            summary = registry.offered("families", some[0].test.kind, "SUMMARY")
+            summary = registry.attribute("families", some[0].test.kind, "SUMMARY")
             judged = [part for part in some if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
@@ -256,7 +256,7 @@ class _Work:
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
-        differing = clusters.apart > TINY
+        differing = clusters.apart > ROUNDING
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
@@ -296,7 +296,7 @@ class _Work:
         """The items that differ most; with their details where one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
         order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[listed]
-        chosen = [int(place) for place in order if clusters.apart[place] > TINY]
+        chosen = [int(place) for place in order if clusters.apart[place] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])
         several = len({part.test.name for part in parts}) > 1
         for number in chosen:
@@ -379,7 +379,7 @@ def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
 
 def _rounded(difference: float) -> float:
     """0 where there is nothing but rounding."""
-    return difference if abs(difference) > TINY else 0.0
+    return difference if abs(difference) > ROUNDING else 0.0
 
 
 def _pattern(metrics: Sequence[str]) -> str:

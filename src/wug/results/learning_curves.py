@@ -16,7 +16,7 @@ from wug.identity import OVERALL, ModelId
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
-from wug.stats import over_runs
+from wug.stats import mean_over_runs
 from wug.types import Estimate, Result, Signature
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
@@ -180,7 +180,7 @@ def curve_through(
     made = []
     for step, some in sorted(points.items()):
         numbers = tuple(run for run, _, _ in some)
-        (e,) = over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
+        (e,) = mean_over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
     known = result.metric(metric)
     return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(made))

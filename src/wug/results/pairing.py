@@ -86,7 +86,7 @@ class Verdict:
     low: float | None
     high: float | None
     interval_method: str
-    tested: paired.Tested
+    tested: paired.SignificanceTest
 
 
 class ColumnLoader:
@@ -279,10 +279,10 @@ def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed:
     # A sum over runs that is 0 but for rounding is 0.
     sums = np.where(np.abs(clusters.sums) < 1e-12, 0.0, clusters.sums)
     by = "" if clusters.single else "cluster "
-    if interval == "bca" and len(sums) <= paired.DRAWN:
+    if interval == "bca" and len(sums) <= paired.MAX_BOOTSTRAP_CLUSTERS:
         flipped, made = paired.flip_signs(sums, seed, tests), paired.bca_interval(sums, clusters.sizes, seed)
         return Verdict(None, None, "", flipped) if made is None else Verdict(made.low, made.high, f"{by}bca", flipped)
     made, tested = paired.t_interval(sums, clusters.sizes), paired.t_test(sums, clusters.sizes)
     if made is None or tested is None:
         return Verdict(None, None, "", paired.flip_signs(sums, seed, tests))
-    return Verdict(made.low, made.high, f"{by}t", paired.Tested(tested.p, f"{by}{tested.method}"))
+    return Verdict(made.low, made.high, f"{by}t", paired.SignificanceTest(tested.p, f"{by}{tested.method}"))

@@ -13,9 +13,9 @@ from wug.errors import StoreError
 if TYPE_CHECKING:
     from wug.results.store import Store
 
-OFTEN = 1.0
+WRITE_INTERVAL_SECONDS = 1.0
 """Seconds between two words in the store about how far a run is."""
-FIRM = 3.0
+MIN_RATE_SECONDS = 3.0
 """Seconds of asking after which a rate is worth telling."""
 
 
@@ -46,7 +46,7 @@ class Progress:
     def rate(self) -> float | None:
         """Questions that the model answered a second; None while that cannot be told."""
         seconds, answered = self.told - self.began, self.done - self.cached
-        return answered / seconds if seconds >= FIRM and answered > 0 else None
+        return answered / seconds if seconds >= MIN_RATE_SECONDS and answered > 0 else None
 
     @property
     def left(self) -> float | None:
@@ -54,7 +54,7 @@ class Progress:
         return None if self.rate is None else (self.questions - self.done) / self.rate
 
 
-class Report:
+class ProgressReporter:
     """What a run says of itself: to whoever started it, and to the store, there at most about once a second."""
 
     def __init__(self, tell: Callable[[int, int], None] | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -75,7 +75,7 @@ class Report:
         self._done, self._questions = done, questions
         if self._tell is not None:
             self._tell(done, questions)
-        if self._clock() - self._told >= OFTEN:
+        if self._clock() - self._told >= WRITE_INTERVAL_SECONDS:
             self._write()
 
     def judged(self) -> None:

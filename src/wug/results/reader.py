@@ -44,7 +44,7 @@ from wug.results.schema import (
     require_sound,
     row_checksum,
 )
-from wug.results.sqlite import FAULTS, Connection, why
+from wug.results.sqlite import SQLITE_ERRORS, Connection, describe
 from wug.types import Result
 
 RUNS = (
@@ -220,12 +220,12 @@ class RunReader:
         connection = self._connection()
         try:
             connection.execute("BEGIN")
-        except FAULTS as error:
-            raise StoreError(f"the store {self.path} cannot be read: {why(error)}") from None
+        except SQLITE_ERRORS as error:
+            raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
         try:
             yield
         finally:
-            with suppress(*FAULTS):
+            with suppress(*SQLITE_ERRORS):
                 connection.rollback()
 
     def identity(self) -> tuple[int, int]:
@@ -257,8 +257,8 @@ class RunReader:
             found = self._connection().execute(sql, values)
             while (row := found.fetchone()) is not None:
                 yield row
-        except (*FAULTS, OverflowError) as error:
-            raise StoreError(f"the store {self.path} cannot be read: {why(error)}") from None
+        except (*SQLITE_ERRORS, OverflowError) as error:
+            raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
 
     def _row(self, result: int) -> sqlite3.Row:
         row: sqlite3.Row | None = self.one("SELECT * FROM results WHERE id = ?", result)
@@ -313,7 +313,7 @@ class RunReader:
             made.execute("PRAGMA query_only=ON")
             made.execute("PRAGMA cache_size=-1000")
             (version,) = made.execute("PRAGMA user_version").fetchone()
-        except FAULTS:
+        except SQLITE_ERRORS:
             made.close()
             raise
         if version != VERSION:

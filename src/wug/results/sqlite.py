@@ -8,11 +8,11 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-BESIDE = ("-wal", "-shm")
+SIDECAR_SUFFIXES = ("-wal", "-shm")
 """Endings of the files that SQLite keeps beside an open one."""
-MARK = slice(68, 72)
+APPLICATION_ID_BYTES = slice(68, 72)
 """Where the application's number stands in a file."""
-FAULTS = (sqlite3.Error, UnicodeDecodeError)
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a call of SQLite's may raise; where names in a file are damaged, Python cannot even read the message."""
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 REASONS = {
@@ -51,7 +51,7 @@ def is_damage(error: BaseException) -> bool:
     return code_of(error) in DAMAGE or any(sign in text for sign in ("malformed", "no such table", "no such column"))
 
 
-def why(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """What went wrong, in words."""
     if isinstance(error, UnicodeDecodeError):
         return REASONS[sqlite3.SQLITE_CORRUPT]
@@ -61,14 +61,14 @@ def why(error: BaseException) -> str:
     return f"{reason} ({error})" if reason else str(error)
 
 
-def mark_of(path: Path) -> int | None:
+def application_id_of(path: Path) -> int | None:
     """The application's number in a file's head; None where it has none."""
     try:
         with path.open("rb") as file:
-            head = file.read(MARK.stop)
+            head = file.read(APPLICATION_ID_BYTES.stop)
     except OSError:
         return None
-    return int.from_bytes(head[MARK], "big") if len(head) == MARK.stop else None
+    return int.from_bytes(head[APPLICATION_ID_BYTES], "big") if len(head) == APPLICATION_ID_BYTES.stop else None
 
 
 def is_ours(db: sqlite3.Connection, application: int, tables: Collection[str]) -> bool:

@@ -38,7 +38,7 @@ from wug.results.schema import (
     row_checksum,
     summary_of,
 )
-from wug.results.sqlite import FAULTS, Connection, is_ours, make_private, why
+from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private
 from wug.types import Result, Signature, Status
 
 MAX_MERGED_ROWS = 100_000
@@ -80,7 +80,9 @@ class Store:
                     create_tables(self._db)
             require_columns(self._db)
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StoreError(f"the store {path} cannot be used: {why(error)}. Choose another with --store") from None
+            raise StoreError(
+                f"the store {path} cannot be used: {describe(error)}. Choose another with --store"
+            ) from None
 
     def close(self) -> None:
         """Close the index."""
@@ -205,8 +207,8 @@ class Store:
             self._delete_orphans()
         try:
             self._db.execute("VACUUM")
-        except FAULTS as error:
-            raise StoreError(f"the store {self.path} cannot be written: {why(error)}") from None
+        except SQLITE_ERRORS as error:
+            raise StoreError(f"the store {self.path} cannot be written: {describe(error)}") from None
 
     def runs(self) -> list[Run]:
         """All runs but removed ones, the latest first."""
@@ -337,9 +339,9 @@ class Store:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(
-                f"the store {self.path} cannot be written: {why(error)}. Give the same command again when that is "
+                f"the store {self.path} cannot be written: {describe(error)}. Give the same command again when that is "
                 "fixed, or choose another with --store: outputs in the cache are not computed again"
             ) from None
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from wug.errors import InputError
 from wug.identity import Group
-from wug.results.comparison import Choice, Contrast, compare
+from wug.results.comparison import ComparisonSettings, Contrast, compare
 from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary
@@ -134,7 +134,7 @@ def signatures(reader: RunReader, runs: Sequence[int]) -> tuple[Signature, ...]:
     return tuple(Signature(tuple((str(k), str(v)) for k, v in json.loads(row["signature"]))) for row in rows)
 
 
-def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) -> SweepComparison:
+def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: ComparisonSettings) -> SweepComparison:
     """The difference of the second sweep from the first at each step that both have, and over all these steps.
 
     At a step the runs of a sweep are its seeds, taken together item by item; over all steps each counts the same,

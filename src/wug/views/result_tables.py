@@ -45,7 +45,7 @@ def fields(result: Result) -> dict[str, int]:
 def default_field(result: Result) -> str | None:
     """The field that results are broken down by unless the user chooses: the family's `BREAKDOWN`, or the first."""
     few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
-    own: Sequence[str] = registry.offered("families", result.kind, "BREAKDOWN") or ()
+    own: Sequence[str] = registry.attribute("families", result.kind, "BREAKDOWN") or ()
     return next((name for name in (*own, *few) if name in few), None)
 
 
@@ -69,7 +69,7 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
     """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
     kinds = {result.kind for result in results}
-    own = registry.offered("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    own = registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
     if own is not None:
         names, rows = own(results)
         return RowTable(names, rows)

@@ -12,7 +12,7 @@ import material
 from browsing import Served, follow
 from patience import PATIENCE
 from wug.results import run_admin as tidying
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
@@ -217,7 +217,7 @@ def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, pag
 def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Served, page: Any) -> None:
     store, now = served.site.store, [1000.0]
     number = store.begin("x", A, "wug run x")
-    report = Report(None, lambda: now[0])
+    report = ProgressReporter(None, lambda: now[0])
     report.begin(store, number, 2, 0, 4000)
     page.goto(f"/run/{number}")
     assert "0 of 4,000 questions · 0 of 2 suites done" in page.locator("main").inner_text()

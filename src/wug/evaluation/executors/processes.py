@@ -28,7 +28,7 @@ from wug import stages
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.cache import Cache
-from wug.evaluation.evaluate import RequestMemo, key_of
+from wug.evaluation.evaluate import RequestMemo, run_key_for
 from wug.evaluation.executors.serial import SerialExecutor
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
@@ -275,7 +275,7 @@ def _evaluated(work: _Work) -> _Done:
     def complete(handle: ModelHandle) -> bool:
         if shared.store is None or shared.sweep is None:
             return False
-        key = key_of(suites, handle, work.task.interval, memo)
+        key = run_key_for(suites, handle, work.task.interval, memo)
         run = finished(RunReader(shared.store), shared.sweep, key, str(handle.spec))
         found.extend([] if run is None else [run])
         return run is not None
