@@ -30,7 +30,7 @@ ALLOWED = {
     "rows": {"errors", "types"},
     "distributions": set(),
     "stats": {"distributions", "identity", "types"},
-    "stats_paired": {"distributions", "stats"},
+    "stats_paired": {"distributions", "types"},
     "alignment": {"errors", "types"},
     "tables": {"arguments", "errors", "files", "formatting", "registry"},
     "scores": {"types"},

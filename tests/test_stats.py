@@ -11,9 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.stats import (
-    Interval,
     clip_to_unit,
     clopper_pearson,
     effective_number,
@@ -28,7 +27,7 @@ from wug.stats import (
     with_interval_method,
 )
 from wug.stats_paired import t_interval
-from wug.types import Estimate, Outcome
+from wug.types import Estimate, Interval, Outcome
 
 
 def mostly_zero(n: int, wrong: float, seed: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The folder is the registry: a module in `wug.models` is a backend, a package in `wug.families` a family.
 
-Other packages add theirs with the entry points `wug.models` and `wug.families`. Listing names imports nothing. Entry
-points are looked up once per process.
+Other packages add backends, families and table formats with the entry points `wug.models`, `wug.families` and
+`wug.views.writers`. Listing names imports nothing. Entry points are looked up once per process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names(folder: str) -> list[str]:
 
 
 def find(folder: str, name: str) -> ModuleType:
-    """The module `name` of a folder, or UnknownName with the nearest one."""
+    """The module `name` of a folder; UnknownName with the nearest name if there is none."""
     outside = _entry_points(folder)
     if name in outside:
         return _loaded(outside[name])

@@ -1,6 +1,6 @@
 """Tables: columns with names, types, labels and units, for data frames, files and notebooks.
 
-A missing value is None: null, NaN or an empty cell in what is made of the table. `wug.views.writers` has one module per
+A missing value is None: null, NaN or an empty cell in other formats. `wug.views.writers` has one module per
 file format.
 """
 
@@ -246,7 +246,7 @@ class Table:
 
 
 Tabular: TypeAlias = Table | RowTable
-"""What a writer takes."""
+"""A table that writers accept."""
 
 
 def format_names() -> list[str]:
@@ -317,7 +317,7 @@ def is_missing(value: object) -> bool:
 
 
 def converted(values: Sequence[Any], kind: Kind) -> list[Any]:
-    """The values as one type, None where one is missing; mixed types become text."""
+    """The values as one type, None for a missing value; mixed types become text."""
     if kind in (bool, int, float):
         return [None if is_missing(value) else kind(value) for value in values]
     return list(values) if kind is str else [None if value is None else nested_text(value) for value in values]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from case_selection import cases
 from command_line import wug
-from shares import cases
 from wug import registry
 from wug.evaluation.opening import builtin_suites, check_file, family_of, open_suites, suite_paths
 from wug.families.cogs.make import Sizes, make

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 
 A, B = "causal/a@1", "causal/b@2"
 

@@ -22,7 +22,7 @@ import pytest
 import tiny
 import trainings
 from command_line import refused, wug
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug import registry, stages
 from wug.errors import ModelError
 from wug.evaluation import capacity

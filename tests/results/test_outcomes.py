@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import made_runs
+import run_factory
 from wug import stats
 from wug.errors import StoreError
 from wug.results import outcomes
@@ -32,7 +32,7 @@ OUTCOMES = tuple(
 
 
 def result(rows: tuple[Outcome, ...] = OUTCOMES) -> Result:
-    return made_runs.result("one", "causal/x@1", rows)
+    return run_factory.result("one", "causal/x@1", rows)
 
 
 def round_trip(rows: Sequence[Outcome]) -> list[Outcome]:
@@ -138,7 +138,7 @@ def test_nan_and_half_characters_in_details_are_kept() -> None:
 
 
 def test_outcomes_in_the_store_are_a_sequence_like_those_in_memory(tmp_path: Path) -> None:
-    made_runs.keep(tmp_path / "store", result())
+    run_factory.keep(tmp_path / "store", result())
     (kept,) = Store(tmp_path / "store").results(1)
     assert len(kept.outcomes) == 17
     assert (kept.outcomes[-1], kept.outcomes[2:5]) == (OUTCOMES[-1], OUTCOMES[2:5])

@@ -47,7 +47,7 @@ class Texts:
     more: Sequence[str] = ()
     fault: BaseException | None = None
     kind: str = "pairs"
-    needs: Literal["scorer", "generator"] = "scorer"
+    needs: Literal["scores", "text"] = "scores"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
     metrics: tuple[Any, ...] = ()
@@ -114,15 +114,15 @@ def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
     now = [100.0]
     number = store.begin("k", "m", "wug run")
     report = ProgressReporter(None, lambda: now[0])
-    report.begin(store, number, 3, done=10, questions=110)
+    report.begin(store, number, 3, done=10, requests=110)
     for done, at in ((20, 100.4), (30, 100.9), (60, 105.0), (61, 105.5)):
         now[0] = at
-        report.answered(done, 110)
+        report.computed(done, 110)
     found = store.run(number).progress
-    assert found == Progress(60, 110, 0, 3, cached=10, began=100.0, told=105.0)
+    assert found == Progress(60, 110, 0, 3, cached=10, started=100.0, updated=105.0)
     assert found.rate == 10  # 50 answered in 5 seconds, without the 10 that the cache knew
     assert found.left == 5
-    assert in_words(found) == "60 of 110 questions · 10 a second · 5 s left · 0 of 3 suites done"
+    assert in_words(found) == "60 of 110 requests · 10 per second · 5 s left · 0 of 3 suites done"
 
 
 @pytest.mark.parametrize(
@@ -172,4 +172,4 @@ def test_what_a_thread_reads_in_a_snapshot_is_of_one_moment(store: Store) -> Non
 
 def _far(reader: RunReader) -> tuple[int, int, int] | None:
     found = reader.runs()[0].progress
-    return None if found is None else (found.done, found.questions, found.judged)
+    return None if found is None else (found.done, found.requests, found.judged)

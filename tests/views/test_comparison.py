@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.store import Store
 from wug.tables import table_text

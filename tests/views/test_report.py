@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from seen_page import EVIL, Seen, read, taint
+from html_helpers import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError, WugError
 from wug.types import Estimate, Metric, Outcome, Result, Signature

@@ -48,7 +48,7 @@ class TextGenerator(Protocol):
 AnyModel: TypeAlias = (
     "str | Path | Model | Scorer | Generator | LoadedModel | TextScorer | TextGenerator | Callable[[list[str]], object]"
 )
-"""A name or folder, an open model, one of your own class, a loaded one, or a function of texts."""
+"""A name or folder, an open model, an object of your class, a loaded model, or a function of texts."""
 
 
 @members(public)

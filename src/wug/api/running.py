@@ -281,7 +281,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 def _is_bare(model: object) -> bool:
-    """Whether it is a function that nothing tells whether it scores or generates."""
+    """Whether it is a plain function, for which the suites decide whether it scores or generates."""
     return is_function(model) and not any(hasattr(model, name) for name in ("id", "score", "generate", "forward"))
 
 
@@ -289,7 +289,7 @@ def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
     """A name or a handle; a plain function returns what the suites need."""
     if _is_bare(model):
         needs = {suite.needs for suite in suites if isinstance(suite, Suite)}
-        return model_of(model, options={"returns": "text"} if needs == {"generator"} else {}).opened
+        return model_of(model, options={"returns": "text"} if needs == {"text"} else {}).opened
     return str(model) if isinstance(model, (str, Path)) else model_of(model).opened
 
 

@@ -167,10 +167,10 @@ def _require_testable(suites: Sequence[Suite], kind: str) -> None:
     from wug.evaluation.opening import require_packages
 
     require_packages(suites)
-    offers = "generator" if registry.traits(kind).returns == "text" else "scorer"
+    offers = registry.traits(kind).returns
     for suite in suites:
         if suite.needs != offers:
-            needed = "generates text" if suite.needs == "generator" else "scores text"
+            needed = "generates text" if suite.needs == "text" else "scores text"
             raise InputError(f"suite {suite.name} needs a model that {needed}, and this one does not")
 
 

@@ -171,7 +171,7 @@ def _family(name: str) -> dict[str, Any]:
 
 def _suites(tags: Iterable[str]) -> ListedRows:
     from wug.evaluation.opening import builtin_suites, open_suites
-    from wug.evaluation.tags import tagged, tags_of
+    from wug.evaluation.service import tagged, tags_of
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
@@ -271,7 +271,7 @@ def news(run: Run) -> str:
     from wug.results.progress import in_words
 
     if run.status in ("running", "interrupted") and run.progress is not None:
-        return in_words(run.progress, going=run.status == "running")
+        return in_words(run.progress, running=run.status == "running")
     return " ".join((run.message or run.note or "").split())
 
 

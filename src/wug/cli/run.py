@@ -137,7 +137,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
     plan = service.resolve(request)
     _describe(request, plan)
     if dry_run:
-        return output.show_preview(plan, request, shown.form)
+        return output.show_dry_run(plan, request, shown.form)
     if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
     with output.progress(plan) as listen:

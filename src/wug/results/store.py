@@ -186,7 +186,7 @@ class Store:
 
     def finish(self, run: int, status: Status, message: str | None = None) -> None:
         """Record how a run ended, why if it failed, and how many results it has."""
-        with suppress(StoreError):  # results stay in files of their own
+        with suppress(StoreError):  # results stay in separate files
             self._merge_files(run)
         with self._transaction():
             self._db.execute(
@@ -215,11 +215,11 @@ class Store:
         return self.reader.runs()
 
     def run(self, number: int) -> Run:
-        """One run, or an error that names the latest."""
+        """One run; StoreError with the latest number if there is none."""
         return self.reader.run(number)
 
     def results(self, number: int, *, outcomes: bool = True) -> list[Result]:
-        """The results of a run in the order in which they were made."""
+        """The results of a run, in order."""
         return [stored.result for stored in self.reader.stored(number, outcomes=outcomes)]
 
     def copy_runs(self, source: RunReader, runs: Iterable[Run]) -> list[int]:
@@ -323,8 +323,8 @@ class Store:
         except FileNotFoundError:
             pass
         raise StoreError(
-            f"the store {self.path} was deleted or replaced while it was in use, so nothing more is stored in it. Give "
-            "the same command again: outputs in the cache are not computed again"
+            f"the store {self.path} was deleted or replaced while it was in use, so nothing more is stored in it. "
+            "Repeat the command: cached outputs are not computed again"
         )
 
     @contextmanager
@@ -341,13 +341,13 @@ class Store:
                 raise
         except SQLITE_ERRORS as error:
             raise StoreError(
-                f"the store {self.path} cannot be written: {describe(error)}. Give the same command again when that is "
-                "fixed, or choose another with --store: outputs in the cache are not computed again"
+                f"the store {self.path} cannot be written: {describe(error)}. Fix that and repeat the command, or "
+                "choose another with --store: cached outputs are not computed again"
             ) from None
 
 
 def run_key(signatures: Sequence[Signature | str], scope: Mapping[str, Any]) -> str:
-    """What makes two commands the same run: the signatures of its results, and options of the run."""
+    """The key that identifies a run: the signatures of its results, and options of the run."""
     return dump([list(map(str, signatures)), dict(scope)])
 
 

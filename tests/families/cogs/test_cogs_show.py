@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
+from html_helpers import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS

@@ -46,7 +46,7 @@ def suite(tmp_path: Path) -> CogsSuite:
 
 def test_a_suite_asks_for_every_sentence(suite: CogsSuite) -> None:
     assert list(suite.requests()) == ["Emma napped .", "A cat napped ."]
-    assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "generator", 2)
+    assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "text", 2)
 
 
 def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from seen_page import EVIL, check_escaped, read, tainted_outcomes
+from html_helpers import EVIL, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer

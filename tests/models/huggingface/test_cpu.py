@@ -11,7 +11,7 @@ import torch
 import transformers
 
 import tiny_architectures
-from shares import each_kind
+from case_selection import each_kind
 from wug.models.causal.selftest import choose_engine
 from wug.models.huggingface.cpu import ThreadPool, fuse_norms, linear, multiplies, prepack
 

@@ -19,7 +19,7 @@ def executor(workers: int | None, plan: Plan) -> SerialExecutor:
 
 
 class SerialExecutor:
-    """Evaluates models in order; the files of the next one are downloaded meanwhile."""
+    """Evaluates models in order, while the files of the next one are downloaded."""
 
     def run(self, recorder: Recorder) -> None:
         """Evaluate every model that is not complete."""

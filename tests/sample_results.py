@@ -1,4 +1,4 @@
-"""Results of every family, made by hand, and one of the size of BLiMP."""
+"""Sample results of every family, and one of the size of BLiMP."""
 
 from __future__ import annotations
 
