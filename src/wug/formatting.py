@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wug.identity import OVERALL
+
 if TYPE_CHECKING:
     from wug.types import Estimate, Result
 
@@ -72,7 +74,7 @@ def headlines(result: Result) -> tuple[FormattedEstimate, ...]:
 def other_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
     """The estimates over all items that are not headlines."""
     first = {estimate.metric for estimate in result.headlines}
-    whole = (estimate for estimate in result.estimates if estimate.group == "all")
+    whole = (estimate for estimate in result.estimates if estimate.group == OVERALL)
     return tuple(format_estimate(result, estimate) for estimate in whole if estimate.metric not in first)
 
 

@@ -11,18 +11,18 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, pstdev, stdev
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
 from wug.identity import OVERALL, Group
-from wug.types import Estimate, Interval, Outcome, Unit
+from wug.types import PROPORTION_METHODS, Estimate, Interval, Outcome, Unit
+from wug.types import Method as Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Method = Literal["wilson", "clopper-pearson"]
 Floats: TypeAlias = "NDArray[np.float64]"
 
 MIN_INTERIOR_VALUES = 20
@@ -298,7 +298,7 @@ def _estimate(
 
 def with_interval_method(estimate: Estimate, method: Method) -> Estimate:
     """A proportion that a suite computed itself, with its interval recomputed by another method."""
-    if estimate.method not in get_args(Method) or estimate.method == method:
+    if estimate.method not in PROPORTION_METHODS or estimate.method == method:
         return estimate
     made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
@@ -313,7 +313,7 @@ def clip_to_unit(estimate: Estimate, unit: Unit | None) -> Estimate:
 
 def of_shares(method: str | None) -> bool:
     """Whether an interval method is one for proportions."""
-    return (method or "").partition(",")[0] in get_args(Method) or (method or "").endswith("sd of shares")
+    return (method or "").partition(",")[0] in PROPORTION_METHODS or (method or "").endswith("sd of shares")
 
 
 def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:

@@ -7,9 +7,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from wug.errors import InputError, ModelError
+from wug.identity import OVERALL
 
 Returns: TypeAlias = Literal["scores", "text"]
 """What a model returns, and what a suite needs: log-probabilities of tokens, or generated text."""
@@ -237,6 +238,9 @@ class Answer:
 Value: TypeAlias = bool | float | None
 
 
+Method: TypeAlias = Literal["wilson", "clopper-pearson"]
+"""An interval method for proportions."""
+PROPORTION_METHODS: tuple[str, ...] = get_args(Method)
 Unit: TypeAlias = Literal["share", "bits", "nats", "tokens", "count", "distance", "score"]
 """The unit of a number: a proportion of items, an amount, or a score on another scale (BLEU, F1)."""
 Better: TypeAlias = Literal["higher", "lower", "neither"]
@@ -407,18 +411,14 @@ class Result:
     def headlines(self) -> list[Estimate]:
         """The headline estimates over all items."""
         shown = {metric.name for metric in self.metrics if metric.headline}
-        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.metric in shown]
+        return [estimate for estimate in self.estimates if estimate.group == OVERALL and estimate.metric in shown]
 
     @property
     def headline(self) -> Estimate | None:
         """The estimate that represents the result; None if it has none over all items."""
-        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == "all"}
+        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == OVERALL}
         first = next((whole[one.name] for one in self.metrics if one.headline and one.name in whole), None)
         return first or next(iter(whole.values()), None)
-
-
-PROPORTION_METHODS = ("wilson", "clopper-pearson")
-"""Names of the interval methods for proportions."""
 
 
 def _inferred_metrics(result: Result) -> tuple[Metric, ...]:

@@ -1,4 +1,4 @@
-"""A run that the cache answers loads no model, and one that it does not is as ever."""
+"""A run whose outputs are all cached loads no model."""
 
 from __future__ import annotations
 

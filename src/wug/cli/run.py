@@ -13,6 +13,7 @@ from wug.cli import _printing as printing
 from wug.cli import _run_output as output
 from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE
+from wug.types import PROPORTION_METHODS
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Plan, RunReport, RunRequest
@@ -62,7 +63,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             help="With --target word, leave out targets of several tokens.",
         ),
         click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
-        common.choice("--interval", "wilson", "clopper-pearson", help="Method for intervals of proportions."),
+        common.choice("--interval", *PROPORTION_METHODS, help="Method for intervals of proportions."),
     ),
     "Output": (
         common.FORMAT,

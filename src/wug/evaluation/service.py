@@ -8,9 +8,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import get_args
 
-from wug import options, registry, stats
+from wug import options, registry
 from wug.errors import InputError, UnknownName, nearest
 from wug.evaluation import executors
 from wug.evaluation.annotated_suite import annotated
@@ -23,7 +22,7 @@ from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.models import ModelSpec
 from wug.results.store import Store
-from wug.types import Suite, phenomenon_of
+from wug.types import PROPORTION_METHODS, Suite, phenomenon_of
 
 log = logging.getLogger("wug")
 
@@ -58,8 +57,8 @@ def resolve(request: RunRequest) -> Plan:
     """Find the suites and models of a request; errors in names and options are raised here."""
     if request.limit is not None and request.limit < 1:
         raise InputError(f"limit={request.limit}: write a whole number, 1 or more")
-    if request.interval not in get_args(stats.Method):
-        raise UnknownName("interval method", str(request.interval), get_args(stats.Method))
+    if request.interval not in PROPORTION_METHODS:
+        raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = following_protocol(request)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from wug import options as declared
 from wug import registry, stats
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
+from wug.types import PROPORTION_METHODS
 
 SEED = "{seed}"
 """The placeholder for seeds in a model's name."""
@@ -106,7 +107,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-METHODS = get_args(stats.Method)
 EXAMPLES = {"models": '["causal:runs/*/checkpoint-*"]', "suites": '["blimp"]'}
 KEYS = (
     Key("name", "a text", "name of the sweep  [default: that of the file]", _is_text),
@@ -116,7 +116,12 @@ KEYS = (
     Key("model", "a table of options", "options of the models, as for -M", _is_table),
     Key("suite", "a table of options", "scoring options, as for -S", _is_table),
     Key("limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0),
-    Key("interval", " or ".join(METHODS), "method for intervals of proportions", lambda value: value in METHODS),
+    Key(
+        "interval",
+        " or ".join(PROPORTION_METHODS),
+        "method for intervals of proportions",
+        lambda value: value in PROPORTION_METHODS,
+    ),
     Key("kind", "a text", "the family, as for --kind", _is_text),
     Key("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
+from wug.identity import OVERALL
 from wug.results.columns import dump
 from wug.types import Metric, phenomenon_of
 
@@ -77,7 +78,7 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], metrics: Sequence[Metric] = ()) -> str:
     """What an overview shows of a result, as JSON: estimates over all items, their metrics, the phenomenon."""
-    whole = [fields for fields in estimates if fields["group"] == "all"]
+    whole = [fields for fields in estimates if fields["group"] == OVERALL]
     named = {fields["metric"] for fields in whole}
     known = [(metric.name, metric.unit, metric.better, metric.headline) for metric in metrics if metric.name in named]
     return dump({"estimates": whole, "metrics": known, "phenomenon": phenomenon_of(meta)})

@@ -1,4 +1,4 @@
-"""The run store read page by page, and stores of the first version."""
+"""Reading a store page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as it is recorded: who was asked, what is worked out once, how it ends."""
+"""How a run is recorded, and how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for runs: numbers, `last`, beginnings of names."""
+"""Finding runs by number, `last` and the beginning of a name."""
 
 from __future__ import annotations
 

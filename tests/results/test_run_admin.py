@@ -1,4 +1,4 @@
-"""Runs that are named, noted, removed, brought back and deleted for good."""
+"""Runs are renamed, annotated, removed, restored and purged."""
 
 from __future__ import annotations
 
