@@ -17,7 +17,7 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.web import security
 from wug.web.app import create_app
 from wug.web.site import Site

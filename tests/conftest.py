@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import reference
-from shares import LONGEST_FIRST, WHOLE
+from case_selection import LONGEST_FIRST, WHOLE
 
 settings.register_profile(
     "wug",

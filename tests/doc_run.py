@@ -24,7 +24,7 @@ from typing import Any
 from unittest.mock import patch
 
 from doc_blocks import ROOT, Block, Command, blocks, commands
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.cli.main import main
 
 WIDTH = "110"

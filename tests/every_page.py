@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import material
+import sample_results
 from wug.results import run_admin as tidying
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
 
-RESULTS = range(1, len(material.every()) + 1)
+RESULTS = range(1, len(sample_results.every()) + 1)
 PAGES = (
     *("/", "/?sort=-suite%3Areflexives&pin=causal%2Fother%401&pincol=reflexives", "/?q=nothing"),
     *("/runs", "/runs?show=drafts", "/runs?show=removed", "/runs?gone=4", "/runs?q=nothing"),
@@ -34,18 +34,20 @@ def kind(address: str) -> str:
 
 def fill(store: Store) -> None:
     """Every family, a second model, runs in every state, and a sweep."""
-    material.keep(store, *material.every())
-    material.keep(store, material.syntaxgym(model="causal/other@1"), material.pairs(model="causal/other@1"))
+    sample_results.keep(store, *sample_results.every())
+    sample_results.keep(
+        store, sample_results.syntaxgym(model="causal/other@1"), sample_results.pairs(model="causal/other@1")
+    )
     store.finish(store.begin("3", "causal/x@1", "wug run x"), "failed", "the server does not answer\nat port 9")
-    material.keep(store, material.pairs(items=8))
+    sample_results.keep(store, sample_results.pairs(items=8))
     tidying.remove(store, [store.run(4)])
     number = store.begin("5", "causal/y@1", "wug run y")
-    Report().begin(store, number, 6, 1200, 4000)
+    ProgressReporter().begin(store, number, 6, 1200, 4000)
     store.finish(number, "interrupted")
     number = store.begin("6", "causal/z@1", "wug run z")
-    Report().begin(store, number, 6, 1200, 4000)
+    ProgressReporter().begin(store, number, 6, 1200, 4000)
     number = store.begin("7", "causal/gpt2@607a30d", "wug run mine.json", origin="editor")
-    store.add(number, material.syntaxgym(suite="mine"))
+    store.add(number, sample_results.syntaxgym(suite="mine"))
     store.finish(number, "complete")
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
@@ -56,7 +58,7 @@ def fill(store: Store) -> None:
         model = f"causal/alpha@{step}"
         spec, revision = f"causal:alpha@step{step}", f"step{step}"
         number = store.begin(f"step {step}", model, "wug run", specification=spec, revision=revision, sweep=1)
-        store.add(number, material.pairs(items=8, model=model))
+        store.add(number, sample_results.pairs(items=8, model=model))
         store.finish(number, "complete")
 
 

@@ -1,13 +1,16 @@
-"""A linter for the prose of README, docs, CONTRIBUTING and CHANGELOG: `python tests/prose.py [PAGE…]`.
+"""A linter for the prose of README, docs, CONTRIBUTING, CHANGELOG and the source: `python tests/prose.py [FILE…]`.
 
-It looks for words of the project's former style, for "one row a word" and "95 %", and for paragraphs whose sentences
-have more than 30 words on average. Code, quoted output and generated tables are not prose.
+It looks for words of the project's former style, for "one row a word" and "95 %", and on pages for paragraphs whose
+sentences have more than 30 words on average. Code, quoted output and generated tables are not prose. In Python files,
+docstrings, comments and texts of several words are.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")]
 PAGES += sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "reference.md")
 """Without the Python reference, which is generated from docstrings."""
+SOURCE = ROOT / "src" / "wug"
+PENDING = ("cli", "data", "families", "models", "reproduce", "texts", "train", "views", "web")
+"""Folders of the source that still contain the former style."""
+MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in PENDING]
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
 UNIT = (
@@ -55,15 +62,38 @@ def problems(page: Path) -> Iterator[str]:
         text = hidden.sub(lambda found: "\n" * found[0].count("\n"), text)
     name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page.name
     for number, line in enumerate(text.split("\n"), 1):
-        plain = _INLINE.sub("`code`", line)
-        for pattern, advice in _BANNED:
-            for found in pattern.finditer(plain):
-                yield f"{name}:{number}: {found[0]!r}: {advice}"
-        if PERCENT.search(plain):
-            yield f"{name}:{number}: write 95%, not 95 %"
+        yield from (f"{name}:{number}: {problem}" for problem in line_problems(line))
     for number, paragraph in paragraphs(text):
         if (mean := words_per_sentence(paragraph)) > MAX_WORDS_PER_SENTENCE:
             yield f"{name}:{number}: {mean:.0f} words per sentence: {paragraph[:50]}…"
+
+
+def source_problems(path: Path) -> Iterator[str]:
+    """The same for the docstrings, comments and other texts of a Python file."""
+    name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
+    for number, line in sorted(texts_in(path)):
+        yield from (f"{name}:{number}: {problem}" for problem in line_problems(line))
+
+
+def texts_in(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of docstrings, comments and texts of several words, with their numbers."""
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield from enumerate(node.value.split("\n"), node.lineno)
+
+
+def line_problems(line: str) -> Iterator[str]:
+    """What a line has of the former style, and what to write instead."""
+    plain = _INLINE.sub("`code`", line)
+    for pattern, advice in _BANNED:
+        for found in pattern.finditer(plain):
+            yield f"{found[0]!r}: {advice}"
+    if PERCENT.search(plain):
+        yield "write 95%, not 95 %"
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -85,6 +115,7 @@ def words_per_sentence(paragraph: str) -> float:
 
 
 if __name__ == "__main__":
-    found = [problem for page in map(Path, sys.argv[1:] or PAGES) for problem in problems(page.resolve())]
+    files = [Path(name).resolve() for name in sys.argv[1:]] or [*PAGES, *MODULES]
+    found = [one for file in files for one in (source_problems if file.suffix == ".py" else problems)(file)]
     print("\n".join(found))
     sys.exit(bool(found))

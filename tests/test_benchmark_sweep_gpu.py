@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.stages import stage
 
 FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "sweep_gpu.py"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from wug.distributions import beta_cdf, beta_quantile, fair_coin, root, t_cdf, t_quantile
+from wug.distributions import beta_cdf, beta_quantile, root, sign_test_p, t_cdf, t_quantile
 
 SHAPES = st.floats(0.01, 1e6)
 
@@ -37,13 +37,13 @@ def test_quantiles_of_students_distribution_are_scipys(freedom: int, share: floa
 
 @given(st.integers(1, 5_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_a_fair_coin_gives_scipys_p(counts: tuple[int, int]) -> None:
-    assert fair_coin(*counts) == pytest.approx(float(stats.binomtest(*counts, 0.5).pvalue), rel=1e-9, abs=1e-290)
+    assert sign_test_p(*counts) == pytest.approx(float(stats.binomtest(*counts, 0.5).pvalue), rel=1e-9, abs=1e-290)
 
 
 def test_a_quantile_worked_by_hand() -> None:
     """With one degree of freedom Student's distribution is Cauchy's: the quantile of 97.5 % is tan(0.475 pi)."""
     assert t_quantile(1, 0.975) == pytest.approx(math.tan(0.475 * math.pi), rel=1e-12)
-    assert fair_coin(1, 5) == 2 * (1 + 5) / 32
+    assert sign_test_p(1, 5) == 2 * (1 + 5) / 32
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE
+from timeouts import PATIENCE
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "plugin"
 NOUNS = [line.split("\t") for line in (EXAMPLE / "berko.plurals").read_text().splitlines() if line[0] != "#"]

@@ -12,7 +12,7 @@ import pytest
 from command_line import wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
-from wug.evaluation import opening
+from wug.evaluation import executors, opening
 from wug.families.commands import MakeCommand, ScoreCommand, predictions
 
 
@@ -23,7 +23,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     def entry_points(group: str) -> list[EntryPoint]:
         asked.append(group)
-        return [EntryPoint("aardvark", "no_such_module_of_ours", group)] if group != "wug.cli" else []
+        return [EntryPoint("aardvark", "no_such_module_of_ours", group)]
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
     _forget()
@@ -32,7 +32,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def _forget() -> None:
-    for remembered in (registry._outside, registry._warn_once):
+    for remembered in (registry._entry_points, registry._warn_once):
         remembered.cache_clear()
 
 
@@ -45,8 +45,8 @@ def test_packages_are_looked_up_once(installed: list[str]) -> None:
 
 def test_a_broken_package_is_named_and_the_others_go_on(installed: list[str], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "wug")
-    assert "syntaxgym" in dict(registry.usable("families"))
-    assert "aardvark" not in dict(registry.usable("families"))
+    assert "syntaxgym" in dict(registry.modules("families"))
+    assert "aardvark" not in dict(registry.modules("families"))
     assert caplog.text.count("'aardvark', which the package no_such_module_of_ours adds, cannot be used") == 1
     with pytest.raises(BrokenPlugin, match="Repair the package"):
         registry.find("models", "aardvark")
@@ -68,7 +68,13 @@ def test_a_family_of_another_package_adds_commands_to_make_and_score(monkeypatch
     family = ModuleType("plurals")
     vars(family)["MAKE"] = (MakeCommand("plurals", lambda: "wugs", (), "Make plurals."),)
     vars(family)["SCORE"] = (ScoreCommand("plurals", lambda paths: f"{len(paths)} plurals", (predictions("Plurals"),)),)
-    monkeypatch.setattr(registry, "usable", lambda folder: iter([("plurals", family)]))
+    monkeypatch.setattr(registry, "modules", lambda folder: iter([("plurals", family)]))
     assert wug("make", "plurals").out == "wugs\n"
     assert wug("score", "plurals", "--predictions", "a", "--predictions", "b").out == "2 plurals\n"
     assert "Make plurals." in wug("make", "--help").out
+
+
+def test_other_packages_add_no_commands_and_no_pages(installed: list[str]) -> None:
+    assert "aardvark" not in {*registry.names("cli"), *registry.names("web.pages"), *executors.names()}
+    assert "aardvark" in registry.names("views.writers")
+    assert {"wug.cli", "wug.web.pages"}.isdisjoint(installed)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.errors import InputError, WugError
 from wug.results.queries import table_of
 from wug.results.store import Store

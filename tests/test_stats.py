@@ -11,24 +11,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.stats import (
-    Interval,
+    clip_to_unit,
     clopper_pearson,
     effective_number,
     estimate,
     estimates,
     mean_interval,
     mean_of_shares,
+    mean_over_runs,
     of_shares,
-    over_runs,
     ratio_interval,
-    remade,
     wilson,
-    within,
+    with_interval_method,
 )
 from wug.stats_paired import t_interval
-from wug.types import Estimate, Outcome
+from wug.types import Estimate, Interval, Outcome
 
 
 def mostly_zero(n: int, wrong: float, seed: int) -> np.ndarray:
@@ -86,7 +85,7 @@ def test_estimates_of_all_items_then_of_groups() -> None:
 
 def test_the_mean_over_runs_comes_with_the_deviation_of_a_sample_or_of_the_runs() -> None:
     runs = [[Estimate("accuracy", "all", value, 50, 0.0, 1.0, "wilson")] for value in (0.5, 0.6, 0.7)]
-    (sample,), (population,) = over_runs(runs), over_runs(runs, population=True)
+    (sample,), (population,) = mean_over_runs(runs), mean_over_runs(runs, population=True)
     assert (sample.value, sample.low, sample.high) == pytest.approx((0.6, 0.5, 0.7))
     assert (sample.n, sample.method) == (3, "sd of shares")
     assert population.high == pytest.approx(0.6 + (0.02 / 3) ** 0.5)
@@ -95,7 +94,7 @@ def test_the_mean_over_runs_comes_with_the_deviation_of_a_sample_or_of_the_runs(
 
 def test_a_value_that_only_one_run_has_comes_without_a_deviation() -> None:
     first, second = Estimate("edits", "all", 4.0, 9), Estimate("edits", "type=rare", 2.0, 1)
-    whole, rare = over_runs([[first, second], [first]])
+    whole, rare = mean_over_runs([[first, second], [first]])
     assert (whole.n, whole.low, whole.high, whole.method) == (2, 4.0, 4.0, "sd")
     assert rare == Estimate("edits", "type=rare", 2.0, 1)
 
@@ -231,13 +230,13 @@ def test_a_method_tells_shares_from_numbers() -> None:
 
 def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> None:
     counted = Estimate("exact_match", "type=a", 0.9, 10, *(0.5960, 0.9821), "wilson")
-    found = remade(counted, "clopper-pearson")
+    found = with_interval_method(counted, "clopper-pearson")
     # binom.test(9, 10) in R: 0.5549839 0.9974714
     assert (found.low, found.high) == pytest.approx((0.5549839, 0.9974714), abs=1e-6)
     assert (found.value, found.n, found.method) == (0.9, 10, "clopper-pearson")
-    assert remade(counted, "wilson") == counted
+    assert with_interval_method(counted, "wilson") == counted
     mean = Estimate("edit_distance", "all", 2.0, 10, 1.0, 3.0, "t")
-    assert remade(mean, "clopper-pearson") == mean
+    assert with_interval_method(mean, "clopper-pearson") == mean
 
 
 def test_the_mean_of_one_share_has_its_wilson_interval() -> None:
@@ -280,7 +279,7 @@ def test_an_interval_of_distances_ends_at_0_and_one_of_bits_does_not() -> None:
     # The mean is 2, its standard error 1, and t with one degree of freedom is 12.706 at 97.5 %.
     assert [found.low, found.high] == pytest.approx([-10.706, 14.706], abs=1e-3)
     for unit in ("tokens", "count", "distance"):
-        cut = within(found, unit)
+        cut = clip_to_unit(found, unit)
         assert (cut.value, cut.low, cut.high) == (2.0, 0.0, found.high)
-    assert within(found, "bits") == found
-    assert within(estimate("x", "all", [2.0]), "distance").low is None
+    assert clip_to_unit(found, "bits") == found
+    assert clip_to_unit(estimate("x", "all", [2.0]), "distance").low is None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, t_test, tango
 
 counts = st.integers(0, 60)

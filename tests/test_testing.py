@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from fake_completions import Rule, serving
 from wug import registry
 from wug.evaluation.opening import builtin_models, builtin_suites
 from wug.models.attention_lstm.folder import save_attention_lstm
+from wug.results.store import Store
 from wug.testing import TEXTS, check_backend, check_family
 from wug.types import Request, Scored, Token, Traits
 
@@ -184,3 +186,28 @@ def test_a_family_that_accepts_a_broken_file_is_told_so() -> None:
     good = builtin_suites()["wug_coord"]
     with pytest.raises(AssertionError, match=r"pairs: check\(\) finds no error in .*wug_coord.tab"):
         check_family("pairs", good, broken=good)
+
+
+def test_a_family_is_checked_without_the_packages_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "starlette.testclient", None)
+    check_family("pairs", builtin_suites()["wug_coord"])
+
+
+def test_the_store_of_the_checked_pages_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Store] = []
+
+    class Watched(Store):
+        closed = False
+
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            opened.append(self)
+
+        def close(self) -> None:
+            super().close()
+            self.closed = True
+
+    monkeypatch.setattr("wug.testing.Store", Watched)
+    check_family("pairs", builtin_suites()["wug_coord"])
+    assert opened
+    assert all(store.closed for store in opened)  # type: ignore[attr-defined]

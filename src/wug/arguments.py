@@ -43,14 +43,13 @@ FLAGS = {
     "--cache": "cache=…",
     "--column": "column=…",
     "--context": "context=…",
+    "--model": "model=…",
     "--store": "store=…",
     "--device": "device=…",
     "--kind": "kind=…",
 }
-_COLUMNS = "text position word subject measure predictors shift where exclude frequency folds surprisals model".split()
-FLAGS |= {f"--{name}": f"{name}=…" for name in _COLUMNS}
-FLAGS |= {f"--{name}": f"{name.replace('-', '_')}=True" for name in ("aggregate", "allow-missing", "allow-mismatch")}
 """Flags of the command line that messages name, as Python writes them."""
+_NO_FLAGS: Mapping[str, str] = {}
 _PAIR = r"'?([a-z_]+)=((?:[^\s,.;:()']|[,.](?=[^\s,.;:()']))+)'?"
 _SCORING, _MODEL = re.compile(rf"-S {_PAIR}(?: -S {_PAIR})*"), re.compile(f"-M {_PAIR}")
 
@@ -68,17 +67,28 @@ def checked(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
 
 def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
     """The same for a function that only Python calls: errors name options as Python writes them."""
-    function = checked(function)
+    return public_with({})(function)
 
-    @functools.wraps(function)
-    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
-        try:
-            return function(*args, **kwargs)
-        except WugError as error:
-            error.args = (in_python(str(error)), *error.args[1:])
-            raise
 
-    return call
+def public_with(
+    flags: Mapping[str, str],
+) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
+    """`public` for a function whose errors name further `flags`, given with their form in Python."""
+
+    def decorate(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+        function = checked(function)
+
+        @functools.wraps(function)
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+            try:
+                return function(*args, **kwargs)
+            except WugError as error:
+                error.args = (in_python(str(error), flags), *error.args[1:])
+                raise
+
+        return call
+
+    return decorate
 
 
 def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
@@ -93,12 +103,12 @@ def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
     return decorate
 
 
-def in_python(message: str) -> str:
+def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     """A message in which options of the command line (`-S lines=good-bad`) are those of Python."""
     message = _SCORING.sub(_as_options, message)
     message = _MODEL.sub(r'\1="\2"', message)
     message = message.replace("-S ", "").replace("-M ", "")
-    for flag, spelled in FLAGS.items():
+    for flag, spelled in {**FLAGS, **flags}.items():
         message = re.sub(rf"(?<![\w-]){flag}(?![\w-])", spelled, message)
     return message
 

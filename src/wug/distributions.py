@@ -1,7 +1,7 @@
-"""Quantiles and tails of the distributions that intervals and tests are made of, in plain Python.
+"""Quantiles and cumulative distribution functions for intervals and tests, in plain Python.
 
-They are the few functions that wug needs of SciPy, which weighs more than all the rest of the core together and takes
-longer to import than most commands take. tests/test_distributions.py compares each with SciPy's.
+SciPy has them too, but it is larger than the rest of the core and takes longer to import than most commands run.
+tests/test_distributions.py compares each function with SciPy's.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-TERMS = 100_000
-"""Terms of the continued fraction: about the root of the larger parameter is what it takes."""
+MAX_TERMS = 100_000
+"""Maximum number of terms of the continued fraction; it needs about the square root of the larger parameter."""
 
 
 def beta_cdf(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function: the share of a beta distribution below `x`."""
+    """The cumulative distribution function of a beta distribution (the regularised incomplete beta function)."""
     if x <= 0 or x >= 1:
         return float(x > 0)
     if x > (a + 1) / (a + b + 2):  # the fraction converges quickly on the other side
@@ -24,57 +24,57 @@ def beta_cdf(a: float, b: float, x: float) -> float:
     return math.exp(front) / _fraction(a, b, x)
 
 
-def beta_quantile(a: float, b: float, share: float) -> float:
-    """The value below which this share of a beta distribution lies."""
-    return root(lambda x: beta_cdf(a, b, x) - share, 0.0, 1.0)
+def beta_quantile(a: float, b: float, probability: float) -> float:
+    """The quantile of a beta distribution."""
+    return root(lambda x: beta_cdf(a, b, x) - probability, 0.0, 1.0)
 
 
-def t_cdf(freedom: float, t: float) -> float:
-    """The share of Student's t distribution below `t`."""
-    if t * t < freedom:  # where the other way takes 1 - x of an x next to 1
-        return 0.5 + math.copysign(beta_cdf(0.5, freedom / 2, t * t / (freedom + t * t)) / 2, t)
-    tail = beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+def t_cdf(df: float, t: float) -> float:
+    """The cumulative distribution function of Student's t distribution."""
+    if t * t < df:  # the other formula would lose digits here
+        return 0.5 + math.copysign(beta_cdf(0.5, df / 2, t * t / (df + t * t)) / 2, t)
+    tail = beta_cdf(df / 2, 0.5, df / (df + t * t)) / 2
     return 1 - tail if t > 0 else tail
 
 
 @lru_cache(maxsize=1024)
-def t_quantile(freedom: float, share: float) -> float:
-    """The value below which this share of Student's t distribution lies."""
-    if share < 0.5:
-        return -t_quantile(freedom, 1 - share)
+def t_quantile(df: float, probability: float) -> float:
+    """The quantile of Student's t distribution."""
+    if probability < 0.5:
+        return -t_quantile(df, 1 - probability)
     high = 1.0
-    while t_cdf(freedom, high) < share:
+    while t_cdf(df, high) < probability:
         high *= 2
-    return root(lambda t: t_cdf(freedom, t) - share, 0.0, high)
+    return root(lambda t: t_cdf(df, t) - probability, 0.0, high)
 
 
-def fair_coin(heads: int, tosses: int) -> float:
-    """The two-sided p-value of so many heads of a fair coin, exact."""
-    fewer = min(heads, tosses - heads)
-    if 2 * fewer == tosses:
+def sign_test_p(positive: int, n: int) -> float:
+    """The exact two-sided p-value of a sign test (binomial test with probability 1/2)."""
+    fewer = min(positive, n - positive)
+    if 2 * fewer == n:
         return 1.0
-    if tosses <= 500:  # in whole numbers
-        return sum(math.comb(tosses, k) for k in range(fewer + 1)) / (1 << (tosses - 1))
-    return min(1.0, 2 * beta_cdf(tosses - fewer, fewer + 1, 0.5))
+    if n <= 500:  # in integers
+        return sum(math.comb(n, k) for k in range(fewer + 1)) / (1 << (n - 1))
+    return min(1.0, 2 * beta_cdf(n - fewer, fewer + 1, 0.5))
 
 
-def root(rises: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that is of one sign at `low` and of the other at `high` is zero, to the last digits.
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """The root of a function that has opposite signs at `low` and `high`, to machine precision.
 
-    The method is that of Ridders ("A new algorithm for computing a single root of a real continuous function", IEEE
-    Trans. Circuits and Systems 26, 1979): it never leaves the interval, and halves it at least.
+    By Ridders' method ("A new algorithm for computing a single root of a real continuous function", IEEE Trans.
+    Circuits and Systems 26, 1979), which stays in the interval and at least halves it at each step.
     """
-    at_low, at_high = rises(low), rises(high)
+    at_low, at_high = function(low), function(high)
     if at_low == 0 or at_high == 0:
         return low if at_low == 0 else high
     while True:
         middle = (low + high) / 2
         if not low < middle < high or high - low <= 1e-15 * abs(middle):
             return middle
-        at_middle = rises(middle)
+        at_middle = function(middle)
         step = (middle - low) * math.copysign(at_middle, at_low * at_middle)
         guess = middle + step / math.sqrt(at_middle**2 - at_low * at_high) if at_middle else middle
-        for x, at_x in ((middle, at_middle), (guess, rises(guess))):
+        for x, at_x in ((middle, at_middle), (guess, function(guess))):
             if at_x == 0:
                 return x
             if low < x < high:
@@ -85,11 +85,11 @@ def root(rises: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _log_beta(a: float, b: float) -> float:
-    """The logarithm of the beta function; large parameters cancel in the plain way."""
+    """The logarithm of the beta function, without cancellation for large parameters."""
     small, large = min(a, b), max(a, b)
     if large < 100:
         return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    # Stirling's series of lgamma(large) - lgamma(small + large), whose large terms cancel on paper.
+    # Stirling's series of lgamma(large) - lgamma(small + large), with the large terms cancelled analytically.
     total = small + large
     difference = (
         (large - 0.5) * math.log1p(-small / total)
@@ -102,7 +102,7 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def _correction(x: float) -> float:
-    """What Stirling's formula leaves out of lgamma; below 1e-16 of it past 100."""
+    """The remainder of Stirling's formula for lgamma, to a relative error below 1e-16 for x > 100."""
     return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
 
 
@@ -110,7 +110,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method."""
     tiny = 1e-300
     value, c, d = 1.0, 1.0, 0.0
-    for term in range(1, TERMS):
+    for term in range(1, MAX_TERMS):
         m, odd = divmod(term, 2)
         if odd:
             factor = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))

@@ -1,4 +1,4 @@
-"""Reading text files as they come: compressed or not, any line end, with the place of every fault."""
+"""Reading and writing files: compressed or not, any line ending, with the location of every error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from typing import Any, BinaryIO, TypeVar, cast
 from wug.errors import InputError, nearest
 
 Name = TypeVar("Name", bound=Hashable)
-HEAD = 64 * 1024
-LARGEST = 256 * 1024**2
-"""Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have two thirds of it."""
-SMALL, TIMES = 16 * 1024**2, 100
-"""Bytes that any compressed file may unpack to; and how many times its own size, where that is more."""
-BOUND = "WUG_MAX_BYTES"
-"""The environment variable that sets another bound."""
+HEAD_BYTES = 64 * 1024
+MAX_UNPACKED_BYTES = 256 * 1024**2
+"""Maximum size of an unpacked file, unless the user sets another; corpora reach two thirds of it."""
+MIN_UNPACKED_LIMIT, MAX_RATIO = 16 * 1024**2, 100
+"""Bytes that any compressed file may unpack to, and the maximum ratio to its size if that is more."""
+MAX_BYTES_ENV = "WUG_MAX_BYTES"
+"""The environment variable that sets another maximum."""
 _PIECE = 4 * 1024**2
 _BINARY = {
     b"\x89PNG": "a PNG image",
@@ -36,14 +36,14 @@ _BINARY = {
     b"PK\x03\x04": "a ZIP archive or an office document",
     b"SQLite format 3": "a SQLite database",
 }
-"""How files of other kinds begin."""
+"""First bytes of files that are not text."""
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given.
+    """The bytes of a file, decompressed if it is gzip or xz; only the first `limit`, if given.
 
-    A small compressed file can unpack to more than any memory holds: it is refused beyond `largest()` bytes, and beyond
-    a hundred times its own size, which no text of any length comes to.
+    A compressed file is refused if it unpacks to more than `max_unpacked_bytes()`, or to more than a hundred times its
+    size, a ratio that real text does not reach.
     """
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
@@ -60,30 +60,30 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
     except ValueError as error:  # a NUL in the name
-        raise InputError(f"no name that a file can have ({error})", file=path) from None
+        raise InputError(f"not a valid file name ({error})", file=path) from None
 
 
 def user_path(text: str | Path) -> Path:
-    """The path that a user wrote, `~` replaced by the home folder; an error where no file can be called so."""
+    """The path that a user wrote, with `~` expanded; InputError if it is not a valid path."""
     try:
         str(text).encode()
-    except UnicodeEncodeError:  # what Python makes of bytes that are no UTF-8
+    except UnicodeEncodeError:  # surrogates, which Python uses for bytes that are not UTF-8
         raise InputError("a name that is not UTF-8 text. Rename the file or folder", file=text) from None
     if "\0" in str(text):
-        raise InputError("a path cannot have a NUL in it", file=text)
+        raise InputError("a path cannot contain a NUL character", file=text)
     try:
         path = Path(text).expanduser()
         path.exists()
     except RuntimeError:
         user = Path(text).parts[0]
-        raise InputError(f"no home folder of a user {user[1:]!r} is known. Write the path in full", file=text) from None
+        raise InputError(f"the home folder of user {user[1:]!r} is unknown. Write the full path", file=text) from None
     except OSError as error:
-        raise InputError(f"no path that can be used: {error.strerror or error}", file=shortened(str(text))) from None
+        raise InputError(f"not a valid path: {error.strerror or error}", file=shortened(str(text))) from None
     return path
 
 
 def existing(text: str | Path) -> Path | None:
-    """The path that a user wrote, if there is something; None also where nothing can be called so."""
+    """The path that a user wrote, if it exists; None otherwise, also for an invalid path."""
     try:
         path = user_path(text)
     except InputError:
@@ -91,8 +91,21 @@ def existing(text: str | Path) -> Path | None:
     return path if path.exists() else None
 
 
+def refuse_ambiguous(name: str, others: Iterable[tuple[str, str]]) -> None:
+    """InputError if a file or folder is called like something else, unless the name is written as a path.
+
+    `others` are the other meanings of the name, each with an unambiguous way to write it.
+    """
+    path = existing(name)
+    if path is None or name.startswith((".", "~")) or Path(name).is_absolute():
+        return
+    kind = "folder" if path.is_dir() else "file"
+    for other, written in others:
+        raise InputError(f"{name} is ambiguous: write ./{name} for the {kind} here, or {written} for {other}")
+
+
 def shortened(text: str, most: int = 200) -> str:
-    """The text, its middle left out where it is longer than an error message should be."""
+    """The text, with its middle left out if it is too long for an error message."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
@@ -115,13 +128,15 @@ def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
             raise InputError("exists already. Use another name, or --force to overwrite it", file=path)
 
 
-def largest() -> int:
-    """Bytes that a file may unpack to: what the environment says, else LARGEST."""
-    given = os.environ.get(BOUND, "")
+def max_unpacked_bytes() -> int:
+    """Maximum size of an unpacked file: from the environment, or MAX_UNPACKED_BYTES."""
+    given = os.environ.get(MAX_BYTES_ENV, "")
     if not given:
-        return LARGEST
+        return MAX_UNPACKED_BYTES
     if not (given.isascii() and given.isdigit() and len(given) < 19):
-        raise InputError(f"{BOUND}={shortened(given)!r}: write a number of bytes, such as {BOUND}={4 * 1024**3}")
+        raise InputError(
+            f"{MAX_BYTES_ENV}={shortened(given)!r}: write a number of bytes, such as {MAX_BYTES_ENV}={4 * 1024**3}"
+        )
     return int(given)
 
 
@@ -136,19 +151,15 @@ def refuse_surrogates(text: str, place: str | None = None) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, compressed or not, without a byte-order mark; line ends as they are."""
+    """The text of a UTF-8 file, compressed or not, without a byte-order mark; line endings are kept."""
     data = read_bytes(path)
     if kind := next((name for magic, name in _BINARY.items() if data.startswith(magic)), None):
         raise InputError(f"{kind}, not text", file=path)
     if encoding := _wide(data):
-        raise InputError(
-            f"{encoding}, as some Windows programs write it, and not UTF-8. Save the file as UTF-8", file=path
-        )
+        raise InputError(f"{encoding}, as some Windows programs write it, not UTF-8. Save the file as UTF-8", file=path)
     if (nul := data.find(0)) >= 0:
         line = data[:nul].count(b"\n") + 1
-        raise InputError(
-            "a NUL byte, which text does not have: a binary or damaged file", file=path, place=f"line {line}"
-        )
+        raise InputError("contains a NUL byte, so it is a binary or damaged file", file=path, place=f"line {line}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -159,7 +170,7 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file without their ends (LF or CRLF), a last empty one dropped."""
+    """The lines of a text file without line endings (LF or CRLF); a last empty line is dropped."""
     lines = read_text(path).replace("\r\n", "\n").split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -171,66 +182,63 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except RecursionError:
-        raise InputError("not TOML that can be read: it is nested too deeply", file=path) from None
+        raise InputError("TOML that is nested too deeply", file=path) from None
     except ValueError as error:  # TOMLDecodeError, and numbers of thousands of digits
         raise InputError(f"not TOML: {error}", file=path) from None
 
 
 def repeated(names: Iterable[Name]) -> list[Name]:
-    """The names that are there more than once, each once, as first met."""
+    """The names that occur more than once, in order of appearance."""
     return [name for name, times in Counter(names).items() if times > 1]
 
 
 def table_text(text: str) -> str:
-    """The text of a table; where all its lines end in CR alone, as old spreadsheets write them, with LF instead."""
+    """The text of a table; CR line endings, which old spreadsheets write, become LF."""
     return text if "\n" in text else text.replace("\r", "\n")
 
 
 def head(path: Path) -> str:
-    """The first 64 KiB as text, whatever they are; empty for a folder or a file that cannot be read."""
+    """The first 64 KiB as text, with replacement characters; empty for a folder or an unreadable file."""
     if not path.is_file():
         return ""
     try:
-        return read_bytes(path, HEAD).decode("utf-8-sig", errors="replace")
+        return read_bytes(path, HEAD_BYTES).decode("utf-8-sig", errors="replace")
     except InputError:
         return ""
 
 
 def require_text(path: Path) -> None:
-    """The error that says so, where a file does not begin as UTF-8 text."""
+    """Raise InputError if a file does not begin with UTF-8 text."""
     start = head(path)
     if "\ufffd" in start or "\0" in start:
         read_text(path)
 
 
 def checksum(*parts: bytes | str) -> str:
-    """Twelve hexadecimal digits that change when any part does."""
+    """A checksum of parts: twelve hexadecimal digits."""
     return checksum_of(parts)
 
 
 def checksum_of(parts: Iterable[bytes | str]) -> str:
-    """The same of very many parts, which are looked at one after the other."""
+    """A checksum of many parts, read one at a time."""
     digest = hashlib.blake2b(digest_size=6)
     for part in parts:
-        # A file's name may have bytes that are no UTF-8, which Python keeps as lone surrogates.
+        # Python represents bytes of file names that are not UTF-8 as lone surrogates.
         data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file whole or not at all, in a folder that is made where there is none.
-
-    A private one is readable by its owner alone, and so is the folder where that has to be made.
-    """
+    """Write a file atomically, creating its folder; `private` makes both readable only by their owner."""
     with writing(path):
         path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-    # Lone surrogates have no UTF-8; in JSON what stands for them here is read as what they were.
+    # UTF-8 cannot encode lone surrogates; in JSON, the escapes written here are read as surrogates again.
     write_bytes(path, text.encode(errors="backslashreplace"), private=private)
 
 
 def write_lines(files: Mapping[str, Iterable[object]], folder: Path) -> list[Path]:
-    """Write the lines of each file into a folder, each file whole or not at all; their paths."""
+    """Write the lines of each file into a folder, each file atomically; returns their paths."""
     paths = []
     for name, lines in files.items():
         path = folder / name
@@ -240,12 +248,12 @@ def write_lines(files: Mapping[str, Iterable[object]], folder: Path) -> list[Pat
 
 
 def write_bytes(path: Path, data: bytes | memoryview, *, private: bool = False) -> None:
-    """Write a file whole or not at all: a reader never sees half of it."""
+    """Write a file atomically: a reader never sees a part of it."""
     write_pieces(path, (data,), private=private)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes | memoryview], *, private: bool = False) -> None:
-    """The same, of a file that comes in pieces."""
+    """Write a file atomically from several pieces."""
     with writing(path):
         if path.exists() and not path.is_file():  # such as /dev/stdout
             with path.open("wb") as out:
@@ -267,44 +275,44 @@ def write_pieces(path: Path, pieces: Iterable[bytes | memoryview], *, private: b
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the system refuses meanwhile is an InputError about `path`."""
+    """Converts OSError to InputError."""
     try:
         yield
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=shortened(str(path))) from None
     except ValueError as error:  # a NUL in the name
-        raise InputError(f"no name that a file can have ({error})", file=path) from None
+        raise InputError(f"not a valid file name ({error})", file=path) from None
 
 
 def _bound(raw: BinaryIO) -> int:
-    if os.environ.get(BOUND):
-        return largest()
-    return min(LARGEST, max(SMALL, TIMES * os.fstat(raw.fileno()).st_size))
+    if os.environ.get(MAX_BYTES_ENV):
+        return max_unpacked_bytes()
+    return min(MAX_UNPACKED_BYTES, max(MIN_UNPACKED_LIMIT, MAX_RATIO * os.fstat(raw.fileno()).st_size))
 
 
 def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
-    """All there is, in pieces, as long as it stays within the bound."""
-    found = io.BytesIO()  # gives out what it holds without a second copy
+    """Read everything; InputError if it is more than `most` bytes."""
+    found = io.BytesIO()  # getvalue() makes no second copy
     while piece := plain.read(min(_PIECE, most + 1 - found.tell())):
         found.write(piece)
         if found.tell() > most:
-            found.close()  # the error's traceback would hold on to it
+            found.close()  # otherwise the traceback keeps it in memory
             raise InputError(
-                f"it unpacks to more than {most:,} bytes, which is the bound. If it is what it should be, unpack it "
-                f"yourself, or set a higher one: {BOUND}={8 * most}",
+                f"unpacks to more than {most:,} bytes, the maximum. If that is correct, unpack it yourself, or set a "
+                f"higher maximum: {MAX_BYTES_ENV}={8 * most}",
                 file=path,
             )
     return found.getvalue()
 
 
 def _wide(data: bytes) -> str:
-    """The name of the encoding with two or four bytes a letter that a text is in; empty where it is in none."""
+    """UTF-16 or UTF-32 text, if the data are that; empty otherwise."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32 text"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
     start = data[:4096]
-    # Without a mark before it: of Latin letters every second byte is 0, and of no UTF-8 text any.
+    # Without a byte-order mark: in UTF-16, every second byte of Latin letters is 0; UTF-8 text has none.
     every_second = any(
         start[at::2].count(0) > 0.4 * len(start) > 2 and not start[1 - at :: 2].count(0) for at in (0, 1)
     )

@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wug.identity import OVERALL
+
 if TYPE_CHECKING:
     from wug.types import Estimate, Result
 
 MIN_EXPONENT_VALUE = 1e15
 """Numbers from here on are written with an exponent."""
 NOT_MEASURABLE = "not measurable"
-"""How the warning of a suite ends whose items cannot tell anything about the model, such as ties on all of them."""
+"""The end of a warning that the items of a suite do not measure anything, such as ties on all of them."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
@@ -25,7 +27,7 @@ class FormattedEstimate:
     metric: str
     name: str
     reading: str
-    """What it means."""
+    """What the metric measures."""
     group: str
     text: str
     """Such as `78.9%`."""
@@ -72,7 +74,7 @@ def headlines(result: Result) -> tuple[FormattedEstimate, ...]:
 def other_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
     """The estimates over all items that are not headlines."""
     first = {estimate.metric for estimate in result.headlines}
-    whole = (estimate for estimate in result.estimates if estimate.group == "all")
+    whole = (estimate for estimate in result.estimates if estimate.group == OVERALL)
     return tuple(format_estimate(result, estimate) for estimate in whole if estimate.metric not in first)
 
 

@@ -21,7 +21,7 @@ class ModelId:
     """The backend; empty for a text without one."""
     name: str
     fingerprint: str = ""
-    """Hexadecimal digest of everything that can change an output; empty where the backend has none."""
+    """Hexadecimal digest of everything that can change an output; empty if the backend has none."""
 
     @classmethod
     def parse(cls, text: str) -> ModelId:

@@ -1,7 +1,7 @@
 """The folder is the registry: a module in `wug.models` is a backend, a package in `wug.families` a family.
 
-Other packages add theirs with the entry points `wug.models` and `wug.families`. Listing names imports nothing. Entry
-points are looked up once per process.
+Other packages add backends, families and table formats with the entry points `wug.models`, `wug.families` and
+`wug.views.writers`. Listing names imports nothing. Entry points are looked up once per process.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ from typing import Any
 from wug.errors import BrokenPlugin, UnknownName
 from wug.types import Traits
 
+EXTENSIBLE = ("families", "models", "views.writers")
+"""Folders to which other packages can add, with the entry points `wug.FOLDER`."""
 SINGULAR = {"families": "family", "views.writers": "format"}
 
 
 def names(folder: str) -> list[str]:
     """The names in a folder of wug (`models`, `families`, …) and those of entry points, sorted."""
-    return sorted(_own(folder) | _outside(folder).keys())
+    return sorted(_builtin(folder) | _entry_points(folder).keys())
 
 
 def find(folder: str, name: str) -> ModuleType:
-    """The module `name` of a folder, or UnknownName with the nearest one."""
-    outside = _outside(folder)
+    """The module `name` of a folder; UnknownName with the nearest name if there is none."""
+    outside = _entry_points(folder)
     if name in outside:
         return _loaded(outside[name])
-    if name not in _own(folder):
+    if name not in _builtin(folder):
         raise UnknownName(SINGULAR.get(folder, folder.rstrip("s").replace(".", " ")), name, names(folder))
     return importlib.import_module(f"wug.{folder}.{name}")
 
 
-def offered(folder: str, name: str, what: str) -> Any:
+def attribute(folder: str, name: str, what: str) -> Any:
     """The attribute `what` of a module; None if it has none, is not installed, or is broken."""
     try:
         return getattr(find(folder, name), what, None) if name in names(folder) else None
@@ -54,21 +56,21 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
 
 def traits(backend: str) -> Traits:
     """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
-    found = offered("models", backend, "TRAITS")
+    found = attribute("models", backend, "TRAITS")
     return found if isinstance(found, Traits) else Traits()
 
 
 def backend_with(fits: Callable[[Traits], bool]) -> str | None:
     """The first backend whose traits fit, or None."""
-    return next((name for name, module in usable("models") if fits(getattr(module, "TRAITS", Traits()))), None)
+    return next((name for name, module in modules("models") if fits(getattr(module, "TRAITS", Traits()))), None)
 
 
-def declared(folder: str, what: str) -> dict[str, Any]:
+def attributes(folder: str, what: str) -> dict[str, Any]:
     """The attribute `what` of every module that has it, by the module's name."""
-    return {name: vars(module)[what] for name, module in usable(folder) if what in vars(module)}
+    return {name: vars(module)[what] for name, module in modules(folder) if what in vars(module)}
 
 
-def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:
+def modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
     """Every name of a folder with its module; a broken plugin is logged once and left out."""
     for name in names(folder):
         try:
@@ -96,7 +98,7 @@ def _warn_once(text: str) -> None:
 
 
 @functools.cache
-def _own(folder: str) -> frozenset[str]:
+def _builtin(folder: str) -> frozenset[str]:
     package = importlib.import_module(f"wug.{folder}")
     found = pkgutil.iter_modules(package.__path__)
     shared: frozenset[str] = getattr(package, "SHARED", frozenset())
@@ -106,5 +108,5 @@ def _own(folder: str) -> frozenset[str]:
 
 
 @functools.cache
-def _outside(folder: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")}
+def _entry_points(folder: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")} if folder in EXTENSIBLE else {}

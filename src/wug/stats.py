@@ -1,7 +1,7 @@
-"""Values over many items, with their intervals.
+"""Estimates over many items, with intervals.
 
-Rows that ask the same source, or that belong to the same item, are not independent: they are one unit, and the
-method of an interval that was made of units says so (`wilson, by source`).
+Rows with the same source, or of the same item, are not independent: they form one unit, and the method of an interval
+computed from units says so (`wilson, by source`).
 """
 
 from __future__ import annotations
@@ -11,75 +11,68 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, pstdev, stdev
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
 from wug.identity import OVERALL, Group
-from wug.types import Estimate, Outcome, Unit
+from wug.types import PROPORTION_METHODS, Estimate, Interval, Outcome, Unit
+from wug.types import Method as Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Method = Literal["wilson", "clopper-pearson"]
 Floats: TypeAlias = "NDArray[np.float64]"
 
-ENOUGH = 20
-"""Values away from the bound at which the others lie that it takes for an interval of the mean to hold."""
-PILE = 0.1
-"""The share of values at an end of the range from which on they are said to lie at a bound."""
+MIN_INTERIOR_VALUES = 20
+"""Minimum number of values not at the bound before an interval is reported."""
+MIN_BOUND_SHARE = 0.1
+"""Minimum proportion of values equal to the minimum or maximum for these to count as a bound."""
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """From where to where."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """An interval and how it was made; or none, and why."""
+class IntervalResult:
+    """An interval and its method, or None and the reason."""
 
     interval: Interval | None
     method: str | None
 
 
-BELOW_NOTHING: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
-"""Units whose values are never less than 0."""
+NONNEGATIVE_UNITS: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
+"""Units whose values cannot be negative."""
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a share; both counts may be effective numbers, which need not be whole."""
+    """The Wilson score interval of a proportion; both counts may be effective numbers, which need not be integers."""
     if n == 0:
         return Interval(0.0, 1.0)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the edges rounding would leave 1e-17 instead of the exact end.
+    # At 0 and n, rounding would give 1e-17 instead of the exact bound.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     return Interval(low, 1.0 if successes == n else min(1.0, centre + half))
 
 
 def clopper_pearson(successes: float, n: float, confidence: float = 0.95) -> Interval:
-    """The exact (Clopper–Pearson) interval of a share; of effective numbers, Korn and Graubard's (1998)."""
+    """The exact (Clopper–Pearson) interval of a proportion; for effective numbers, Korn and Graubard's (1998)."""
     tail = (1 - confidence) / 2
     low = 0.0 if successes <= 0 else beta_quantile(successes, n - successes + 1, tail)
     return Interval(low, 1.0 if successes >= n else beta_quantile(successes + 1, n - successes, 1 - tail))
 
 
 INTERVALS: Mapping[Method, Callable[[float, float], Interval]] = {"wilson": wilson, "clopper-pearson": clopper_pearson}
-"""How the interval of a share is made, by its name."""
+"""The intervals of a proportion, by method."""
 
 
 def mean_of_shares(shares: Sequence[tuple[int, int]]) -> Interval:
-    """The 95 % interval of the mean of independent shares, each given by its successes and its number.
+    """The 95% interval of the mean of independent proportions, each given by successes and n.
 
-    Made of the Wilson intervals of the shares by the method of variance estimates recovery (Zou & Donner, "Construction
-    of confidence limits about effect measures", Statistics in Medicine 27, 2008), which holds where some are 0 or 1.
+    It combines the Wilson intervals of the proportions by the method of variance estimates recovery (Zou & Donner,
+    "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008), which also holds if
+    some proportions are 0 or 1.
     """
     each = [(right / n, wilson(right, n)) for right, n in shares]
     mean = fmean(share for share, _ in each)
@@ -99,43 +92,42 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     return Interval(mean - half, mean + half)
 
 
-def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
-    """The 95 % interval of the sum of `tops` over the sum of `bottoms`, or why there is none.
+def ratio_interval(tops: Floats, bottoms: Floats) -> IntervalResult:
+    """The 95% interval of the ratio of sums `tops` / `bottoms` (a mean if all bottoms are 1), or the reason for none.
 
-    With bottoms of 1 that is a mean. Where values lie at a bound (distances that are mostly 0, scores that are mostly
-    1), few others decide the mean: Student's t interval is too short there and ends too low, and the one of Hall
-    ("On the removal of skewness by transformation", JRSS B 54, 1992) is used. Fewer than ENOUGH such values tell too
-    little about the ones not seen for any interval to hold: none is given. benchmarks/compare_coverage.py has the
-    figures, the bootstrap's among them.
+    If many values are at a bound (distances that are mostly 0, scores that are mostly 1), few others determine the
+    mean: Student's t interval is too short and too low, so Hall's ("On the removal of skewness by transformation", JRSS
+    B 54, 1992) is used. With fewer than MIN_INTERIOR_VALUES other values, no interval has the nominal coverage, so none
+    is given. benchmarks/compare_coverage.py measures the coverage, also of the bootstrap.
     """
     n, total = len(tops), float(bottoms.sum())
     if n < 2 or total <= 0:
-        return Made(None, None)
+        return IntervalResult(None, None)
     defined = bottoms > 0
     rates = tops[defined] / bottoms[defined]
     ends = [(int(np.count_nonzero(rates == end)), float(end)) for end in (rates.min(), rates.max())]
     pile, end = max(ends, key=lambda pair: pair[0])
     if pile == len(rates):
-        return Made(None, f"none: all values are {end:.4g}")
-    at_bound, away = pile > 1 and pile >= PILE * len(rates), len(rates) - pile
-    if at_bound and away < ENOUGH:
-        return Made(None, f"none: only {away} of {len(rates)} values differ from {end:.4g}")
+        return IntervalResult(None, f"none: all values are {end:.4g}")
+    at_bound, away = pile > 1 and pile >= MIN_BOUND_SHARE * len(rates), len(rates) - pile
+    if at_bound and away < MIN_INTERIOR_VALUES:
+        return IntervalResult(None, f"none: only {away} of {len(rates)} values differ from {end:.4g}")
     mean = float(tops.sum()) / total
     left = (tops - mean * bottoms) * (n / total)
     deviation = math.sqrt(float(np.square(left).sum()) / (n - 1))
     quantile, error = t_quantile(n - 1, 0.975), deviation / math.sqrt(n)
     if not at_bound:
-        return Made(Interval(mean - quantile * error, mean + quantile * error), "t")
+        return IntervalResult(Interval(mean - quantile * error, mean + quantile * error), "t")
     skewness = float((left**3).mean()) / deviation**3
     low, high = (mean - _unskewed(end, skewness, n) * error for end in (quantile, -quantile))
-    return Made(Interval(low, high), "hall")
+    return IntervalResult(Interval(low, high), "hall")
 
 
 def effective_number(sizes: Floats) -> float:
-    """How many independent rows units of these sizes are worth, if the rows of a unit are all alike.
+    """The effective sample size of units of these sizes, if the rows of a unit are equal.
 
     Kish (Survey Sampling, 1965, §5.4): n / (Σ size² / n), the design effect of an intraclass correlation of 1. The
-    correlation is not estimated: at shares near 0 or 1, where it matters, there is nothing to estimate it from.
+    correlation is not estimated: near 0 and 1, where it matters, there are too few data to estimate it.
     """
     return float(sizes.sum()) ** 2 / float(np.square(sizes).sum())
 
@@ -148,9 +140,9 @@ def estimate(
     units: Sequence[str] | None = None,
     by: str = "source",
 ) -> Estimate:
-    """The share of successes, or the mean of numbers, with its interval.
+    """The proportion of successes, or the mean of numbers, with its interval.
 
-    `units` names what each value belongs to; values of one unit are not independent, and `by` says what a unit is.
+    `units` names the unit of each value: values of one unit are not independent. `by` says what a unit is.
     """
     of = None if units is None else _numbered(units)
     shares = all(isinstance(value, bool) for value in values)
@@ -158,52 +150,52 @@ def estimate(
 
 
 def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
-    """Each metric over all items, then over each group, in the order in which they come."""
-    collected = Collected()
+    """Each metric over all items, then over each group, in order of appearance."""
+    collected = EstimateAccumulator()
     for outcome in outcomes:
         collected.add(outcome)
     return collected.estimates(method)
 
 
-LATELY = 1_024
-"""Groups that are known by their identity."""
+MAX_CACHED_GROUPS = 1_024
+"""Mappings of groups that are recognised by identity, which is faster than by content."""
 
 
-class Collected:
-    """The values of outcomes as arrays, however many there are: what estimates are made of."""
+class EstimateAccumulator:
+    """Collects the values of outcomes as arrays and computes their estimates."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        """The items as they came; one whose outcomes do not come in a row is there several times."""
+        """Items in order of appearance; an item whose outcomes are not consecutive is listed several times."""
         self._sources: dict[str, int] = {}
-        """The place of the first item that was asked each source."""
+        """The index of the first item with each source."""
         self._repeating: dict[int, int] = {}
-        """Of items that repeat another's source, the first item that has it; both by their places."""
+        """For items that repeat a source, the index of the first item with it."""
         self._values = array("d")
         self._items_of = array("i")
-        """The place of each value's item."""
+        """The index of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._lately: dict[tuple[str, int, bool], tuple[int, Mapping[str, str]]] = {}
-        """The kinds of outcomes that came lately, by metric and the identity of their groups, with a copy of these."""
+        """Recent kinds of outcomes, by metric and identity of their groups, with a copy of the groups."""
         self._kinds_of = array("i")
         """The kind of each value."""
         self._unjudged = False
-        """Whether an outcome has no value, and says why."""
+        """Whether an outcome without a value gives the reason."""
 
     @property
     def items(self) -> int:
-        """How many items have a value; all of them where none has, and no outcome says why it was not judged."""
+        """The number of items with a value; of all items if none has one and no outcome gives a reason."""
         numbers = self._numbers()
         judged = len(np.unique(numbers[np.asarray(self._items_of, np.intp)]))
         return judged if judged or self._unjudged else int(numbers.max(initial=-1)) + 1
 
     def __bool__(self) -> bool:
-        """Whether there was any outcome, with a value or without one."""
+        """Whether any outcome was added, with or without a value."""
         return bool(self._names)
 
     def add(self, row: Outcome) -> None:
-        """Take in one more."""
+        """Add an outcome."""
         if not self._names or self._names[-1] != row.item:
             self._names.append(row.item)
         item = len(self._names) - 1
@@ -213,14 +205,14 @@ class Collected:
         if row.value is None:
             self._unjudged = self._unjudged or "why" in row.detail
             return
-        # Many outcomes share their groups; those that were changed since, or came to stand in the same place, do not.
+        # Many outcomes share one mapping. It may have changed since, or another may have its identity now.
         known = self._lately.get((row.metric, id(row.groups), isinstance(row.value, bool)))
         self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
 
     def estimates(self, method: Method) -> list[Estimate]:
-        """Each metric over all items, then over each group, in the order in which they came."""
+        """Each metric over all items, then over each group, in order of appearance."""
         numbers = self._numbers()
         same = ((numbers[item], numbers[other]) for item, other in self._repeating.items())
         repeating = {item: other for item, other in same if item != other}
@@ -239,27 +231,27 @@ class Collected:
         return made
 
     def _numbers(self) -> NDArray[np.intp]:
-        """The number of the item at each place: from 0, in the order in which they come."""
+        """The number of the item at each index, from 0, in order of appearance."""
         count = len(self._names)
         hashes = np.fromiter(map(hash, self._names), np.int64, count)
-        if len(np.unique(hashes)) == count:  # as of any suite that judges an item in one go
+        if len(np.unique(hashes)) == count:  # usual: the outcomes of an item are consecutive
             return np.arange(count)
         known: dict[str, int] = {}
         return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, count)
 
     def _kind(self, row: Outcome) -> int:
-        """The number of the kind of an outcome whose groups did not come lately."""
+        """The number of the kind of an outcome whose groups are not cached."""
         judged = isinstance(row.value, bool)
         key = (row.metric, tuple(row.groups.items()), judged)
         kind = self._kinds.get(key)
         kind = self._new_kind(key) if kind is None else kind
-        if len(self._lately) >= LATELY:
+        if len(self._lately) >= MAX_CACHED_GROUPS:
             self._lately.clear()
         self._lately[row.metric, id(row.groups), judged] = (kind, dict(row.groups))
         return kind
 
     def _new_kind(self, key: _Kind) -> int:
-        """The number of outcomes of one metric with the same groups, which it is seen in for the first time."""
+        """A number for a new combination of metric and groups."""
         metric, groups, judged = key
         number = self._kinds[key] = len(self._kinds)
         cells = self._cells.setdefault(metric, {OVERALL: _Cell()})
@@ -271,12 +263,12 @@ class Collected:
 
 
 _Kind: TypeAlias = tuple[str, tuple[tuple[str, str], ...], bool]
-"""Metric and groups of an outcome, and whether it is a judgement."""
+"""The metric and groups of an outcome, and whether it is a judgement."""
 
 
 @dataclass(slots=True)
 class _Cell:
-    """Which values a metric has in a group."""
+    """The values of a metric in a group."""
 
     kinds: list[int] = field(default_factory=list)
     shares: bool = True
@@ -286,7 +278,7 @@ class _Cell:
 def _estimate(
     metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, by: str
 ) -> Estimate:
-    """The share of successes with its interval by `method`; without one, the mean of numbers with its own."""
+    """The proportion of successes with its interval by `method`; without a method, the mean of numbers."""
     n = len(numbers)
     note = "" if of is None else f", by {by}"
     if method is not None:
@@ -294,46 +286,41 @@ def _estimate(
         share = successes / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
         interval = INTERVALS[method](share * rows if note else successes, rows)
-        return Estimate(metric, group, share, n, interval.low, interval.high, f"{method}{note}")
+        return Estimate.of(metric, group, share, n, interval, f"{method}{note}")
     mean = fmean(numbers.tolist())
     if of is None:
         made = ratio_interval(numbers, np.ones(n))
     else:
         sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
         made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
-    if made.interval is None:
-        return Estimate(metric, group, mean, n, method=made.method)
-    return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
+    return Estimate.of(metric, group, mean, n, made.interval, f"{made.method}{note}" if made.interval else made.method)
 
 
-def remade(estimate: Estimate, method: Method) -> Estimate:
-    """A share that a suite counted itself, with its interval made by the method that is asked for."""
-    if estimate.method not in get_args(Method) or estimate.method == method:
+def with_interval_method(estimate: Estimate, method: Method) -> Estimate:
+    """A proportion that a suite computed itself, with its interval recomputed by another method."""
+    if estimate.method not in PROPORTION_METHODS or estimate.method == method:
         return estimate
     made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
 
 
-def within(estimate: Estimate, unit: Unit) -> Estimate:
-    """The estimate with an interval that ends where its unit does: no distance is less than 0.
-
-    An interval of a mean knows nothing of that; what is cut off holds no value that the mean could have.
-    """
-    if estimate.low is None or estimate.high is None or unit not in BELOW_NOTHING or estimate.low >= 0:
+def clip_to_unit(estimate: Estimate, unit: Unit | None) -> Estimate:
+    """The estimate with its interval clipped at 0, if its unit has no negative values."""
+    if estimate.low is None or estimate.high is None or unit not in NONNEGATIVE_UNITS or estimate.low >= 0:
         return estimate
     return replace(estimate, low=0.0)
 
 
 def of_shares(method: str | None) -> bool:
-    """Whether an interval of this method is one of shares."""
-    return (method or "").partition(",")[0] in get_args(Method) or (method or "").endswith("sd of shares")
+    """Whether an interval method is one for proportions."""
+    return (method or "").partition(",")[0] in PROPORTION_METHODS or (method or "").endswith("sd of shares")
 
 
-def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
-    """The mean of each value over several runs, give or take one standard deviation; n is the runs that have it.
+def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
+    """The mean of each estimate over several runs, ± one standard deviation; n is the number of runs that have it.
 
-    The deviation is that of a sample (n - 1) unless the runs are the whole `population`. The method says which,
-    and whether the values are shares.
+    The standard deviation is that of a sample (n - 1) unless the runs are the whole `population`. The method says
+    which, and whether the values are proportions.
     """
     cells: dict[tuple[str, str], list[Estimate]] = {}
     for run in runs:
@@ -355,7 +342,7 @@ def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -
 
 
 def _unskewed(x: float, skewness: float, n: int) -> float:
-    """The t that Hall's cubic (1992, eq. 3.2: t + γt²/3√n + γ²t³/27n + γ/6√n) takes to `x`."""
+    """The inverse of Hall's cubic (1992, eq. 3.2: t + γt²/3√n + γ²t³/27n + γ/6√n) at `x`."""
     if abs(skewness) < 1e-9:
         return x
     root, third = math.sqrt(n), skewness / 3
@@ -363,13 +350,13 @@ def _unskewed(x: float, skewness: float, n: int) -> float:
 
 
 def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
-    """The units as numbers from 0; None where each stands once."""
+    """The units as numbers from 0; None if each occurs once."""
     numbers: dict[str, int] = {}
     return _renumbered(np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp))
 
 
 def _renumbered(units: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """Units by numbers from 0 in the order in which they come; None where each stands once."""
+    """Units as numbers from 0 in order of appearance; None if each occurs once."""
     if (units[1:] > units[:-1]).all():
         return None
     unique, first, inverse = np.unique(units, return_index=True, return_inverse=True)

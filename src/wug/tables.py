@@ -1,6 +1,6 @@
 """Tables: columns with names, types, labels and units, for data frames, files and notebooks.
 
-A missing value is None: null, NaN or an empty cell in what is made of the table. `wug.views.writers` has one module per
+A missing value is None: null, NaN or an empty cell in other formats. `wug.views.writers` has one module per
 file format.
 """
 
@@ -246,7 +246,7 @@ class Table:
 
 
 Tabular: TypeAlias = Table | RowTable
-"""What a writer takes."""
+"""A table that writers accept."""
 
 
 def format_names() -> list[str]:
@@ -256,7 +256,7 @@ def format_names() -> list[str]:
 
 def format_suffixes() -> dict[str, str]:
     """The formats by suffix, such as `.csv`."""
-    found = registry.declared(WRITERS, "SUFFIXES")
+    found = registry.attributes(WRITERS, "SUFFIXES")
     return {suffix: name for name, suffixes in found.items() for suffix in suffixes}
 
 
@@ -267,12 +267,12 @@ def media_type(format: str) -> str:
 
 def is_binary(format: str) -> bool:
     """Whether files in a format are not text."""
-    return bool(registry.offered(WRITERS, format, "BINARY"))
+    return bool(registry.attribute(WRITERS, format, "BINARY"))
 
 
 def require_format(format: str) -> None:
     """MissingExtra if a format needs packages that are not installed."""
-    if require := registry.offered(WRITERS, format, "require"):
+    if require := registry.attribute(WRITERS, format, "require"):
         require()
 
 
@@ -317,7 +317,7 @@ def is_missing(value: object) -> bool:
 
 
 def converted(values: Sequence[Any], kind: Kind) -> list[Any]:
-    """The values as one type, None where one is missing; mixed types become text."""
+    """The values as one type, None for a missing value; mixed types become text."""
     if kind in (bool, int, float):
         return [None if is_missing(value) else kind(value) for value in values]
     return list(values) if kind is str else [None if value is None else nested_text(value) for value in values]

@@ -15,6 +15,7 @@ import math
 import pickle
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from wug.views.family_views import computed_parts, items_of, parts_of
 TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")
 UNKNOWN_OPTION = "no_such_option"
 MAX_DIFFERENCE_NATS = 1e-4
-"""Between a text that is scored alone and the same text among others."""
+"""Maximum difference between a text scored alone and in a batch."""
 
 
 def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None, texts: Sequence[str] = TEXTS) -> None:
@@ -43,7 +44,7 @@ def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None
 
     Args:
         kind: The name of the backend.
-        name: A model of its, without the kind.
+        name: One of its models, without the kind.
         options: Options of the model, as for `-M`.
         texts: Texts that the model can score, or sources that it can generate from.
 
@@ -111,7 +112,7 @@ def check_family(
     _require(not errors, f"{kind}: check() finds errors in {example}: {'; '.join(errors)}")
     given = dict(options or {})
     suites: list[Suite] = module.read(example, given)
-    _require(bool(suites), f"{kind}: read() gives no suite of {example}")
+    _require(bool(suites), f"{kind}: read() returns no suite for {example}")
     for suite, same in zip(suites, module.read(example, given), strict=True):
         _check_suite(kind, suite, same)
         _check_results(suite)
@@ -154,10 +155,10 @@ def _check_outputs(model: Any, sources: Sequence[str]) -> None:
 
 
 def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
-    """What a suite says of itself, twice read from one file."""
+    """Check the properties of a suite that was read twice from one file."""
     _require(isinstance(suite.name, str) and bool(suite.name), f"{kind}: a suite needs a name")
     _require(suite.kind == kind, f"{suite.name}: kind is {suite.kind!r}, not {kind!r}")
-    _require(suite.needs in ("scorer", "generator"), f"{suite.name}: needs is {suite.needs!r}")
+    _require(suite.needs in ("scores", "text"), f"{suite.name}: needs is {suite.needs!r}")
     _require(len(suite) > 0, f"{suite.name}: has no items")
     _require(
         bool(suite.checksum) and suite.checksum == same.checksum, f"{suite.name}: read again, its checksum differs"
@@ -169,7 +170,7 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
     _require(declared, f"{suite.name}: metrics must be Metric objects with different names")
     requests = list(suite.requests())
     _require(requests == list(same.requests()), f"{suite.name}: read again, its requests differ")
-    kinds: tuple[type, ...] = (Request,) if suite.needs == "scorer" else (str, Source)
+    kinds: tuple[type, ...] = (Request,) if suite.needs == "scores" else (str, Source)
     _require(
         all(isinstance(one, kinds) for one in requests), f"{suite.name}: requests do not fit needs={suite.needs!r}"
     )
@@ -187,8 +188,8 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
 
 
 def _check_results(suite: Suite) -> None:
-    """Outcomes of a small sample, and what terminal, report and site show of them."""
-    model = _WordLengths() if suite.needs == "scorer" else _Echo()
+    """Check the outcomes of a small sample, and their views in terminal, report and site."""
+    model = _WordLengths() if suite.needs == "scores" else _Echo()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
         request = RunRequest(suites=[suite.sample(10)], models=[ModelHandle.around(model)], store=store)
@@ -226,22 +227,26 @@ def _check_views(result: Result) -> None:
     )
 
 
-def _check_pages(store: Path) -> None:
-    from starlette.testclient import TestClient
-
+def _check_pages(folder: Path) -> None:
+    """Request the pages of a store; skipped if the packages for the site are not installed."""
+    try:
+        from starlette.testclient import TestClient
+    except (ImportError, RuntimeError):  # RuntimeError if only httpx is missing
+        return
     from wug.web.app import create_app
     from wug.web.site import Site
 
-    site = Site(store=Store(store), cache=store.with_name("cache.db"))
-    headers = {"authorization": f"Bearer {site.access_token}"}
-    client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=headers)
-    for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0"):
-        answer = client.get(address)
-        _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
+    with closing(Store(folder)) as store:
+        site = Site(store=store, cache=folder.with_name("cache.db"))
+        headers = {"authorization": f"Bearer {site.access_token}"}
+        client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=headers)
+        for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0"):
+            answer = client.get(address)
+            _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
 
 
 def _check_refusal(module: Any, kind: str, broken: Path) -> None:
-    """A file with errors has problems in `check`, and `read` refuses it; neither fails in any other way."""
+    """Check that `check` finds errors in a file with errors, and that `read` refuses it."""
     try:
         problems = check_file(broken, kind)
     except WugError:
@@ -252,7 +257,7 @@ def _check_refusal(module: Any, kind: str, broken: Path) -> None:
         module.read(broken, {})
     except WugError:
         return
-    raise AssertionError(f"{kind}: read() accepts {broken}, in which there is nothing to read")
+    raise AssertionError(f"{kind}: read() accepts {broken}, which contains no suite")
 
 
 class _WordLengths:

@@ -1,4 +1,4 @@
-"""The types that every part of wug speaks: questions, answers, judgements and results."""
+"""Shared types: requests, outputs, outcomes, results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from wug.errors import InputError, ModelError
+from wug.identity import OVERALL
+
+Returns: TypeAlias = Literal["scores", "text"]
+"""What a model returns, and what a suite needs: log-probabilities of tokens, or generated text."""
 
 LN2 = math.log(2)
 WHOLE_TEXT = ("<text>",)
@@ -20,7 +24,7 @@ WHOLE_TEXT = ("<text>",)
 class Traits:
     """What the program needs to know about a backend before it opens one of its models (`TRAITS` of its module)."""
 
-    returns: Literal["scores", "text"] = "scores"
+    returns: Returns = "scores"
     """What its models return by default; options such as `score` or `mode` may change it."""
     verbatim_names: bool = False
     """Model names may contain any character: `?` and `@` start neither options nor a revision."""
@@ -35,21 +39,23 @@ class Traits:
     aliases: tuple[str, ...] = ()
     """Prefixes of bare names that belong to this backend, such as `bert_`."""
     auto_class: str | None = None
-    """The class of transformers that loads its models; models loaded by the user are accepted where it is set."""
+    """The class of transformers that loads its models; if set, models that the user has loaded are accepted."""
     uses_device: bool = False
     """Runs on a GPU if there is one, with the options `device` and `dtype`."""
     shares_device: bool = False
     """Several models can share a GPU, one process each."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
+    wraps_functions: bool = False
+    """Its module has `wrap(function, name, version, returns)`, which `wug.open_model` calls for a Python function."""
     prompts: str = ""
     """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False
     """Texts longer than the context window are read in windows (`Reading`)."""
     to_score: str = ""
-    """What to do so that a model of its that generates text scores it, as a sentence."""
+    """How to make a model that generates text score it: one sentence for the error message."""
     to_generate: str = ""
-    """What to do so that a model of its that scores text generates it, as a sentence."""
+    """How to make a model that scores text generate it: one sentence for the error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,73 +67,73 @@ class ScoringProtocol:
     """For the families that have them; a family without the first of them cannot follow the protocol."""
     model_options: Mapping[str, str] = field(default_factory=dict)
     """For the backends that have them; a backend that has none of them cannot follow the protocol."""
-    noted: Mapping[str, str] = field(default_factory=dict)
+    signature_fields: Mapping[str, str] = field(default_factory=dict)
     """Further fields of the signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A place in a running text, for a model that carries its state from text to text."""
+    """A position in a running text, for a model that carries its state between texts."""
 
     number: int
-    """Requests in a row with the same number are alternatives at this place: each is read from the same state."""
+    """Consecutive requests with the same number are alternatives: each starts from the same state."""
     line: str | None = None
-    """What stands at this place in the text that goes with the suite, and is gone on from; None without such a text."""
+    """The suite's text at this position, from which the state continues; None if the suite has no text."""
     before: tuple[str, ...] = ()
-    """Lines of that text between the turn before and this one."""
+    """Lines of that text between the previous turn and this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a running text is read word by word, and what is wanted beside the log-probabilities.
+    """How a running text is read, and which columns are computed in addition to log-probabilities.
 
-    A backend that cannot tell something leaves it out of its answer.
+    A backend that cannot compute a column leaves it out.
     """
 
     distribution: bool = False
-    """Whether to tell the entropy of the distribution that each token comes from, and the token's rank in it."""
+    """Whether to compute the entropy of each token's distribution, and the token's rank in it."""
     boundary: bool = False
-    """Whether to give the log-probabilities with the end of each word counted with that word, too."""
+    """Whether to compute also log-probabilities in which the end of each word counts with that word."""
     window: int | None = None
-    """Tokens that are read at a time, of a text that is longer; None: as many as the model can take."""
+    """Tokens per window, for texts longer than that; None for the model's context."""
     stride: int | None = None
-    """Tokens by which a window goes on; None: half of it."""
+    """Stride in tokens; None for half a window."""
     window_bos: bool = True
-    """Whether a window that begins within the text gets a BOS token, as the text itself does."""
+    """Whether every window begins with a BOS token, or only the first."""
 
     @property
     def has_windows(self) -> bool:
-        """Whether anything but the default is wanted of windows."""
+        """Whether any window setting differs from its default."""
         return self.window is not None or self.stride is not None or not self.window_bos
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question to a scorer: how probable is this text, or only the characters `span` of it?"""
+    """A text whose tokens a scorer assigns log-probabilities to, or only those in the characters `span`."""
 
     text: str
     span: tuple[int, int] | None = None
     """Only the log-probabilities of these characters are needed; a masked model masks just them."""
     turn: Turn | None = field(default=None, compare=False)
-    """Where it stands in a running text: of no account, and so no part of the question, without a carried state."""
+    """Its position in a running text; ignored, and not part of equality, unless the model carries a state."""
     reading: Reading | None = None
-    """What is wanted beside the log-probabilities; without it, a text past the model's context is refused."""
+    """Further columns and windows; without it, a text longer than the model's context is refused."""
     source: str | None = None
-    """What an encoder–decoder that scores answers (`score=source`) reads before it; None: what its options say."""
+    """The source for an encoder–decoder that scores outputs (`score=source`); None for that of its options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A question to a generator of which the suite knows how long a right answer can be.
+    """The input of a generator, with the maximum length of a correct output.
 
-    A longer answer is wrong whatever follows, so a model may stop there: an answer of more than `max_words + 1` words
-    is cut to `max_words + 1` (of which the last is whole), and says so. A suite that asks like this says by what rule
-    in its options, and so in the signature.
+    A longer output is wrong whatever follows, so a model may stop there: an output of more than `max_words + 1` words
+    is cut to `max_words + 1` (the last of them complete), with a notice. A suite that sends such sources records the
+    rule in its options, and so in the signature.
     """
 
     text: str
     max_words: int
-    """Words, between white space, that a right answer has at most."""
+    """Maximum number of words, separated by white space, of a correct output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +142,23 @@ class Token:
 
     text: str
     start: int
-    """Where its first visible character stands in the text."""
+    """The index of its first visible character in the text."""
     end: int
     logprob: float | None
-    """Natural logarithm; None where the model cannot give one."""
+    """Natural logarithm; None if the model does not give one."""
 
     @property
     def surprisal(self) -> float | None:
-        """Bits, or None where the model cannot give any."""
+        """Bits; None if the model gives no log-probability."""
         return None if self.logprob is None else -self.logprob / LN2
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A scored text, its tokens kept as columns: a large run holds millions of them.
+    """A scored text with its tokens as columns, since a large run holds millions of them.
 
-    A token counts where its first visible character stands, so "Ġswims" belongs to "swims".
-    A token without characters of its own (an end-of-sentence mark) has `start == end == len(text)`.
+    A token belongs to the position of its first visible character, so "Ġswims" belongs to "swims". A token without
+    characters (an EOS token) has `start == end == len(text)`.
     """
 
     text: str
@@ -161,19 +167,19 @@ class Scored:
     ends: tuple[int, ...]
     logprobs: tuple[float | None, ...]
     pieces: tuple[str, ...] | None = None
-    """The tokens' own names, where they differ from the text they stand for (`<unk>`, `<eos>`)."""
+    """The names of the tokens, if they differ from their characters (`<unk>`, `<eos>`)."""
     notices: tuple[str, ...] = ()
-    """What the model has to say about this answer, as `Answer.notices`."""
+    """Notices of the model about this output, as in `Answer.notices`."""
     entropies: tuple[float | None, ...] | None = None
-    """Nats, of the distribution that each token comes from; None where that was not asked or is not known."""
+    """The entropy of each token's distribution, in nats; None if it was not requested or is not known."""
     ranks: tuple[int | None, ...] | None = None
-    """Of each token among all of the vocabulary by probability: 1 is the most probable, and equals share the best."""
+    """The rank of each token in the vocabulary by probability, from 1; equal probabilities share the best rank."""
     logprobs_with_word_end: tuple[float | None, ...] | None = None
-    """Log-probabilities with the end of each word counted with that word; None where that was not asked."""
+    """Log-probabilities in which the end of each word counts with that word; None if not requested."""
 
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Scored:
-        """The same, from tokens."""
+        """Build the columns from tokens."""
         pieces = tuple(token.text for token in tokens)
         same = all(piece == text[t.start : t.end] for piece, t in zip(pieces, tokens, strict=True))
         return cls(
@@ -191,7 +197,7 @@ class Scored:
         return tuple(map(Token, pieces, self.starts, self.ends, self.logprobs))
 
     def slice(self, start: int = 0, end: int | None = None) -> slice:
-        """Which tokens count in the characters `start:end`; without `end`, marks after the text too."""
+        """The tokens in the characters `start:end`; without `end`, also tokens after the text."""
         try:
             if start > 0 or (end is not None and end < len(self.text)):
                 self.require_tokens()
@@ -201,7 +207,7 @@ class Scored:
             raise InputError(f"characters {start!r} to {end!r}: write two whole numbers") from None
 
     def require_tokens(self) -> None:
-        """ModelError if the text has only one log-probability as a whole."""
+        """Raise ModelError if there is only one log-probability for the whole text."""
         if self.pieces == WHOLE_TEXT:
             raise ModelError(
                 f"the model returned one log-probability for all of {self.text[:60]!r}, and this test needs those of "
@@ -213,41 +219,44 @@ class Scored:
         return math.fsum(p for p in self.logprobs[self.slice(start, end)] if p is not None)
 
     def surprisal(self, start: int = 0, end: int | None = None) -> float:
-        """Bits of surprisal of the characters `start:end`; a token without any counts as 0."""
+        """Surprisal of the characters `start:end` in bits; a token without log-probability counts as 0."""
         return -self.logprob(start, end) / LN2 + 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a generator wrote for a source."""
+    """The output of a generator for a source."""
 
     text: str
     notices: tuple[str, ...] = ()
-    """What the model has to say about it: the rest of a sentence that begins "3 of 20 answers …".
+    """Predicates of the sentence "3 of 20 outputs …", such as "were cut at 64 tokens".
 
-    They are kept with the answer and stand, counted, in every result that is made of it.
+    They are cached with the output and are counted in every result.
     """
 
 
 Value: TypeAlias = bool | float | None
 
 
+Method: TypeAlias = Literal["wilson", "clopper-pearson"]
+"""An interval method for proportions."""
+PROPORTION_METHODS: tuple[str, ...] = get_args(Method)
 Unit: TypeAlias = Literal["share", "bits", "nats", "tokens", "count", "distance", "score"]
-"""What a number is: a share of items, an amount, or a score on a scale of its own (BLEU, F1)."""
+"""The unit of a number: a proportion of items, an amount, or a score on another scale (BLEU, F1)."""
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is judged or measured, said once by the suite: no view guesses it again."""
+    """A metric as its suite declares it; views take unit and direction from here."""
 
     name: str
     unit: Unit = "share"
     better: Better = "higher"
     headline: bool = True
-    """Whether it is for a first look; the first of a suite's that is stands for the result."""
+    """Whether it is shown in summaries; the first headline metric represents the result."""
     meaning: str = ""
-    """A plain-English reading."""
+    """What it measures, in plain English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +266,20 @@ class Outcome:
     item: str
     metric: str
     value: Value
-    """True or False for a judgement, a number for a measurement, None where there is nothing to judge."""
+    """True or False for a judgement, a number for a measurement, None if there is nothing to judge."""
     groups: Mapping[str, str] = field(default_factory=dict)
     """The fields to break results down by, such as `{"pattern": "simple_sing"}`."""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever explains the judgement, as JSON-able data. Items with the same `source` were asked the same, and their
-    rows are not independent."""
+    """JSON-serializable data that explains the value. Items with the same `source` had the same input, so their rows
+    are not independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Lower and upper bound."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,24 +294,32 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     method: str | None = None
-    """How the interval was made: `wilson`, `clopper-pearson`, `t`, `hall`, with `, by source` where rows are not
-    independent; `none: …` says why there is none."""
+    """The interval method: `wilson`, `clopper-pearson`, `t` or `hall`, followed by `, by source` if rows are not
+    independent; `none: …` gives the reason for no interval."""
+
+    @classmethod
+    def of(
+        cls, metric: str, group: str, value: float, n: int, interval: Interval | None, method: str | None
+    ) -> Estimate:
+        """An estimate with an interval, or without one."""
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        return cls(metric, group, value, n, low, high, method)
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the reader of a result should know."""
+    """A warning that is shown with the result."""
 
     text: str
 
 
 Row: TypeAlias = Outcome | Estimate | Notice
-"""What a suite yields: judgements; values over a whole corpus that are no mean of them; notices."""
+"""What a suite yields: outcomes, values over a corpus that are not means of outcomes, and notices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault or an oddity of a file, found by reading it."""
+    """An error or a warning about a file."""
 
     level: Literal["error", "warning"]
     place: str
@@ -307,16 +332,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a number depends on, as ordered fields; as text, one line that travels with the number."""
+    """Everything that a number depends on, as ordered fields; printed as one line with every result."""
 
     fields: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def read(cls, text: str) -> Signature:
-        """The signature that was kept as text: the only place where one is split.
-
-        A part without a colon is a value that has no name.
-        """
+        """Parse the printed form. A part without a colon is a value without a name."""
         parts = text.split("|") if text else []
         split = [(part, part.partition(":")) for part in parts]
         return cls(tuple((key, value) if key and colon else ("", part) for part, (key, colon, value) in split))
@@ -325,53 +347,51 @@ class Signature:
         return "|".join(f"{key}:{value}" if key else value for key, value in self.fields).replace("\n", " ")
 
     def get(self, key: str) -> str | None:
-        """The value of a field; None where there is no such field."""
+        """The value of a field, or None."""
         return dict(self.fields).get(key)
 
     def without(self, *keys: str) -> Signature:
-        """The same without some fields: what else a number depends on."""
+        """The signature without some fields."""
         return Signature(tuple(pair for pair in self.fields if pair[0] not in keys))
 
 
 DATA = "data"
-"""Where the meta of a result has the record of the published set that it was made of: set, title, licence, terms,
-citation, repository and commit."""
+"""The key in `Result.meta` of the record of a published set: set, title, licence, terms, citation, repository and
+commit."""
 
 Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one suite found out about one model."""
+    """The result of one model on one suite."""
 
     suite: str
     kind: str
     model: str
     status: Status
     signature: Signature
-    """Given as text, it is read."""
+    """Text is parsed."""
     n: int
     """Items judged."""
     estimates: tuple[Estimate, ...]
     warnings: tuple[str, ...] = ()
     outcomes: Sequence[Outcome] = ()
-    """A tuple, or, of a result in the run store, a sequence that reads them there when someone looks."""
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    """A plain-English reading of each metric."""
+    """A tuple, or, for a result in a store, a sequence that reads them on demand."""
     meta: Mapping[str, Any] = field(default_factory=dict)
-    """What a page about the result shows beside the rows: region names, formulas, reference."""
+    """Further data for the pages of the result: region names, formulas, reference."""
     metrics: tuple[Metric, ...] = ()
-    """What each number is, in the order of the suite; told from the values where nobody said it."""
+    """The metrics in the order of the suite; inferred from the values if it declares none."""
 
     def __post_init__(self) -> None:
         given: Any = self.signature
         if isinstance(given, str):
             object.__setattr__(self, "signature", Signature.read(given))
         if not self.metrics:
-            object.__setattr__(self, "metrics", _told_from_values(self))
+            object.__setattr__(self, "metrics", _inferred_metrics(self))
 
     def metric(self, name: str) -> Metric:
-        """What a number is; `accuracy:COLUMN` and `prediction_0/mean` are like what stands before the mark."""
+        """The metric of a name; `accuracy:COLUMN` and `prediction_0/mean` inherit from the name before `:` or `/`."""
         known = {metric.name: metric for metric in self.metrics}
         found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Metric(name)
         return found if found.name == name else replace(found, name=name)
@@ -382,64 +402,50 @@ class Result:
         return f"<Result {line(self)}>"
 
     def _repr_html_(self) -> str:
-        """The estimates for a first look with their intervals, for a notebook."""
+        """The headline estimates with their intervals, for a notebook."""
         from wug.labels import html
 
         return html([self])
 
     @property
     def headlines(self) -> list[Estimate]:
-        """The estimates over all items that are for a first look."""
+        """The headline estimates over all items."""
         shown = {metric.name for metric in self.metrics if metric.headline}
-        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.metric in shown]
+        return [estimate for estimate in self.estimates if estimate.group == OVERALL and estimate.metric in shown]
 
     @property
     def headline(self) -> Estimate | None:
-        """The estimate that stands for the result; None where it has none over all items."""
-        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == "all"}
+        """The estimate that represents the result; None if it has none over all items."""
+        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == OVERALL}
         first = next((whole[one.name] for one in self.metrics if one.headline and one.name in whole), None)
         return first or next(iter(whole.values()), None)
 
 
-def _told_from_values(result: Result) -> tuple[Metric, ...]:
-    """Metrics of a suite that declares none, or of a result that was kept before metrics were."""
+def _inferred_metrics(result: Result) -> tuple[Metric, ...]:
+    """The metrics of a result that declares none: proportions where values are judgements, scores otherwise."""
     judged = {row.metric: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
     for estimate in result.estimates:
-        method = estimate.method or ""
-        if method and estimate.metric not in judged:
-            judged[estimate.metric] = method.startswith(OF_SHARES) or method.endswith(("of shares", "over columns"))
+        if (method := estimate.method or "") and estimate.metric not in judged:
+            judged[estimate.metric] = method.startswith(PROPORTION_METHODS) or method.endswith("of shares")
     names = dict.fromkeys([*(estimate.metric for estimate in result.estimates), *judged])
-    first = result.meta.get("headlines") or names
-    return tuple(
-        Metric(
-            name,
-            "share" if judged.get(name) else "score",
-            headline=name in first,
-            meaning=result.descriptions.get(name, ""),
-        )
-        for name in sorted(names, key=lambda name: name not in first)
-    )
-
-
-OF_SHARES = ("wilson", "clopper-pearson")
-"""Beginnings of the methods by which intervals of shares are made."""
+    return tuple(Metric(name, "share" if judged.get(name) else "score") for name in names)
 
 
 def phenomenon_of(meta: Mapping[str, Any]) -> str:
-    """The phenomenon that a suite tests, from its metadata or from those of a result; empty if it names none.
+    """The phenomenon that a suite tests, from its metadata or a result's; empty if it names none.
 
-    Suites can be selected by it (`--tag`), and overviews are sorted by it.
+    `--tag` selects suites by it, and overviews are sorted by it.
     """
     return str(meta.get("phenomenon") or "")
 
 
 def text_of(words: Answer | Source | str) -> str:
-    """The text of an answer, however the generator gives it, or of a source, however the suite asks."""
+    """The text of an output or a source, which may be plain text."""
     return words if isinstance(words, str) else words.text
 
 
 class Model(Protocol):
-    """Whoever is asked."""
+    """A model."""
 
     @property
     def id(self) -> str:
@@ -447,54 +453,53 @@ class Model(Protocol):
 
     @property
     def options(self) -> Mapping[str, str]:
-        """Every option that changes an answer, for the signature and the cache key."""
+        """Every option that changes an output, for the signature and the cache key."""
 
     @property
     def chunk(self) -> int:
-        """How many questions it likes at a time: a few seconds' work, what a kill may lose."""
+        """Requests per chunk, about a few seconds of work; at most one chunk is lost if the run is killed."""
 
 
 class Scorer(Model, Protocol):
-    """A model that can say how probable a text is."""
+    """A model that assigns log-probabilities to texts."""
 
     @property
     def ordered(self) -> bool:
-        """Whether an answer depends on the requests before it, as with a state carried over a file."""
+        """Whether an output depends on earlier requests, as with a state carried over a file."""
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
-        """One answer for each request, in order; many at a time are best given as `wug.scores.Scores`."""
+        """One output per request, in order; `wug.scores.Scores` holds many as arrays."""
 
 
 class Generator(Model, Protocol):
-    """A model that turns text into text."""
+    """A model that generates text from a source."""
 
     def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
-        """One answer for each source, in order; a plain text is an answer without notices.
+        """One output per source, in order; plain text is an output without notices.
 
-        One that has a field `bounded`, which is true, is given a `Source` where the suite knows how long a right
-        answer can be.
+        A generator with `bounded = True` gets a `Source` if the suite knows the maximum length of a correct output.
         """
 
 
 @runtime_checkable
 class Suite(Protocol):
-    """A set of questions and what is to be made of the answers."""
+    """A test suite: sends requests to a model and judges its outputs."""
 
     @property
     def name(self) -> str:
-        """Short, as users call it."""
+        """The short name that users write."""
 
     @property
     def kind(self) -> str:
         """The family."""
 
     @property
-    def needs(self) -> Literal["scorer", "generator"]:
-        """What kind of model can take it."""
+    def needs(self) -> Returns:
+        """What a model must return."""
 
     @property
     def checksum(self) -> str:
-        """Of everything in it that can change a result."""
+        """Checksum of everything that can change a result."""
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -502,36 +507,36 @@ class Suite(Protocol):
 
     @property
     def metrics(self) -> Sequence[Metric]:
-        """What it judges and measures, the metric that stands for it first."""
+        """Its metrics; the first headline metric represents it."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What pages show beside the rows."""
+        """Further data for the pages of its results."""
 
     def __len__(self) -> int:
         """Items."""
 
     def sample(self, items: int) -> Suite:
-        """The same suite with only so many of its items, every group with its share; its options say so."""
+        """A sample of `items` items, stratified by group; its options record the size."""
 
     def requests(self) -> Sequence[Request] | Sequence[str | Source]:
-        """What can be asked up front (sources, for a generator); lets a run ask many suites' at once."""
+        """The requests (sources, for a generator) known before the run, so that suites can be computed together."""
 
     def run(self, model: Any) -> Iterator[Row]:
-        """Ask `model`, judge its answers."""
+        """Send requests to `model` and yield outcomes."""
 
 
 class EvaluatedModel(Model, Protocol):
-    """A model as the evaluation holds it."""
+    """A model as the evaluation passes it to a suite."""
 
     @property
-    def returns(self) -> Literal["scores", "text"]:
+    def returns(self) -> Returns:
         """Whether it scores texts or generates them."""
 
 
 @runtime_checkable
 class AdaptableSuite(Suite, Protocol):
-    """A suite for models that score and for models that generate: it makes different requests of them."""
+    """A suite that sends different requests to models that score and to models that generate."""
 
     def for_model(self, model: EvaluatedModel) -> Suite:
-        """The suite as it suits a model."""
+        """The suite with the requests for this model."""

@@ -8,14 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-import material
+import sample_results
 import tiny
 import wug
+from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
+from wug.types import Traits
 
 SUITE = {
     "meta": {"name": "agreement", "metric": "sum"},
@@ -281,11 +284,11 @@ def test_results_are_short_at_a_prompt_and_a_table_in_a_notebook(results: wug.Re
     assert page.count("<tr>") == 1 + sum(len(result.headlines) for result in results)
     assert f"{100 * headline.value:.1f}%" in page
     assert f"[{100 * (headline.low or 0):.1f}, {100 * (headline.high or 0):.1f}]" in page
-    assert material.HOSTILE not in wug.Results([material.pairs(suite=material.HOSTILE)])._repr_html_()
+    assert sample_results.HOSTILE not in wug.Results([sample_results.pairs(suite=sample_results.HOSTILE)])._repr_html_()
 
 
 def test_warnings_and_what_failed_stand_below_the_table() -> None:
-    result = material.syntaxgym()
+    result = sample_results.syntaxgym()
     page = result._repr_html_()
     assert "1 warning" in page
     assert "item 2 has a region with a trailing space" in page
@@ -417,7 +420,7 @@ def test_faults_of_a_dictionary_name_no_file_of_ours() -> None:
     with pytest.raises(InputError, match=r"suite\.json, prediction 0: unknown condition 'mismatched'") as caught:
         wug.read_suite(wrong)
     assert "/" not in str(caught.value)
-    with pytest.raises(InputError, match="holds what JSON has no word for"):
+    with pytest.raises(InputError, match="is not JSON-serializable"):
         wug.read_suite({"meta": {1, 2}})
     with pytest.raises(InputError, match="int is not a suite"):
         wug.read_suite(3)  # type: ignore[arg-type]
@@ -441,3 +444,15 @@ def test_calls_give_the_types_that_they_promise(model: wug.Model, results: wug.R
     ]
     for make, kind in made:
         assert type(make()) is kind
+
+
+def test_a_function_is_opened_though_another_backend_has_a_wrap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = ModuleType("other")
+    vars(other).update(TRAITS=Traits(), wrap=lambda given: "not a model")
+    find, names = registry.find, registry.names
+    monkeypatch.setattr(registry, "names", lambda folder: sorted([*names(folder), "another"]))
+    monkeypatch.setattr(registry, "find", lambda folder, name: other if name == "another" else find(folder, name))
+    model = wug.open_model(lambda texts: [-float(len(text)) for text in texts], name="lengths")
+    assert model.score("wug").logprob() == -3.0

@@ -108,10 +108,10 @@ def test_running_refuses_what_it_cannot_mean(suite: wug.Suite, model: wug.Model)
 
 def test_options_of_a_suite_that_is_open_are_not_ignored(suite: wug.Suite, model: wug.Model) -> None:
     refuse(
-        lambda: wug.run(suite, model, options={"target": "word"}), "pairs is open already: give its options (target)"
+        lambda: wug.run(suite, model, options={"target": "word"}), "pairs is already open: give its options (target)"
     )
-    refuse(lambda: wug.run(suite, model, kind="choices"), "pairs is open already: give its kind")
-    refuse(lambda: wug.open_suites(suite, target="word"), "pairs is open already")
+    refuse(lambda: wug.run(suite, model, kind="choices"), "pairs is already open: give its kind")
+    refuse(lambda: wug.open_suites(suite, target="word"), "pairs is already open")
 
 
 def test_suites_that_differ_in_an_option_alone_are_both_run(model: wug.Model) -> None:
@@ -193,10 +193,10 @@ def test_a_suite_is_read_from_a_file_whose_name_begins_as_json(tmp_path: Path, m
 
 def test_reading_a_suite_refuses_what_is_none(suite: wug.Suite) -> None:
     refuse(lambda: wug.read_suite(None), "NoneType is not a suite")  # type: ignore[arg-type]
-    refuse(lambda: wug.read_suite(suite), "pairs is a suite already")  # type: ignore[arg-type]
+    refuse(lambda: wug.read_suite(suite), "pairs is already a suite")  # type: ignore[arg-type]
     refuse(lambda: wug.read_suite(""), "the name of a suite is empty")
     refuse(lambda: wug.read_suite(PAIRS, name=5), "name=5: write text")  # type: ignore[arg-type]
-    refuse(lambda: wug.read_suite(PAIRS, name="a/b"), "name='a/b': write a name without /")
+    refuse(lambda: wug.read_suite(PAIRS, name="a/b"), "name='a/b': write a valid file name, without /")
     refuse(lambda: wug.read_suite(PAIRS, name=""), "name=''")
     refuse(lambda: suite.sample(0), "0 items: write a whole number, 1 or more")
     refuse(lambda: wug.open_suites("wug_coord", "wug_npi"), "a dictionary of options")  # type: ignore[arg-type]
@@ -252,3 +252,11 @@ def test_messages_name_options_as_python_writes_them(shell: str, python: str) ->
 def test_an_error_of_a_suite_speaks_python() -> None:
     refuse(lambda: wug.read_suite(TABLE), 'options={"good": "COLUMN", "bad": "COLUMN"}')
     assert len(wug.read_suite(TABLE, options={"good": "good_one", "bad": "bad_one"})) == 1
+
+
+def test_an_error_about_reading_times_names_the_parameters_of_wug_reading() -> None:
+    table = wug.Table({"rt": [1.0, 2.0], "surprisal": [1.0, 2.0]})
+    refuse(
+        lambda: wug.reading(table, "rt", "1", "surprisal", exclude="first"),
+        "exclude=first needs the columns text=… and position=…",
+    )

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from case_selection import cases
 from command_line import wug
-from shares import cases
 from wug import registry
-from wug.evaluation.opening import builtin_suites, check_file, family_of, locate, open_suites
+from wug.evaluation.opening import builtin_suites, check_file, family_of, open_suites, suite_paths
 from wug.families.cogs.make import Sizes, make
 from wug.families.pcfgset.language import meaning, pairs
 from wug.families.pcfgset.make import corpus
@@ -49,7 +49,7 @@ each = pytest.mark.parametrize("name", SUITES)
 
 
 def folder(family: str) -> Path:
-    return locate(f"wug_{family}")[0].parent
+    return suite_paths(f"wug_{family}")[0].parent
 
 
 def card(family: str) -> str:
@@ -88,7 +88,7 @@ def test_a_suite_is_read_with_all_its_items_and_unchanged(name: str) -> None:
 
 @each
 def test_the_check_finds_nothing_and_the_family_is_recognised(name: str) -> None:
-    (path,) = locate(name)
+    (path,) = suite_paths(name)
     assert family_of(path) == SUITES[name][0]
     assert check_file(path) == []
 

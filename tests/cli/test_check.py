@@ -90,7 +90,8 @@ def test_columns_of_pairs_can_be_named_and_make_a_table_one_of_pairs(tmp_path: P
     path = tmp_path / "mine.csv"
     path.write_text("yes,no\nThe cat sleeps.,The cat sleep.\nIt rains.,It rains.\n", encoding="utf-8")
     assert (
-        "error: no format has its columns: yes, no. Name them: -S good=COLUMN -S bad=COLUMN" in wug("check", path).out
+        "error: no known format has these columns: yes, no. Name them: -S good=COLUMN -S bad=COLUMN"
+        in wug("check", path).out
     )
     said = wug("check", path, "-S", "good=yes", "-S", "bad=no")
     assert said.code == 0
@@ -110,7 +111,7 @@ def test_a_utf_16_file_is_called_that(tmp_path: Path, suffix: str, encoding: str
     if encoding == "utf-16-be":
         path.write_bytes("sentence_good,sentence_bad\nIt rains.,It rain.\n".encode(encoding))
     for said in (wug("check", path).out, wug("run", path).err):
-        assert f"{encoding[:6].upper()} text, as some Windows programs write it, and not UTF-8" in said
+        assert f"{encoding[:6].upper()} text, as some Windows programs write it, not UTF-8" in said
 
 
 @pytest.mark.parametrize(
@@ -119,9 +120,17 @@ def test_a_utf_16_file_is_called_that(tmp_path: Path, suffix: str, encoding: str
         ("s.yaml", b"models: [gpt2]\nsuites: [blimp]\n", "YAML, which wug does not read. A sweep file is TOML:"),
         ("p.png", b"\x89PNG\r\n\x1a\n\0\0", "p.png: a PNG image, not text"),
         ("p.csv", b"PK\x03\x04\0\0", "p.csv: a ZIP archive or an office document, not text"),
-        ("nul.csv", b"sentence_good,sentence_bad\nA c\0t.,A cats.\n", "nul.csv, line 2: a NUL byte"),
-        ("u.csv", b"yes,no\nA cat.,A cats.\n", "u.csv: no format has its columns: yes, no. Name them: -S good=COLUMN"),
-        ("u.jsonl", b'{"b": "A cat.", "a": "A cats."}\n', "u.jsonl: no format has its columns: b, a. Name them:"),
+        ("nul.csv", b"sentence_good,sentence_bad\nA c\0t.,A cats.\n", "nul.csv, line 2: contains a NUL byte"),
+        (
+            "u.csv",
+            b"yes,no\nA cat.,A cats.\n",
+            "u.csv: no known format has these columns: yes, no. Name them: -S good=COLUMN",
+        ),
+        (
+            "u.jsonl",
+            b'{"b": "A cat.", "a": "A cats."}\n',
+            "u.jsonl: no known format has these columns: b, a. Name them:",
+        ),
         (
             "u.txt",
             b"A cat.\nA cats.\n",

@@ -138,7 +138,7 @@ def test_suites_are_chosen_by_tag(wug: Wug, model: str) -> None:
     assert [result["suite"] for result in found] == ["wug_npi_licensing", "wug_reflexive"]
     wug("run", "wug_syntaxgym", "--model", model, "--tag", "none-such")
     assert wug.code == 1
-    assert "Tags there" in wug.err
+    assert "Tags:" in wug.err
 
 
 def test_the_words_of_pairs_are_printed_and_failing_pairs_are_shown(wug: Wug, model: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 
 A, B = "causal/a@1", "causal/b@2"
 
@@ -114,7 +114,7 @@ def test_charts_of_a_run_are_exported(db: Path, tmp_path: Path, name: str) -> No
 def test_bad_input_is_refused_with_a_message(db: Path, tmp_path: Path) -> None:
     refused(wug("compare", 1, 1), "run 1 is given twice")
     refused(wug("compare", 1, 99), "no run 99", "the latest is 6")
-    refused(wug("compare", 1), "two runs, or two groups of runs")
+    refused(wug("compare", 1), "at least two runs, or groups of runs")
     refused(wug("compare", 1, "x"), "no run 'x' in", "last")
     refused(wug("compare", 1, 2, "--suite", "wrods"), "Did you mean 'words'?")
     refused(wug("compare", 1, 2, "-o", tmp_path / "x.docx"), "cannot be written as .docx")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 from wug.evaluation.opening import builtin_models, builtin_suites
 from wug.stats import estimates
 from wug.types import Metric, Outcome, Result
@@ -50,7 +50,7 @@ def test_a_beginning_of_a_name_stands_for_a_run_in_every_command(db: Path, tmp_p
     assert wug("compare", "a@", "last", "--store", db).out == wug("compare", 1, 2, "--store", db).out
     wug("report", "a@", "-o", tmp_path / "page.html", "--store", db)
     assert "causal/a@1" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    refused(wug("show", "causal", "--store", db), "could be run 2 (causal/b@1), 1 (causal/a@1)")
+    refused(wug("show", "causal", "--store", db), "matches run 2 (causal/b@1), 1 (causal/a@1)")
 
 
 def test_list_alone_lists_something_of_everything(db: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 
 ESCAPE = "\x1b[31mred\x07\x9b5m\r"
 SHOWN = r"\x1b[31mred\x07\x9b5m"

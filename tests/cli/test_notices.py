@@ -8,7 +8,7 @@ from pathlib import Path
 
 from command_line import wug
 
-CUT = "3 of 3 answers were cut off before the model ended them; the option max_length=N allows longer ones"
+CUT = "3 of 3 outputs were cut off before the model ended them; the option max_length=N allows longer ones"
 
 
 def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path: Path) -> None:

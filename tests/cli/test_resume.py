@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shares import cases
+from case_selection import cases
 from wug.results.store import Store
 
 SCRIPT = Path(__file__).with_name("killable.py")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import made_runs
+import run_factory
 from command_line import refused, wug
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 
 
@@ -19,11 +19,11 @@ def db() -> Path:
     """A complete run, one that failed, and one that was broken off."""
     path = Path(os.environ["WUG_STORE"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    made_runs.keep(path, made_runs.result("s", "causal/a@1", made_runs.outcomes({"accuracy": [True, False]})))
+    run_factory.keep(path, run_factory.result("s", "causal/a@1", run_factory.outcomes({"accuracy": [True, False]})))
     store = Store(path)
     store.finish(store.begin("b", "causal/b@1", "wug run b"), "failed", "the server does not answer")
     number = store.begin("c", "causal/c@1", "wug run c")
-    Report(None, lambda: 100.0).begin(store, number, 6, 1200, 4000)
+    ProgressReporter(None, lambda: 100.0).begin(store, number, 6, 1200, 4000)
     store.finish(number, "interrupted")
     store.close()
     return path
@@ -37,13 +37,13 @@ def listed() -> list[int]:
 def test_a_list_says_why_a_run_failed_and_how_far_one_came(db: Path, command: tuple[str, ...]) -> None:
     said = wug(*command).out
     assert "the server does not answer" in said
-    assert "1,200 of 4,000 questions · 0 of 6 suites done" in said
+    assert "1,200 of 4,000 requests · 0 of 6 suites done" in said
 
 
 def test_showing_a_run_says_why_it_failed_and_how_far_it_came(db: Path) -> None:
     assert "it failed: the server does not answer" in wug("show", 2).err
     said = wug("show", "last").err
-    assert "1,200 of 4,000 questions · 0 of 6 suites done" in said
+    assert "1,200 of 4,000 requests · 0 of 6 suites done" in said
     assert "the same command takes it up again" in said
 
 
@@ -58,7 +58,7 @@ def test_a_run_is_named_noted_and_shown_by_its_name(db: Path) -> None:
 def test_runs_are_removed_brought_back_and_deleted_for_good(db: Path) -> None:
     assert "removed runs 1 and 3. wug runs undo brings them back" in wug("runs", "rm", 1, "last").err
     assert listed() == [2]
-    refused(wug("show", 1), "run 1 was removed; wug runs undo 1 brings it back")
+    refused(wug("show", 1), "run 1 was removed; wug runs undo 1 restores it")
     assert "runs 3 and 1 are back" in wug("runs", "undo").err
     assert listed() == [3, 2, 1]
     wug("runs", "rm", 2)
@@ -71,7 +71,7 @@ def test_runs_are_removed_brought_back_and_deleted_for_good(db: Path) -> None:
 def test_the_list_for_programs_has_every_field(db: Path) -> None:
     last, failed, _ = json.loads(wug("list", "runs", "--json").out)
     assert failed["message"] == "the server does not answer"
-    assert (last["progress"]["done"], last["progress"]["questions"]) == (1200, 4000)
+    assert (last["progress"]["done"], last["progress"]["requests"]) == (1200, 4000)
 
 
 @pytest.mark.parametrize("command", [("rename", "x", "y"), ("note", "x", "y"), ("rm", "x"), ("show", "x")])
@@ -86,7 +86,7 @@ def test_a_store_without_runs_has_no_last_one() -> None:
 def test_runs_are_shared_added_and_found_as_files(tmp_path: Path) -> None:
     here, there, bundle = tmp_path / "here", tmp_path / "there", tmp_path / "bundle.zip"
     for model in ("causal/a@1", "causal/b@1"):
-        made_runs.keep(here, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True, False]})))
+        run_factory.keep(here, run_factory.result("s", model, run_factory.outcomes({"accuracy": [True, False]})))
     assert wug("runs", "share", 1, 2, "-o", bundle, "--store", here).err == f"wrote runs 1 and 2 to {bundle}\n"
     assert wug("runs", "add", bundle, "--store", there).err == "added as runs 1 and 2\n"
     assert wug("runs", "add", bundle, "--store", there).err == "nothing added; 2 left out, since the store has them\n"

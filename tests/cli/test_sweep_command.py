@@ -93,11 +93,11 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nothing() -> None:
     said = wug("run", "words.jsonl", "--model", MODELS, "--dry-run")
     assert said.code == 0
     assert said.out.splitlines() == [
-        "3 models × 1 suite (4 items), 5 questions each",
-        "  ngram:run/checkpoint-10.arpa   5 questions · only loading it tells what is cached",
-        "  ngram:run/checkpoint-20.arpa   5 questions · only loading it tells what is cached",
-        "  ngram:run/checkpoint-100.arpa  5 questions · only loading it tells what is cached",
-        "15 questions to ask at most",
+        "3 models × 1 suite (4 items), 5 requests each",
+        "  ngram:run/checkpoint-10.arpa   5 requests · cached outputs are known only after loading",
+        "  ngram:run/checkpoint-20.arpa   5 requests · cached outputs are known only after loading",
+        "  ngram:run/checkpoint-100.arpa  5 requests · cached outputs are known only after loading",
+        "at most 15 requests to compute",
     ]
     assert reader().runs() == []
     assert sweeps(reader()) == []
@@ -113,7 +113,7 @@ def test_a_dry_run_counts_what_is_cached_and_done(tmp_path: Path) -> None:
     assert wug("run", "words.jsonl", "--model", "causal:m/step-1", "--no-save").code == 0
     command = ("run", "words.jsonl", "--model", "causal:m/*")
     found = json.loads(wug(*command, "--dry-run", "--format", "json").out)
-    assert (found["questions"], found["to_ask"], found["items"], found["suites"]) == (5, 5, 4, ["words"])
+    assert (found["requests"], found["requests_to_compute"], found["items"], found["suites"]) == (5, 5, 4, ["words"])
     assert [(one["model"], one["cached"], one["run"]) for one in found["models"]] == [
         ("causal:m/step-1", 5, None),
         ("causal:m/step-2", 0, None),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up_sets
+import fake_datasets
 from wug.data import catalogue
 
 
@@ -23,13 +23,13 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    made_up_sets.use_made_up_sets(monkeypatch.setattr)
+    fake_datasets.use_made_up_sets(monkeypatch.setattr)
     yield
     catalogue.catalogue.cache_clear()
 
 
 @pytest.fixture
-def mirror(made_up: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[made_up_sets.Mirror]:
-    with made_up_sets.mirror() as told:
+def mirror(made_up: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_datasets.Mirror]:
+    with fake_datasets.mirror() as told:
         monkeypatch.setenv("WUG_DATA_URL", told.url)
         yield told

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import refused, wug
-from made_up_sets import COMMIT, CONTENT, Mirror
+from fake_datasets import COMMIT, CONTENT, Mirror
 from wug import data
 
 

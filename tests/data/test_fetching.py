@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from made_up_sets import COMMIT, CONTENT, Handler, Mirror, cut, first, flipped, git_blob
-from patience import PATIENCE
+from fake_datasets import COMMIT, CONTENT, Handler, Mirror, cut, first, flipped, git_blob
 from reference import reference
+from timeouts import PATIENCE
 from wug import data
 from wug.data.catalogue import File, catalogue
 from wug.data.folder import folder_of, missing
@@ -288,9 +288,9 @@ def test_of_published_samples_just_the_whole_files_are_taken() -> None:
 
 ANOTHER = """
 import sys
-import made_up_sets
+import fake_datasets
 from wug import data
-made_up_sets.use_made_up_sets(setattr)
+fake_datasets.use_made_up_sets(setattr)
 print("ready", flush=True)
 sys.stdin.readline()
 print(data.get("wugs"))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import made_up_sets
+import fake_datasets
 from command_line import refused, wug
-from made_up_sets import CONTENT, Mirror
+from fake_datasets import CONTENT, Mirror
 from wug import data
 from wug.data import catalogue
 from wug.errors import DataError
@@ -84,7 +84,7 @@ def test_a_path_from_the_current_folder_is_known_too(
     data.get("wugs")
     monkeypatch.chdir(data_folder.parent)
     monkeypatch.setenv("WUG_DATA", data_folder.name)
-    place = data.known(Path("sets/wugs") / made_up_sets.COMMIT[:12])
+    place = data.known(Path("sets/wugs") / fake_datasets.COMMIT[:12])
     assert place is not None
     assert place.record is not None
 
@@ -117,7 +117,7 @@ def packed(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> str:
         info.size = len(CONTENT["data/binding.jsonl"])
         tar.addfile(info, io.BytesIO(CONTENT["data/binding.jsonl"]))
     monkeypatch.setitem(CONTENT, "data/all.tar", content.getvalue())
-    listed = made_up_sets.TEXT.replace(
+    listed = fake_datasets.TEXT.replace(
         "[sets.guarded]",
         f"""[sets.packed]
 title = "Packed wugs"
@@ -127,9 +127,9 @@ items = "3 pairs"
 licence = "MIT"
 cite = ["berko1958"]
 repository = "github.com/nobody/packed"
-commit = "{made_up_sets.COMMIT}"
+commit = "{fake_datasets.COMMIT}"
 files = '''
-{made_up_sets.line("data/all.tar")}
+{fake_datasets.line("data/all.tar")}
 '''
 
 [sets.guarded]""",

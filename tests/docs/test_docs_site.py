@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from doc_blocks import ROOT
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.cli.main import cli
 
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}

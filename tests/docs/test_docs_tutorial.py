@@ -16,7 +16,7 @@ import pytest
 
 from doc_blocks import ROOT, Block, blocks, commands
 from doc_run import WIDTH, alike
-from patience import PATIENCE
+from timeouts import PATIENCE
 
 TERMINAL, PYTHON = (ROOT / "docs" / name for name in ("tutorial.md", "tutorial-python.md"))
 END = "=== part {number} ended with "

@@ -14,6 +14,34 @@ def test_a_page_is_in_standard_english(page: Path) -> None:
     assert list(prose.problems(page)) == []
 
 
+def test_the_source_is_in_standard_english() -> None:
+    assert [problem for path in prose.MODULES for problem in prose.source_problems(path)] == []
+
+
+def test_folders_of_the_source_that_are_left_out_exist() -> None:
+    assert all((prose.SOURCE / folder).is_dir() for folder in prose.PENDING)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""A table stands here."""',
+        "x = 1  # so many of them",
+        'raise ValueError(f"{x} is no number")',
+        'x = """\n95 % of them\n"""',
+    ],
+)
+def test_the_former_style_is_found_in_source(tmp_path: Path, code: str) -> None:
+    (tmp_path / "module.py").write_text(code + "\n", encoding="utf-8")
+    assert len(list(prose.source_problems(tmp_path / "module.py"))) == 1
+
+
+@pytest.mark.parametrize("code", ["beside = stands('anew')", '"""`so many` in code."""', 'x = {"alike": 1}'])
+def test_names_keys_and_code_are_not_prose(tmp_path: Path, code: str) -> None:
+    (tmp_path / "module.py").write_text(code + "\n", encoding="utf-8")
+    assert list(prose.source_problems(tmp_path / "module.py")) == []
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

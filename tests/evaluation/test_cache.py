@@ -231,7 +231,7 @@ def test_without_a_cache_nothing_is_asked_twice_either() -> None:
 @pytest.mark.parametrize("content", ["item\tkey\n1\tA\n", "a text that is as long as the head of a database\n" * 40])
 def test_a_file_that_is_no_cache_is_left_as_it_is(content: str, tmp_path: Path) -> None:
     (tmp_path / "keys.tsv").write_text(content, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"keys\.tsv is not a cache of wug and stays as it is") as caught:
+    with pytest.raises(StoreError, match=r"keys\.tsv is not a cache of wug and is not changed") as caught:
         Cache(tmp_path / "keys.tsv")
     assert "delete" not in str(caught.value).lower()
     assert (tmp_path / "keys.tsv").read_text(encoding="utf-8") == content

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import made_runs
+import run_factory
 from evaluating import cached
 from wug.errors import StoreError
 from wug.evaluation.cache import Cache
@@ -129,7 +129,7 @@ def test_a_cache_that_cannot_be_read_is_put_aside(tmp_path: Path, caplog: pytest
     data[4096:] = b"\xff" * (len(data) - 4096)
     path.write_bytes(data)
     assert lengths(path) == (EXPECTED, 200)
-    assert "set aside as a.db.damaged" in caplog.text
+    assert "renamed to a.db.damaged" in caplog.text
     assert (tmp_path / "a.db.damaged").exists()
     assert lengths(path) == (EXPECTED, 0)
 
@@ -171,14 +171,14 @@ def test_notices_are_kept_with_the_answers(tmp_path: Path) -> None:
     assert scored[0].notices == ("are short",)
 
 
-RESULT = made_runs.result(
-    "one", "causal/x@1", made_runs.outcomes({"accuracy": [True, False] * 20, "margin": [0.5 * n for n in range(40)]})
+RESULT = run_factory.result(
+    "one", "causal/x@1", run_factory.outcomes({"accuracy": [True, False] * 20, "margin": [0.5 * n for n in range(40)]})
 )
 
 
 def kept(path: Path) -> Result:
     """A store with a result in it, and the result."""
-    made_runs.keep(path, RESULT)
+    run_factory.keep(path, RESULT)
     return RESULT
 
 
@@ -232,7 +232,7 @@ def test_an_altered_store_shows_no_other_number(tmp_path: Path, change: str, loo
 def test_damaged_files_of_outcomes_show_no_other_number(tmp_path: Path, look: str, how: str) -> None:
     path = tmp_path / "store"
     kept(path)
-    made_runs.keep(path, made_runs.result("one", "causal/y@1", RESULT.outcomes[:40]))
+    run_factory.keep(path, run_factory.result("one", "causal/y@1", RESULT.outcomes[:40]))
     expected = LOOKS[look](path)
     first, second = sorted((path / "outcomes").iterdir())
     data = first.read_bytes()
@@ -285,7 +285,9 @@ def test_a_store_that_is_deleted_during_a_run_is_told_of(tmp_path: Path) -> None
 def test_a_full_disk_is_told_of_and_keeps_nothing_half(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     number = store.begin("key", "m", "c")
-    big = made_runs.result("big", "m", made_runs.outcomes({"accuracy": [True] * 2000}, [str(n) for n in range(2000)]))
+    big = run_factory.result(
+        "big", "m", run_factory.outcomes({"accuracy": [True] * 2000}, [str(n) for n in range(2000)])
+    )
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))  # no file may be larger, as on a full disk
     try:
@@ -305,8 +307,8 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
 
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:
-    odd = made_runs.result("s\ud800", "m", made_runs.outcomes({"accuracy": [True]}, ["item \udfff"], text="\ud800"))
-    made_runs.keep(tmp_path / "store", odd)
+    odd = run_factory.result("s\ud800", "m", run_factory.outcomes({"accuracy": [True]}, ["item \udfff"], text="\ud800"))
+    run_factory.keep(tmp_path / "store", odd)
     (found,) = Store(tmp_path / "store").results(1)
     assert found.suite == "s\\ud800"
     assert found.outcomes[0].item == "item \\udfff"
@@ -326,7 +328,7 @@ def test_reasons_are_given_in_words(tmp_path: Path) -> None:
     (tmp_path / "x" / INDEX).write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match="it is not an SQLite file"):
         Store(tmp_path / "x")
-    assert files.why(OSError(28, "No space left on device")) == "No space left on device"
+    assert files.describe(OSError(28, "No space left on device")) == "No space left on device"
 
 
 def damage(path: Path, draw: random.Random) -> None:
@@ -359,4 +361,4 @@ def test_a_result_says_what_the_model_said_of_its_answers(tmp_path: Path) -> Non
         cache = Cache(tmp_path / "a.db")
         (result,) = evaluate(suites, cached(Lengths(), cache))
         cache.close()
-        assert any(text.startswith("8 of 8 answers are short (such as to ") for text in result.warnings)
+        assert any(text.startswith("8 of 8 outputs are short (for example for ") for text in result.warnings)

@@ -1,4 +1,4 @@
-"""A run that the cache answers loads no model, and one that it does not is as ever."""
+"""A run whose outputs are all cached loads no model."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
 class TwoRounds:
     """A suite that asks more when it has heard the first answer."""
 
-    name, kind, needs, checksum = "two", "pairs", "scorer", "1"
+    name, kind, needs, checksum = "two", "pairs", "scores", "1"
     options: ClassVar[dict[str, str]] = {}
     metrics = ()
     meta: ClassVar[dict[str, str]] = {}

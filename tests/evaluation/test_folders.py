@@ -99,9 +99,9 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
     assert sizes(tmp_path) == {tmp_path.name: 2}
     said = wug("run", tmp_path, "--no-save", "--model", "ngram:none").err
     assert said.splitlines()[:4] == [
-        f"warning: {tmp_path / 'README.txt'}: not read: its content is in no format that wug reads",
+        f"warning: {tmp_path / 'README.txt'}: not read: not in a format that wug reads",
         f"warning: {tmp_path / 'empty.jsonl'}: not read: the file is empty",
-        f"warning: {tmp_path / 'notes.csv'}: not read: no format has its columns: x, y",
+        f"warning: {tmp_path / 'notes.csv'}: not read: no known format has these columns: x, y",
         f"warning: {tmp_path / 'picture.csv'}: not read: a PNG image, not text",
     ]
 
@@ -117,7 +117,7 @@ def test_check_counts_the_items_of_every_file_and_names_what_is_not_read(tmp_pat
         "  b.jsonl: 1 item",
         "  read as rublimp; first pair: 'Он спит.' (good), 'Он спят.' (bad)",
         f"{tmp_path / 'notes.csv'}: 1 warning",
-        "  warning: not read: no format has its columns: x, y",
+        "  warning: not read: no known format has these columns: x, y",
         f"{tmp_path / '.hidden.csv'}: left out: hidden",
         f"{tmp_path / 'LICENCE'}: left out: not a file of test data, by its name",
     ]
@@ -151,7 +151,7 @@ def test_a_folder_without_test_data_says_what_is_in_it(tmp_path: Path) -> None:
     refused(
         wug("run", tmp_path),
         "no file in this folder can be read as test data",
-        "notes.csv: no format has its columns: x, y",
+        "notes.csv: no known format has these columns: x, y",
         "LICENCE: not a file of test data, by its name",
     )
 
@@ -196,12 +196,12 @@ def test_a_conversion_takes_one_suite_and_drops_no_other(tmp_path: Path) -> None
 def test_a_suite_that_is_there_twice_is_run_once_and_that_is_said(tmp_path: Path) -> None:
     put(tmp_path, a__json=syntaxgym(), b__json=syntaxgym())
     said = wug("run", tmp_path, "--no-save", "--model", "ngram:none").err
-    assert "warning: wug_agreement_pp is there twice, with the same content, and is run once" in said
+    assert "warning: wug_agreement_pp is listed twice with the same content; it is evaluated once" in said
 
 
 def test_a_folder_of_alternating_lines_says_how_to_read_them(tmp_path: Path) -> None:
     put(tmp_path, a__txt="A cat.\nA cats.\n")
-    refused(wug("run", tmp_path), "a.txt: its content is in no format that wug reads", "add -S lines=good-bad")
+    refused(wug("run", tmp_path), "a.txt: not in a format that wug reads", "add -S lines=good-bad")
     assert sizes(tmp_path, lines="good-bad") == {tmp_path.name: 1}
 
 

@@ -22,7 +22,7 @@ import pytest
 import tiny
 import trainings
 from command_line import refused, wug
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug import registry, stages
 from wug.errors import ModelError
 from wug.evaluation import capacity
@@ -234,7 +234,7 @@ WITHOUT_SUITE = ("babylm", "reading", "scan")
 
 
 @pytest.mark.parametrize(
-    "family", [name for name in registry.declared("families", "BUILTIN_MODEL") if name not in WITHOUT_SUITE]
+    "family", [name for name in registry.attributes("families", "BUILTIN_MODEL") if name not in WITHOUT_SUITE]
 )
 def test_suites_of_every_family_can_be_sent(family: str) -> None:
     for suite in open_suites(f"wug_{family}"):

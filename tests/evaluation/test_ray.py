@@ -25,7 +25,7 @@ import tiny
 import trainings
 from answers import texts
 from command_line import Said, refused, wug
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.errors import ModelError
 from wug.evaluation import remote
 from wug.evaluation.executors import ray as on_ray
@@ -109,8 +109,8 @@ def test_what_was_answered_on_the_cluster_is_in_the_cache_of_this_machine(cluste
     tiny.save_causal(tmp_path / "m" / "step-1")
     command = ("run", "words.jsonl", "--model", "causal:m/*", "--cache", "there.cache")
     assert wug(*command, "--executor", "ray").code == 0
-    outlook = json.loads(wug(*command, "--dry-run", "--format", "json", "--store", "another.db").out)
-    assert [(one["questions"], one["cached"]) for one in outlook["models"]] == [(5, 5)]
+    found = json.loads(wug(*command, "--dry-run", "--format", "json", "--store", "another.db").out)
+    assert [(one["requests"], one["cached"]) for one in found["models"]] == [(5, 5)]
 
 
 def test_a_run_on_copies_equals_one_on_this_machine(
@@ -295,13 +295,13 @@ def test_a_process_that_dies_over_and_over_is_given_up(
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), 1) as model:
-        model.backend._copy = remote.Described("oracle/other", {}, 1, False, False, False)
+        model.backend._copy = remote.Described("oracle/other", {}, 1, False, "text", False)
         with pytest.raises(ModelError, match="different copies of the model: oracle/other, oracle/pcfgset"):
             model.generate(["copy A1"])
 
 
 def test_a_model_whose_answers_depend_on_one_another_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered = remote.Described("lstm/x@1", {}, 1, True, True, False)
+    ordered = remote.Described("lstm/x@1", {}, 1, True, "scores", False)
     monkeypatch.setattr(on_ray, "_value", lambda *given: ordered)
     refusal = "depend on one another, so it cannot be spread"
     with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):

@@ -75,7 +75,7 @@ def test_command_line_python_and_site_give_the_same_results_and_the_same_error()
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_every_executor_reports_the_failure_and_continues(executor: str) -> None:
-    report = execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor=executor, workers=2))  # type: ignore[arg-type]
+    report = execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor=executor, workers=2))
     assert [failure.model for failure in report.failures] == [MODELS[1]]
     assert list(report.found) == [MODELS[0], MODELS[2]]
     assert report.failed
@@ -101,7 +101,7 @@ def test_mistakes_are_reported_before_any_model_is_opened() -> None:
     with pytest.raises(UnknownName, match="lowecase"):
         resolve(RunRequest(suites=["words.jsonl"], models=MODELS, model_options={"lowecase": "yes"}))
     with pytest.raises(UnknownName, match="unknown executor 'threads'"):
-        execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor="threads"))  # type: ignore[arg-type]
+        execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor="threads"))
 
 
 def test_shared_options_go_to_the_backends_that_have_them() -> None:

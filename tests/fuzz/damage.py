@@ -353,7 +353,7 @@ def _other_estimate(draw: random.Random, db: sqlite3.Connection) -> None:
 
 
 def _other_column(draw: random.Random, db: sqlite3.Connection) -> None:
-    column = draw.choice(("n", "suite", "signature", "meta", "warnings", "descriptions", "summary", "kind", "status"))
+    column = draw.choice(("n", "suite", "signature", "meta", "warnings", "summary", "kind", "status"))
     value = draw.choice((7, "x", None, b"\xff\xfe", "[", "{}", 10**18))
     try:
         db.execute(f"UPDATE results SET {column} = ? WHERE id = ?", (value, *_row(draw, db, "id", "results")))

@@ -210,11 +210,11 @@ def _checked(name: str, folder: Path) -> None:
 
 def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, kind: str | None = None) -> None:
     from wug.evaluation.opening import open_suites
-    from wug.evaluation.signature import sign
+    from wug.evaluation.signature import build_signature
 
     for suite in open_suites(str(folder / name), options or {}, kind):
         _ = (suite.requests(), suite.metrics, suite.meta, len(suite.sample(1)))
-        str(sign(suite.name, suite.checksum, suite.options, "fuzz/x@1", {}))
+        str(build_signature(suite.name, suite.checksum, suite.options, "fuzz/x@1", {}))
 
 
 def _converted(name: str, folder: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shares import cases
+from case_selection import cases
 
 TESTS = Path(__file__).parents[1]
 SHORT = {"readers": 250, "languages": 400, "damage": 10, "kills": 1, "server": 15, "requests": 100, "names": 8}

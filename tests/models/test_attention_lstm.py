@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from answers import noticed, texts
 from attention_models import SHAPE, SHAPES, VOCABULARY, WORDS, make
-from shares import examples
+from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import attention_lstm as backend

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny_seq2seq
+from case_selection import examples
 from evaluating import cached
-from patience import PATIENCE
-from shares import examples
+from timeouts import PATIENCE
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import open_suites

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import tiny_seq2seq
+from case_selection import share
 from greedy_ways import alone, opened
-from shares import share
 from wug.evaluation.opening import builtin_models
 from wug.models.decoding import cuda_graph, static_batch
 from wug.models.decoding.greedy import TokenRules

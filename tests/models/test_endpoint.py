@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 import tiny
 from answers import noticed, texts
+from case_selection import examples
 from command_line import refused, wug
 from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
-from patience import PATIENCE
-from shares import examples
+from timeouts import PATIENCE
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
 from wug.models.endpoint import EndpointGenerator, EndpointScorer

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from case_selection import examples
 from reference import reference
-from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families import pairs
 from wug.models import lstm

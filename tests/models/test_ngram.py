@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import ngram
 from wug.models.spec import ModelSpec

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tiny
 import tiny_seq2seq
 from answers import noticed, texts
+from case_selection import examples
 from evaluating import cached
-from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.models import prompt

@@ -14,7 +14,7 @@ import torch
 
 import tiny
 import tiny_architectures
-from shares import each_kind, share
+from case_selection import each_kind, share
 from wug.errors import ModelError
 from wug.models import ModelSpec, causal
 from wug.models.causal import output_layer

@@ -19,7 +19,7 @@ import pytest
 
 import tiny_seq2seq
 from answers import noticed, texts
-from shares import cases, each_kind, share
+from case_selection import cases, each_kind, share
 from wug.errors import ModelError
 from wug.evaluation.opening import builtin_models
 from wug.models import seq2seq

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import made_runs
+import run_factory
 from command_line import refused, wug
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.errors import InputError
 from wug.reproduce.page import courses
 from wug.reproduce.plan import Planner, ReproductionPlan
@@ -164,10 +164,12 @@ def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp
     training.made.parent.mkdir(parents=True)
     training.made.touch()
     for epoch, right in ((1, 1), (2, 3), (2, 3), (3, 2)):
-        given = made_runs.outcomes({"overgeneralisation": [place < right for place in range(4)]})
+        given = run_factory.outcomes({"overgeneralisation": [place < right for place in range(4)]})
         model = f"seq2seq/{training.name}-epoch{epoch}@{epoch}{epoch}"
-        made_runs.keep(plan.store, made_runs.result("over", model, given))
-    made_runs.keep(plan.store, made_runs.result("over", f"seq2seq/{training.name}0-epoch1@9", given))  # of another one
+        run_factory.keep(plan.store, run_factory.result("over", model, given))
+    run_factory.keep(
+        plan.store, run_factory.result("over", f"seq2seq/{training.name}0-epoch1@9", given)
+    )  # of another one
     (row,) = rows_of(plan)
     assert (row.value, row.n, row.seeds) == (0.75, 4, (1,))
     assert f"{training.name}-epoch2@22" in row.signatures[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import made_runs
+import run_factory
 from wug.errors import WugError
 from wug.results.bundles import add_bundle, write_bundle
 from wug.results.reader import RunReader
@@ -18,11 +18,11 @@ from wug.results.store import Store
 
 def test_complete_runs_are_added_in_their_order_and_once(tmp_path: Path) -> None:
     far, here = tmp_path / "far.db", tmp_path / "here.db"
-    made_runs.keep(here, made_runs.result("own", "causal/own@0", made_runs.outcomes({"accuracy": [True]})))
+    run_factory.keep(here, run_factory.result("own", "causal/own@0", run_factory.outcomes({"accuracy": [True]})))
     for number in (1, 2):
-        rows = made_runs.outcomes({"accuracy": [True, number == 1]})
-        made_runs.keep(far, made_runs.result("s", f"causal/m{number}@{number}", rows), command=f"wug run {number}")
-    made_runs.keep(far, status="running")
+        rows = run_factory.outcomes({"accuracy": [True, number == 1]})
+        run_factory.keep(far, run_factory.result("s", f"causal/m{number}@{number}", rows), command=f"wug run {number}")
+    run_factory.keep(far, status="running")
     bundle = tmp_path / "bundle.zip"
     write_bundle(RunReader(far), RunReader(far).runs()[:0:-1], bundle)
     store = Store(here)
@@ -42,8 +42,8 @@ def test_complete_runs_are_added_in_their_order_and_once(tmp_path: Path) -> None
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     for number in (1, 2):
-        rows = made_runs.outcomes({"accuracy": [True, number == 1]})
-        made_runs.keep(tmp_path / "far", made_runs.result("s", f"causal/m{number}@{number}", rows))
+        rows = run_factory.outcomes({"accuracy": [True, number == 1]})
+        run_factory.keep(tmp_path / "far", run_factory.result("s", f"causal/m{number}@{number}", rows))
     path = tmp_path / "bundle.zip"
     write_bundle(RunReader(tmp_path / "far"), RunReader(tmp_path / "far").runs()[::-1], path)
     return path

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
-from wug.results.comparison import Choice, Comparison, Contrast, compare
+from wug.results.comparison import Comparison, ComparisonSettings, Contrast, compare
 from wug.results.store import Store
 from wug.types import Metric, Outcome
 
@@ -26,7 +26,7 @@ def db(tmp_path: Path) -> Path:
 
 
 def compared(db: Path, *sides: list[int], **choice: object) -> Comparison:
-    return compare(Store(db), sides, Choice(**choice))  # type: ignore[arg-type]
+    return compare(Store(db), sides, ComparisonSettings(**choice))  # type: ignore[arg-type]
 
 
 def only(comparison: Comparison) -> Contrast:
@@ -232,8 +232,8 @@ def test_outcomes_without_a_partner_are_left_out_and_said(db: Path) -> None:
     found = only(compared(db, [1], [2]))
     assert found.n == 2
     assert found.warnings == (
-        "1 outcome of A left out: the other has none to compare with",
-        "1 outcome of B left out: the other has none to compare with",
+        "1 outcome of A left out: the other side does not have them",
+        "1 outcome of B left out: the other side does not have them",
     )
 
 
@@ -251,8 +251,8 @@ def test_other_scoring_options_are_said(db: Path) -> None:
     keep(db, result("s", A, rows, options={"unit": "bits", "join": "space"}))
     keep(db, result("s", B, rows, options={"unit": "bits", "join": "none", "limit": "2"}))
     found = compared(db, [1], [2])
-    assert "not asked in the same way, join – A: space; B: none (every suite)" in found.warnings
-    assert "not asked in the same way, limit – A: none; B: 2 (every suite)" in found.warnings
+    assert "different settings, join – A: space; B: none (every suite)" in found.warnings
+    assert "different settings, limit – A: none; B: 2 (every suite)" in found.warnings
 
 
 def test_options_that_only_another_kind_of_model_has_are_not_held_against_it(db: Path) -> None:
@@ -286,7 +286,7 @@ def test_runs_that_cannot_be_compared_are_refused(db: Path) -> None:
         compared(db, [1], [1])
     with pytest.raises(StoreError, match=r"no run 7 .* the latest is 2"):
         compared(db, [1], [7])
-    with pytest.raises(InputError, match=r"run 2 has not ended.*wug run s --model b"):
+    with pytest.raises(InputError, match=r"run 2 is still running.*wug run s --model b"):
         compared(db, [1], [2])
     with pytest.raises(InputError, match="needs two runs"):
         compared(db, [1])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import made_runs
+import run_factory
 from wug import stats
 from wug.errors import StoreError
 from wug.results import outcomes
@@ -22,7 +22,7 @@ from wug.results.outcomes import OutcomeCollector, PackedOutcomes, collected
 from wug.results.queries import fields_of, rows_of, table_of, unpack
 from wug.results.store import Store
 from wug.rows import Filter
-from wug.stats import Collected
+from wug.stats import EstimateAccumulator
 from wug.types import Outcome, Result
 
 OUTCOMES = tuple(
@@ -32,7 +32,7 @@ OUTCOMES = tuple(
 
 
 def result(rows: tuple[Outcome, ...] = OUTCOMES) -> Result:
-    return made_runs.result("one", "causal/x@1", rows)
+    return run_factory.result("one", "causal/x@1", rows)
 
 
 def round_trip(rows: Sequence[Outcome]) -> list[Outcome]:
@@ -138,7 +138,7 @@ def test_nan_and_half_characters_in_details_are_kept() -> None:
 
 
 def test_outcomes_in_the_store_are_a_sequence_like_those_in_memory(tmp_path: Path) -> None:
-    made_runs.keep(tmp_path / "store", result())
+    run_factory.keep(tmp_path / "store", result())
     (kept,) = Store(tmp_path / "store").results(1)
     assert len(kept.outcomes) == 17
     assert (kept.outcomes[-1], kept.outcomes[2:5]) == (OUTCOMES[-1], OUTCOMES[2:5])
@@ -152,7 +152,7 @@ def test_outcomes_in_the_store_are_a_sequence_like_those_in_memory(tmp_path: Pat
 
 
 def test_values_that_are_taken_in_one_by_one_know_how_many_items_they_have() -> None:
-    values = Collected()
+    values = EstimateAccumulator()
     for outcome in (*OUTCOMES, *OUTCOMES):
         values.add(outcome)
     assert values.items == 17
@@ -162,7 +162,7 @@ def test_values_that_are_taken_in_one_by_one_know_how_many_items_they_have() -> 
 
 def test_items_whose_outcomes_come_apart_are_counted_once_and_repeat_no_source_of_their_own() -> None:
     apart = [("a", "s"), ("b", "s"), ("a", "s"), ("c", "t"), ("b", "s")]
-    values = Collected()
+    values = EstimateAccumulator()
     for item, source in apart:
         values.add(Outcome(item, "accuracy", True, {}, {"source": source}))
     assert values.items == 3
@@ -170,7 +170,7 @@ def test_items_whose_outcomes_come_apart_are_counted_once_and_repeat_no_source_o
     (whole,) = values.estimates("wilson")
     assert (whole.n, whole.method) == (5, "wilson, by source")
     assert whole.low == pytest.approx(stats.wilson(25 / 17, 25 / 17).low)
-    alone = Collected()
+    alone = EstimateAccumulator()
     for item, source in (("a", "s"), ("c", "t"), ("a", "s")):
         alone.add(Outcome(item, "accuracy", True, {}, {"source": source}))
     assert alone.estimates("wilson")[0].method == "wilson, by item"
@@ -196,9 +196,9 @@ def test_what_is_kept_is_written_as_pythons_json_writes_it(data: object) -> None
 def test_groups_are_counted_alike_whether_outcomes_share_them_or_have_equal_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stats, "LATELY", 3)
+    monkeypatch.setattr(stats, "MAX_CACHED_GROUPS", 3)
     kinds = [{"number": str(n)} for n in range(5)]
-    sharing, apart = Collected(), Collected()
+    sharing, apart = EstimateAccumulator(), EstimateAccumulator()
     for n in range(40):
         sharing.add(Outcome(str(n), "accuracy", n % 3 == 0, kinds[n * n % 5]))
         apart.add(Outcome(str(n), "accuracy", n % 3 == 0, dict(kinds[n * n % 5])))
@@ -211,7 +211,7 @@ def test_groups_are_counted_alike_whether_outcomes_share_them_or_have_equal_ones
 def test_groups_that_are_changed_between_two_outcomes_are_taken_as_they_are() -> None:
     """As a family from elsewhere may do it: the same mapping, written anew for each outcome."""
     groups: dict[str, str] = {}
-    collector, values = OutcomeCollector(), Collected()
+    collector, values = OutcomeCollector(), EstimateAccumulator()
     for n, kind in enumerate(["a", "b", "b"]):
         groups["kind"] = kind
         outcome = Outcome(str(n), "accuracy", True, groups)

@@ -14,7 +14,7 @@ import pytest
 
 from evaluating import record
 from wug.errors import ModelError
-from wug.results.progress import Progress, Report, duration, in_words
+from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
 from wug.results.records import alive
 from wug.results.store import Store
@@ -47,7 +47,7 @@ class Texts:
     more: Sequence[str] = ()
     fault: BaseException | None = None
     kind: str = "pairs"
-    needs: Literal["scorer", "generator"] = "scorer"
+    needs: Literal["scores", "text"] = "scores"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
     metrics: tuple[Any, ...] = ()
@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store is told of everything, however soon."""
-    monkeypatch.setattr("wug.results.progress.OFTEN", 0.0)
+    monkeypatch.setattr("wug.results.progress.WRITE_INTERVAL_SECONDS", 0.0)
 
 
 def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Store, every_word: None) -> None:
@@ -113,16 +113,16 @@ def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, eve
 def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
     now = [100.0]
     number = store.begin("k", "m", "wug run")
-    report = Report(None, lambda: now[0])
-    report.begin(store, number, 3, done=10, questions=110)
+    report = ProgressReporter(None, lambda: now[0])
+    report.begin(store, number, 3, done=10, requests=110)
     for done, at in ((20, 100.4), (30, 100.9), (60, 105.0), (61, 105.5)):
         now[0] = at
-        report.answered(done, 110)
+        report.computed(done, 110)
     found = store.run(number).progress
-    assert found == Progress(60, 110, 0, 3, cached=10, began=100.0, told=105.0)
+    assert found == Progress(60, 110, 0, 3, cached=10, started=100.0, updated=105.0)
     assert found.rate == 10  # 50 answered in 5 seconds, without the 10 that the cache knew
     assert found.left == 5
-    assert in_words(found) == "60 of 110 questions · 10 a second · 5 s left · 0 of 3 suites done"
+    assert in_words(found) == "60 of 110 requests · 10 per second · 5 s left · 0 of 3 suites done"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_run_that_fails_keeps_what_it_said(store: Store) -> None:
 
 def test_a_run_that_is_taken_up_again_says_anew_how_far_it_is(store: Store) -> None:
     number = store.begin("k", "m", "wug run")
-    Report().begin(store, number, 3, 5, 9)
+    ProgressReporter().begin(store, number, 3, 5, 9)
     store.finish(number, "interrupted")
     assert store.begin("k", "m", "wug run") == number
     assert store.run(number).progress is None
@@ -172,4 +172,4 @@ def test_what_a_thread_reads_in_a_snapshot_is_of_one_moment(store: Store) -> Non
 
 def _far(reader: RunReader) -> tuple[int, int, int] | None:
     found = reader.runs()[0].progress
-    return None if found is None else (found.done, found.questions, found.judged)
+    return None if found is None else (found.done, found.requests, found.judged)

@@ -14,7 +14,7 @@ from wug.errors import StoreError
 from wug.results import store as stores
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
-from wug.types import Estimate, Outcome, Result, Signature
+from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 RESULT = Result(
     suite="number <script>",
@@ -31,8 +31,8 @@ RESULT = Result(
         Outcome("2", "surprisal", 3.25),
         Outcome("2", "all_predictions", None),
     ),
-    descriptions={"prediction_0": "the verb …"},
     meta={"regions": {"1": "verb"}},
+    metrics=(Metric("prediction_0", meaning="the verb …"), Metric("bleu", "score"), Metric("surprisal", "bits")),
 )
 
 

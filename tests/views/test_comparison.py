@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from made_runs import keep, outcomes, result
-from wug.results.comparison import Choice, Comparison, compare
+from run_factory import keep, outcomes, result
+from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.store import Store
 from wug.tables import table_text
+from wug.types import Better, Metric
 from wug.views import comparison as report
 from wug.views.comparison_page import chart, figures
 from wug.views.report import ReportedResult, render
@@ -28,7 +29,7 @@ EVIL = "<img src=x onerror=alert(1)>|{{ 7 * 7 }} `$x_%\\"
 def found(tmp_path: Path) -> Comparison:
     """B has all 30 right, of which A has 10; on the second suite they differ in numbers."""
     keep_both(tmp_path, "words")
-    return compare(Store(tmp_path / "wug.db"), [[1], [2]], Choice(items=2))
+    return compare(Store(tmp_path / "wug.db"), [[1], [2]], ComparisonSettings(items=2))
 
 
 def keep_both(folder: Path, suite: str) -> None:
@@ -134,7 +135,7 @@ def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> N
     keep_both(tmp_path, EVIL)
     store = Store(tmp_path / "wug.db")
     reports = [ReportedResult(one, run=number) for number in (1, 2) for one in store.results(number)]
-    page = render(reports, compare(store, [[1], [2]], Choice(items=3)))
+    page = render(reports, compare(store, [[1], [2]], ComparisonSettings(items=3)))
     assert '<details class="suite comparison" id="comparison"' in page
     assert "<strong>B better</strong>" in page
     assert "only B right" in page
@@ -159,3 +160,32 @@ def test_a_sentence_on_top_says_which_model_is_better(found: Comparison) -> None
         assert "b is better on 1 of 2 tests; 1 shows no difference" in table_text(report.table(found), form)
     equal = replace(found, contrasts=(found.contrasts[1],))
     assert report.summary(equal)[0].startswith("No difference between b and a is shown by 1 test")
+
+
+@pytest.mark.parametrize(
+    ("better", "verdict", "summary"),
+    [
+        ("lower", "A better", "a is better on 1 of 1 test (p < 0.05)."),
+        ("neither", "B higher", "b is higher on 1 of 1 test (p < 0.05)."),
+    ],
+)
+def test_a_proportion_is_better_only_in_the_direction_of_its_metric(
+    tmp_path: Path, better: Better, verdict: str, summary: str
+) -> None:
+    """B has 30 of 30 invalid outputs, A has 10."""
+    for model, invalid in ((A, 10), (B, 30)):
+        rows = outcomes({"invalid": [True] * invalid + [False] * (30 - invalid)})
+        keep(tmp_path / "wug.db", result("words", model, rows, metrics=(Metric("invalid", better=better),)))
+    found = compare(Store(tmp_path / "wug.db"), [[1], [2]])
+    assert report.verdict(found.contrasts[0]) == verdict
+    assert report.summary(found) == [summary]
+
+
+def test_metrics_pooled_over_both_directions_are_not_called_better(tmp_path: Path) -> None:
+    metrics = (Metric("correct"), Metric("invalid", better="lower"))
+    for model, right in ((A, 10), (B, 30)):
+        column = [True] * right + [False] * (30 - right)
+        rows = outcomes({"correct": column, "invalid": column})
+        keep(tmp_path / "wug.db", result("words", model, rows, metrics=metrics))
+    found = compare(Store(tmp_path / "wug.db"), [[1], [2]], ComparisonSettings(pool=True))
+    assert [report.verdict(one) for one in found.contrasts] == ["B better", "A better", "B higher"]

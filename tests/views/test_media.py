@@ -23,19 +23,19 @@ import pytest
 from rich.console import Console
 from starlette.testclient import TestClient
 
-import material
+import sample_results
+from case_selection import share
 from command_line import wug
-from seen_page import classed, elements, words
-from shares import share
+from html_helpers import classed, elements, words
 from wug import stats
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import choices, cogs, pcfgset
 from wug.families.cogs.suite import CogsSuite
 from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.results.average import averages
-from wug.results.comparison import Choice, Comparison, compare
+from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
@@ -166,7 +166,7 @@ def units() -> Result:
     found += [Estimate("share", "depth=11", 0.9, 3, 0.6, 1.2, "population sd of shares")]
     outcomes = [Outcome(str(n), "share", n < 2, {"kind": "zeta"}, {"sentence": f"wug {n}"}) for n in range(4)]
     return Result(
-        "units", "made-up", material.MODEL, "complete", Signature.read("wug:0|suite:units@4"), 5, tuple(found),
+        "units", "made-up", sample_results.MODEL, "complete", Signature.read("wug:0|suite:units@4"), 5, tuple(found),
         WARNINGS, tuple(outcomes), meta={"about": "units"}, metrics=metrics,
     )  # fmt: skip
 
@@ -180,7 +180,7 @@ def epochs(folder: Path) -> Result:
     path = folder / "ratio=0.1_run=1.txt"
     path.write_text("".join(lines), encoding="utf-8")
     found = score_exceptions(path)
-    return conclude(found.suite, material.MODEL, "wug:0|suite:epochs", found.rows)
+    return build_result(found.suite, sample_results.MODEL, "wug:0|suite:epochs", found.rows)
 
 
 def runs(folder: Path) -> Result:
@@ -192,7 +192,7 @@ def runs(folder: Path) -> Result:
             (folder / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         [suite] = pcfgset.read(folder, {})
         stand_in = _Answers({line: "Z1" if line in wrong else answer(line) for line in lines})
-        return conclude(suite, model, f"wug:0|suite:test|model:{model}", suite.run(stand_in))
+        return build_result(suite, model, f"wug:0|suite:test|model:{model}", suite.run(stand_in))
 
     [mean] = averages([answered(["copy A1 B2"], "a"), answered(["copy A1 B2", "repeat A1 B2"], "b")])
     return mean
@@ -230,21 +230,21 @@ def types(folder: Path) -> Result:
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     (system,) = cogs.score(gold, [given])
     suite = CogsSuite(system.gold, system.options)
-    return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
+    return build_result(suite, sample_results.MODEL, "wug:0|suite:gen", system.rows())
 
 
 def people() -> Result:
     """Pairs that people judged as well."""
     rows = [
         replace(row, detail={**row.detail, "human": 1.5 + place % 5})
-        for place, row in enumerate(material.pairs(items=12).outcomes)
+        for place, row in enumerate(sample_results.pairs(items=12).outcomes)
     ]
     agreement = HumanCorrelations()
     for row in rows:
         agreement.add(row)
     found = [row for row in agreement.rows() if isinstance(row, Estimate)]
     return replace(
-        material.pairs(items=12),
+        sample_results.pairs(items=12),
         outcomes=tuple(rows),
         estimates=(*stats.estimates(rows), *found),
         metrics=(Metric("accuracy", meaning="the grammatical sentence has the higher log-probability"), *CORRELATIONS),
@@ -264,7 +264,7 @@ def chosen(folder: Path) -> Result:
     )
     [suite] = choices.read(path, {})
     model = _Words({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None})
-    return conclude(suite, material.MODEL, "wug:0|suite:choices", suite.run(model))
+    return build_result(suite, sample_results.MODEL, "wug:0|suite:choices", suite.run(model))
 
 
 @dataclass
@@ -294,18 +294,18 @@ class _Words:
 
 
 MADE: dict[str, Callable[[Path], Result]] = {
-    "syntaxgym": lambda folder: material.syntaxgym(),
-    "pairs": lambda folder: material.pairs(items=24),
-    "words": lambda folder: material.words(),
+    "syntaxgym": lambda folder: sample_results.syntaxgym(),
+    "pairs": lambda folder: sample_results.pairs(items=24),
+    "words": lambda folder: sample_results.words(),
     "choices": chosen,
     "people": lambda folder: people(),
-    "plain": lambda folder: material.plain(),
-    "localism": lambda folder: material.localism(),
-    "substitutivity": lambda folder: material.substitutivity(),
-    "overgeneralisation": lambda folder: material.overgeneralisation(),
+    "plain": lambda folder: sample_results.plain(),
+    "localism": lambda folder: sample_results.localism(),
+    "substitutivity": lambda folder: sample_results.substitutivity(),
+    "overgeneralisation": lambda folder: sample_results.overgeneralisation(),
     "epochs": epochs,
     "runs": runs,
-    "cogs": lambda folder: material.cogs(),
+    "cogs": lambda folder: sample_results.cogs(),
     "types": types,
     "units": lambda folder: units(),
 }
@@ -333,7 +333,7 @@ class Kept:
         return elements(found.text)
 
     def comparison(self, name: str) -> Comparison:
-        return compare(self.store, [[self.runs[name]], [self.runs[name] + 1]], Choice())
+        return compare(self.store, [[self.runs[name]], [self.runs[name] + 1]], ComparisonSettings())
 
 
 @pytest.fixture(scope="module")
@@ -347,8 +347,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db")
     numbers = {}
     for name, result in results.items():
-        numbers[name] = material.keep(site.store, result)
-        material.keep(site.store, replace(result, model=OTHER))
+        numbers[name] = sample_results.keep(site.store, result)
+        sample_results.keep(site.store, replace(result, model=OTHER))
     client = TestClient(
         create_app(site), base_url="http://127.0.0.1", headers={"authorization": f"Bearer {site.access_token}"}
     )

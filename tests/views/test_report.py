@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from seen_page import EVIL, Seen, read, taint
+from html_helpers import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError, WugError
-from wug.types import Estimate, Outcome, Result, Signature
+from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import family_views as views
 from wug.views.parts import ItemsView, ItemView, TextPart, ViewPart
 from wug.views.report import ReportedResult, render
@@ -74,7 +74,10 @@ def agreement(**changes: Any) -> Result:
         ),
         warnings=("1 token spans two regions",),
         outcomes=(*item("1", 2.0, 8.0), *item("2", 4.0, 2.0)),
-        descriptions={"prediction_0": "the verb is less surprising in match than in mismatch"},
+        metrics=(
+            Metric("prediction_0", meaning="the verb is less surprising in match than in mismatch"),
+            Metric("all_predictions"),
+        ),
         meta={
             "regions": {"1": "subject", "2": "verb"},
             "formulas": [{"source": "[(2;%match%)]<(2;%mismatch%)", "canonical": "(2;%match%) < (2;%mismatch%)"}],
@@ -286,7 +289,7 @@ def test_an_unfinished_run_says_so_at_the_top() -> None:
 
 
 def test_a_result_with_nothing_but_estimates_still_has_its_page() -> None:
-    seen = read(render([ReportedResult(agreement(outcomes=(), descriptions={}, metrics=(), meta={}, warnings=()))]))
+    seen = read(render([ReportedResult(agreement(outcomes=(), metrics=(), meta={}, warnings=()))]))
     assert "Prediction 0 50.0% [9.5, 90.5] · n = 2 No item fails." in seen.text
     assert seen.data == []
 
@@ -377,7 +380,6 @@ def tainted(result: Result) -> Result:
             replace(o, item=o.item + EVIL, groups={EVIL: EVIL}, detail=taint(o.detail, renamed))
             for o in result.outcomes
         ),
-        descriptions={metric: text + EVIL for metric, text in result.descriptions.items()},
         metrics=tuple(replace(metric, meaning=metric.meaning + EVIL) for metric in result.metrics),
         meta=taint({**result.meta, "author": "A", "description": "D", "tags": ["t"]}, {}),
     )

@@ -136,7 +136,7 @@ def test_a_new_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "    yield ' '.join(table.names).upper() + '\\n'\n"
     )
     monkeypatch.setattr(writers, "__path__", [*writers.__path__, str(tmp_path)])
-    registry._own.cache_clear()
+    registry._builtin.cache_clear()
     try:
         assert "shout" in format_names()
         assert format_suffixes()[".shout"] == "shout"
@@ -145,7 +145,7 @@ def test_a_new_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert (tmp_path / "words.shout").read_text() == "WORD SURPRISAL SHARE DETAIL\n"
         assert tabular_response("shout", "words", SURPRISALS).media_type == "text/shout"
     finally:
-        registry._own.cache_clear()
+        registry._builtin.cache_clear()
         sys.modules.pop("wug.views.writers.shout", None)
 
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import every_page
 from browsing import HURRY, Recorder, Served, client_of, free_port
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.results.store import Store
 from wug.web.site import Site
 

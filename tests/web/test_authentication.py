@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 import pytest
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
 from wug.web import security, server
@@ -41,7 +41,7 @@ def stranger(site: Site) -> TestClient:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_nothing_is_given_out_without_the_secret(stranger: TestClient, site: Site, path: str) -> None:
-    material.keep(site.store, material.pairs())
+    sample_results.keep(site.store, sample_results.pairs())
     answer = stranger.get(path)
     assert answer.status_code == 403
     assert answer.headers["x-wug-reason"] == "secret"
@@ -196,7 +196,7 @@ def test_without_room_for_that_file_the_browser_is_not_opened_and_the_server_goe
 def test_the_browser_comes_in_by_the_private_file_and_the_address_is_clean(
     new_context: Any, served: Served, recorder: Any, tmp_path: Path
 ) -> None:
-    material.keep(served.site.store, material.pairs(items=8))
+    sample_results.keep(served.site.store, sample_results.pairs(items=8))
     page = new_context(let_in=False).new_page()
     recorder.watch(page)
     referers: list[str] = []
@@ -256,7 +256,7 @@ def test_a_page_left_open_says_that_the_server_was_started_again_and_goes_on_whe
     new_context: Any, served: Served, new_site: Any, recorder: Any
 ) -> None:
     recorder.expected += ["ERR_CONNECTION", "403"]
-    number = material.keep(served.site.store, material.pairs(items=8), status="running")
+    number = sample_results.keep(served.site.store, sample_results.pairs(items=8), status="running")
     context = new_context()
     page = context.new_page()
     page.add_init_script(HURRY)
@@ -267,7 +267,7 @@ def test_a_page_left_open_says_that_the_server_was_started_again_and_goes_on_whe
     page.wait_for_selector("body.shut")
     context.new_page().goto(served.entrance)
     page.bring_to_front()
-    served.site.store.add(number, material.syntaxgym())
+    served.site.store.add(number, sample_results.syntaxgym())
     page.wait_for_selector(f"tr[id$='-{number}'] td.value >> nth=1")
     page.wait_for_selector("body:not(.shut)")
     recorder.check()

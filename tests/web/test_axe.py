@@ -13,8 +13,8 @@ import pytest
 
 import every_page
 from browsing import Served
-from patience import PATIENCE
-from shares import cases, each_kind
+from case_selection import cases, each_kind
+from timeouts import PATIENCE
 
 pytest.importorskip("axe_playwright_python", reason="pip install 'wug[dev]'")
 

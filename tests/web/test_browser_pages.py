@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import every_page
-import material
+import sample_results
 from browsing import Served, follow
 
 EMPTY = ("/", "/compare")
@@ -29,16 +29,16 @@ def test_an_empty_store_is_shown(page: Any, address: str) -> None:
 
 
 def test_a_hostile_suite_name_is_shown_as_text(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.unknown())
+    sample_results.keep(served.site.store, sample_results.unknown())
     visit(page, "/")
-    assert material.HOSTILE in page.locator(".suites th .name").inner_text().replace("\n", "")
+    assert sample_results.HOSTILE in page.locator(".suites th .name").inner_text().replace("\n", "")
     follow(page, lambda: page.click("td.value a"))
-    assert page.locator("h1").inner_text() == material.HOSTILE
+    assert page.locator("h1").inner_text() == sample_results.HOSTILE
     assert every_page.alive(page) == 0
 
 
 def test_a_run_of_the_size_of_blimp_is_paged(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.blimp())
+    sample_results.keep(served.site.store, sample_results.blimp())
     visit(page, "/")
     follow(page, lambda: page.click("td.value a"))
     visit(page, page.url)
@@ -61,7 +61,7 @@ def test_a_run_of_the_size_of_blimp_is_paged(served: Served, page: Any) -> None:
 
 
 def test_the_region_chart_of_one_item_is_chosen(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym())
+    sample_results.keep(served.site.store, sample_results.syntaxgym())
     visit(page, "/result/1")
     page.select_option("select[name=item]", "3")
     page.wait_for_url("**item=3**")
@@ -71,7 +71,7 @@ def test_the_region_chart_of_one_item_is_chosen(served: Served, page: Any) -> No
 
 def test_a_signature_is_copied(served: Served, context: Any, page: Any) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    material.keep(served.site.store, material.syntaxgym())
+    sample_results.keep(served.site.store, sample_results.syntaxgym())
     page.goto("/result/1")
     page.click(".copying button >> nth=0")
     page.wait_for_selector("text=Copied")
@@ -79,7 +79,7 @@ def test_a_signature_is_copied(served: Served, context: Any, page: Any) -> None:
 
 
 def test_pages_are_readable_on_a_phone(new_context: Any, served: Served, recorder: Any) -> None:
-    material.keep(served.site.store, *material.every())
+    sample_results.keep(served.site.store, *sample_results.every())
     phone = {"width": 390, "height": 844}
     page = new_context(viewport=phone, has_touch=True).new_page()
     recorder.watch(page)
@@ -95,7 +95,7 @@ def test_pages_are_readable_on_a_phone(new_context: Any, served: Served, recorde
 @pytest.mark.usefixtures("hurried")
 def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("ERR_CONNECTION_REFUSED")
-    material.keep(served.site.store, material.pairs(items=8), status="running")
+    sample_results.keep(served.site.store, sample_results.pairs(items=8), status="running")
     visit(page, "/")
     served.stop()
     page.wait_for_selector("body.alone")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import every_page
-import material
+import sample_results
 from browsing import Served
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug import stats
 from wug.types import Estimate, Outcome, Result, Signature
 
@@ -49,7 +49,7 @@ FAULTS = """() => {
 
 def long_regions(regions: int = 9) -> Result:
     """A suite whose regions have long names."""
-    made = material.syntaxgym(f"long_{regions}")
+    made = sample_results.syntaxgym(f"long_{regions}")
     outcomes = []
     for number in range(1, 8):
         sentences = {
@@ -65,7 +65,7 @@ def long_regions(regions: int = 9) -> Result:
     names = {str(region): LONG[region % len(LONG)] for region in range(1, regions + 1)}
     return Result(
         made.suite, "syntaxgym", made.model, "complete", Signature.read("wug:0"), 7, made.estimates, (),
-        tuple(outcomes), made.descriptions, {"regions": names, "metric": ["sum"], "formulas": made.meta["formulas"]},
+        tuple(outcomes), {"regions": names, "metric": ["sum"], "formulas": made.meta["formulas"]}, made.metrics,
     )  # fmt: skip
 
 
@@ -77,7 +77,15 @@ def choices() -> Result:
     ]
     estimates = (*stats.estimates(outcomes), Estimate("chance", "all", 1 / 3, 40))
     return Result(
-        "places", "choices", material.MODEL, "complete", Signature.read("wug:0"), 40, estimates, (), tuple(outcomes)
+        "places",
+        "choices",
+        sample_results.MODEL,
+        "complete",
+        Signature.read("wug:0"),
+        40,
+        estimates,
+        (),
+        tuple(outcomes),
     )
 
 
@@ -89,7 +97,7 @@ def by_depth() -> Result:
         for metric in ("consistency", "original_accuracy", "unrolled_accuracy")
     ]
     return Result(
-        "localism", "pcfgset", material.MODEL, "complete", Signature.read("wug:0"), 180,
+        "localism", "pcfgset", sample_results.MODEL, "complete", Signature.read("wug:0"), 180,
         tuple(stats.estimates(outcomes)), (), tuple(outcomes),
     )  # fmt: skip
 
@@ -102,7 +110,7 @@ def addresses(everything: Served) -> list[str]:
     """The pages with charts."""
     store = everything.site.store
     first = len(store.reader.overview()) + 1
-    material.keep(store, *EXTRA)
+    sample_results.keep(store, *EXTRA)
     own = [f"/result/{number}" for number in range(first, first + len(EXTRA))]
     return [
         *(f"/result/{number}" for number in every_page.RESULTS),

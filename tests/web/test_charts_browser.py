@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-import material
+import sample_results
 from browsing import Served, follow
 from wug import stats
 from wug.types import Outcome, Result, Signature
@@ -44,7 +44,7 @@ def drawn(page: Any, address: str) -> None:
 def two_items(*names: str, items: int = 2) -> Result:
     """A suite of a 2 × 2 design or another, whose items differ so much that an interval would be enormous."""
     formulas = [{"source": "", "canonical": f"(2;%{names[0]}%) < (2;%{names[1]}%)", "english": ""}]
-    made = material.syntaxgym()
+    made = sample_results.syntaxgym()
     outcomes = []
     for number in range(1, items + 1):
         conditions = {
@@ -59,8 +59,9 @@ def two_items(*names: str, items: int = 2) -> Result:
         outcomes.append(Outcome(str(number), "all_predictions", True, {}, {"conditions": conditions}))
         outcomes.append(Outcome(str(number), "prediction_0", number != 1, {}, {"margin": number - 1.5}))
     return Result(
-        suite="design", kind="syntaxgym", model=material.MODEL, status="complete", signature=Signature.read("wug:0"),
-        n=items, estimates=made.estimates, outcomes=tuple(outcomes), descriptions=made.descriptions,
+        suite="design", kind="syntaxgym", model=sample_results.MODEL, status="complete",
+        signature=Signature.read("wug:0"), n=items, estimates=made.estimates, outcomes=tuple(outcomes),
+        metrics=made.metrics,
         meta={"regions": {"1": "noun", "2": "verb", "3": "end"}, "formulas": formulas, "metric": ["sum"]},
     )  # fmt: skip
 
@@ -73,7 +74,7 @@ EIGHT = tuple(f"{a}_{b}_{c}" for a in ("sg", "pl") for b in ("near", "far") for 
 def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
     served: Served, new_context: Any, recorder: Any, way: str
 ) -> None:
-    material.keep(served.site.store, two_items(*DESIGN))
+    sample_results.keep(served.site.store, two_items(*DESIGN))
     page = new_context(has_touch=way == "touch").new_page()
     recorder.watch(page)
     drawn(page, "/result/1")
@@ -98,7 +99,7 @@ def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
 
 def test_a_pair_of_models_that_is_chosen_in_a_comparison_is_seen_alone(served: Served, page: Any) -> None:
     for name in ("a", "b", "c"):
-        material.keep(served.site.store, material.pairs(items=8, model=f"causal/{name}@1"))
+        sample_results.keep(served.site.store, sample_results.pairs(items=8, model=f"causal/{name}@1"))
     drawn(page, "/compare?run=1&run=2&run=3")
     assert page.locator(POINTS).count() == 2
     page.locator("figure.chart").get_by_text("b − a", exact=True).first.click()
@@ -106,7 +107,7 @@ def test_a_pair_of_models_that_is_chosen_in_a_comparison_is_seen_alone(served: S
 
 
 def test_the_legend_stands_at_the_ends_of_the_lines(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items(*DESIGN))
+    sample_results.keep(served.site.store, two_items(*DESIGN))
     drawn(page, "/result/1")
     # At the last region, the later condition is the more surprising one: its label stands higher.
     names = page.locator(LEGEND).all_inner_texts()
@@ -116,7 +117,7 @@ def test_the_legend_stands_at_the_ends_of_the_lines(served: Served, page: Any) -
 
 
 def test_two_items_are_drawn_from_0_bits_up_and_without_intervals(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items(*DESIGN))
+    sample_results.keep(served.site.store, two_items(*DESIGN))
     drawn(page, "/result/1")
     ticks = bits(page)
     assert (min(ticks), max(ticks)) == (0, 100)  # the highest mean: 2 + 9 · 1.5 · 6 = 83 bits
@@ -124,7 +125,7 @@ def test_two_items_are_drawn_from_0_bits_up_and_without_intervals(served: Served
 
 
 def test_the_tint_covers_every_point_of_the_region_that_is_compared_even_of_one_item(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items(*DESIGN, items=1))
+    sample_results.keep(served.site.store, two_items(*DESIGN, items=1))
     drawn(page, "/result/1")
     ground = page.locator("g.mark-rect path").bounding_box()
     boxes = [point.bounding_box() for point in page.locator(f"{POINTS}[aria-label*='verb']").all()]
@@ -135,7 +136,7 @@ def test_the_tint_covers_every_point_of_the_region_that_is_compared_even_of_one_
 
 
 def test_eight_conditions_differ_in_colour_shape_and_dash(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items(*EIGHT))
+    sample_results.keep(served.site.store, two_items(*EIGHT))
     drawn(page, "/result/1")
     lines = page.locator("g.mark-line path").evaluate_all("all => all.map(p => p.getAttribute('stroke-dasharray'))")
     assert len(set(lines)) == 5  # four are solid
@@ -163,7 +164,7 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
         (),
         tuple(outcomes),
     )
-    material.keep(served.site.store, made)
+    sample_results.keep(served.site.store, made)
     page.goto("/result/1")
     page.wait_for_selector("#f-by-depth .drawn:not(.loading) svg.marks")
     labels = page.locator("#f-by-depth g.role-axis-label").first.locator("text").all_text_contents()
@@ -176,7 +177,7 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
 def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
     served: Served, page: Any, tmp_path: Path
 ) -> None:
-    material.keep(served.site.store, two_items(*DESIGN, items=3))
+    sample_results.keep(served.site.store, two_items(*DESIGN, items=3))
     drawn(page, "/result/1")
     kept = {}
     for form in ("CSV", "JSON", "PNG"):
@@ -193,7 +194,7 @@ def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
 
 
 def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items(*DESIGN, items=4))
+    sample_results.keep(served.site.store, two_items(*DESIGN, items=4))
     drawn(page, "/result/1")
     strip = page.locator(".strip")
     assert strip.locator("circle").count() == 3
@@ -207,15 +208,15 @@ def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served:
 
 
 def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any) -> None:
-    material.keep(served.site.store, two_items("match", "mismatch"))
+    sample_results.keep(served.site.store, two_items("match", "mismatch"))
     drawn(page, "/result/1?item=2")
     texts = page.locator("g.role-axis-label text").all_text_contents()
     assert any("match2 /" in text and "mismatch2" in text for text in texts)
 
 
 def test_two_models_are_drawn_side_by_side_and_in_one_chart(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym(items=8))
-    material.keep(served.site.store, material.syntaxgym(items=8, model="lstm/other@1"))
+    sample_results.keep(served.site.store, sample_results.syntaxgym(items=8))
+    sample_results.keep(served.site.store, sample_results.syntaxgym(items=8, model="lstm/other@1"))
     page.goto("/result/1")
     page.select_option("select[name=with]", label="other")
     page.wait_for_url("**with=2**")
@@ -229,7 +230,7 @@ def test_two_models_are_drawn_side_by_side_and_in_one_chart(served: Served, page
 
 
 def test_the_chart_is_above_the_fold_with_its_question(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym(items=8))
+    sample_results.keep(served.site.store, sample_results.syntaxgym(items=8))
     drawn(page, "/result/1")
     box = page.locator("svg.marks").bounding_box()
     assert box["y"] + box["height"] < 900
@@ -237,7 +238,7 @@ def test_the_chart_is_above_the_fold_with_its_question(served: Served, page: Any
 
 
 def test_items_are_sorted_filtered_and_counted(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.pairs(items=130))
+    sample_results.keep(served.site.store, sample_results.pairs(items=130))
     page.goto("/result/1/items")
     assert page.locator(".pager span").first.inner_text() == "1–50 of 130"
     page.locator("a[rel=next]").first.click()
@@ -259,8 +260,8 @@ def test_items_are_sorted_filtered_and_counted(served: Served, page: Any) -> Non
 
 
 def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.pairs(items=8))
-    material.keep(served.site.store, material.pairs(items=8, model="lstm/other@1"))
+    sample_results.keep(served.site.store, sample_results.pairs(items=8))
+    sample_results.keep(served.site.store, sample_results.pairs(items=8, model="lstm/other@1"))
     page.goto("/result/1/items")
     follow(page, page.locator(".onward a", has_text="other models").first.click)
     assert page.locator("#elsewhere").count() == 1
@@ -273,7 +274,7 @@ def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Serv
 
 
 def test_the_items_of_cogs_fit_on_a_phone(served: Served, new_context: Any) -> None:
-    long = material.cogs()
+    long = sample_results.cogs()
     kinds = ("prim_to_subj_common", "a_generalisation_type_with_a_name_that_is_much_longer_than_a_telephone_is_wide")
     outcomes = [
         Outcome(str(number), "exact_match", False, {"type": kinds[number % 2]}, dict(long.outcomes[2].detail))
@@ -290,7 +291,7 @@ def test_the_items_of_cogs_fit_on_a_phone(served: Served, new_context: Any) -> N
         (),
         tuple(outcomes),
     )
-    material.keep(served.site.store, made)
+    sample_results.keep(served.site.store, made)
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
     page.goto("/result/1/items")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -301,8 +302,8 @@ def test_what_has_no_tag_stands_under_a_heading_of_its_own_not_under_that_of_oth
         Outcome(str(place), "accuracy", place % 2 == 0, {"paradigm": name, **({"term": term} if term else {})}, {})
         for place, (name, term) in enumerate([("tagged", "binding"), ("too", "binding"), ("untagged", "")] * 8)
     ]
-    made = material.pairs(items=8)
-    material.keep(
+    made = sample_results.pairs(items=8)
+    sample_results.keep(
         served.site.store, replace(made, n=24, outcomes=tuple(outcomes), estimates=tuple(stats.estimates(outcomes)))
     )
     page.goto("/result/1")
@@ -314,7 +315,7 @@ def test_what_has_no_tag_stands_under_a_heading_of_its_own_not_under_that_of_oth
 
 
 def test_figures_stand_below_each_other_in_the_bundled_face(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.pairs(items=8))
+    sample_results.keep(served.site.store, sample_results.pairs(items=8))
     page.goto("/result/1/numbers")
     page.evaluate("document.fonts.ready")
     assert page.evaluate("document.fonts.check('16px Inter') && [...document.fonts].some(f => f.status === 'loaded')")
@@ -326,7 +327,7 @@ def test_figures_stand_below_each_other_in_the_bundled_face(served: Served, page
 
 
 def test_warnings_are_amber(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym())
+    sample_results.keep(served.site.store, sample_results.syntaxgym())
     page.goto("/result/1")
     red, green, blue = page.locator(".notice").evaluate(
         "n => getComputedStyle(n).borderLeftColor.match(/\\d+/g).map(Number)"
@@ -337,7 +338,10 @@ def test_warnings_are_amber(served: Served, page: Any) -> None:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report on eleven suites and two models."""
-    results = [*material.every(), *(material.pairs(model="causal/EleutherAI/other@607a30d") for _ in range(1))]
+    results = [
+        *sample_results.every(),
+        *(sample_results.pairs(model="causal/EleutherAI/other@607a30d") for _ in range(1)),
+    ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render([ReportedResult(one, run=1) for one in results]), encoding="utf-8")
     return path.as_uri()
@@ -349,7 +353,7 @@ def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any
     assert page.evaluate("document.documentElement.scrollHeight") < 2600
     assert page.locator("table.grid").bounding_box()["height"] < 900
     assert "607a30d" not in page.locator("main").inner_text()  # whose place is the signature
-    assert page.locator(f"[title='{material.MODEL}']").count() > 0
+    assert page.locator(f"[title='{sample_results.MODEL}']").count() > 0
     page.locator("table.grid a", has_text="number_").first.click()
     page.wait_for_selector("details[open] .drawn:not(.loading) svg.marks")
     section = page.locator("details.suite[open] section.result").first
@@ -383,7 +387,7 @@ def all_tied() -> Result:
         for detail in [{"good": f"a b {number}", "bad": f"b a {number}", "logprob_good": -9.0, "logprob_bad": -9.0}]
     ]
     return replace(
-        material.pairs(),
+        sample_results.pairs(),
         outcomes=tuple(outcomes),
         estimates=tuple(stats.estimates(outcomes)),
         warnings=("all 60 pairs tied, counted as failures: the accuracy is not measurable",),
@@ -391,7 +395,7 @@ def all_tied() -> Result:
 
 
 def test_ties_are_drawn_at_0_and_60_of_60_are_not_measurable(served: Served, page: Any) -> None:
-    material.keep(served.site.store, all_tied())
+    sample_results.keep(served.site.store, all_tied())
     page.goto("/result/1")
     assert page.locator(".headline strong").inner_text() == "not measurable"
     assert page.locator(".headline .warned").inner_text() == "1 warning"
@@ -408,8 +412,8 @@ def test_ties_are_drawn_at_0_and_60_of_60_are_not_measurable(served: Served, pag
 
 
 def test_a_warning_marks_the_cell_of_its_value(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym(), all_tied())
-    material.keep(served.site.store, material.pairs(model="causal/other@1"))
+    sample_results.keep(served.site.store, sample_results.syntaxgym(), all_tied())
+    sample_results.keep(served.site.store, sample_results.pairs(model="causal/other@1"))
     page.goto("/")
     marks = page.locator(".matrix td.value")
     assert sorted(marks.all_inner_texts()) == ["66.7!", "74.6", "–!"]
@@ -418,7 +422,7 @@ def test_a_warning_marks_the_cell_of_its_value(served: Served, page: Any) -> Non
 
 
 def test_a_list_of_failing_items_says_that_they_fail(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym())
+    sample_results.keep(served.site.store, sample_results.syntaxgym())
     page.goto("/result/1/items?value=false")
     assert page.locator(".sum").inner_text().startswith("2 items failing · criterion: every prediction holds")
     page.goto("/result/1/items?metric=prediction_0&value=false")
@@ -427,7 +431,9 @@ def test_a_list_of_failing_items_says_that_they_fail(served: Served, page: Any) 
 
 def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Served, page: Any) -> None:
     store = served.site.store
-    material.keep(store, material.syntaxgym(items=60), material.pairs(items=60), all_tied(), material.cogs())
+    sample_results.keep(
+        store, sample_results.syntaxgym(items=60), sample_results.pairs(items=60), all_tied(), sample_results.cogs()
+    )
 
     def opening(result: int) -> tuple[str, list[str], str]:
         page.goto(f"/result/{result}")

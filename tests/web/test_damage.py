@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from browsing import client_of, full_disk
-from shares import cases
+from case_selection import cases
 from wug.families.syntaxgym.editor import DESIGNS
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
@@ -48,8 +48,14 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> Any:
 
 
 def fill(store: Store) -> None:
-    material.keep(store, material.syntaxgym(), material.pairs(items=12), material.localism(), material.cogs())
-    material.keep(store, material.pairs(items=12, model="causal/other@1"))
+    sample_results.keep(
+        store,
+        sample_results.syntaxgym(),
+        sample_results.pairs(items=12),
+        sample_results.localism(),
+        sample_results.cogs(),
+    )
+    sample_results.keep(store, sample_results.pairs(items=12, model="causal/other@1"))
 
 
 def looked_at(client: TestClient) -> list[int]:
@@ -92,7 +98,7 @@ def test_another_store_in_its_place_is_read_instead(site: Site, client: TestClie
     assert "gpt2" in client.get("/").text
     other = Store(tmp_path / "other" / "store")
     for model in ("causal/newer@1", "causal/newest@1"):
-        material.keep(other, material.pairs(items=12, model=model))
+        sample_results.keep(other, sample_results.pairs(items=12, model=model))
     other.close()
     site.store.path.rename(tmp_path / "moved")
     other.path.rename(site.store.path)
@@ -156,10 +162,15 @@ def test_a_damaged_store_gives_pages_or_words(site: Site, tmp_path: Path) -> Non
         looked_at(client_of(site))
 
 
-COLUMNS = ("suite", "kind", "status", "signature", "n", "estimates", "warnings", "descriptions", "meta", "summary",
+COLUMNS = ("suite", "kind", "status", "signature", "n", "estimates", "warnings", "meta", "summary",
            "metrics", "file", "sha256", "first", "rows", "columns")  # fmt: skip
 DAMAGES = ("x'ff00'", "'null'", "'[]'", "7", "'{}'", "CAST(x'fffe' AS TEXT)", "'[{\"metric\": 1}]'", "'[[[['")
-KINDS: tuple[Callable[[], Result], ...] = (material.syntaxgym, material.pairs, material.localism, material.cogs)
+KINDS: tuple[Callable[[], Result], ...] = (
+    sample_results.syntaxgym,
+    sample_results.pairs,
+    sample_results.localism,
+    sample_results.cogs,
+)
 BY_DAY, AT_NIGHT = (
     [(damage, kind) for n, damage in enumerate(DAMAGES) for m, kind in enumerate(KINDS) if bool((n + m) % 4) == night]
     for night in (False, True)
@@ -171,7 +182,7 @@ BY_DAY, AT_NIGHT = (
 def test_a_result_with_a_damaged_column_gives_pages_or_words(
     site: Site, client: TestClient, kind: Callable[[], Result], damage: str
 ) -> None:
-    material.keep(site.store, kind())
+    sample_results.keep(site.store, kind())
     pages = (
         "/",
         "/runs.csv",
@@ -196,7 +207,7 @@ def test_a_result_with_a_damaged_column_gives_pages_or_words(
 def test_a_damaged_file_of_outcomes_gives_pages_or_words(
     site: Site, client: TestClient, kind: Callable[[], Result]
 ) -> None:
-    material.keep(site.store, kind())
+    sample_results.keep(site.store, kind())
     (file,) = (site.store.path / OUTCOMES).iterdir()
     whole = file.read_bytes()
     for damaged in (b"", whole[:100], whole[:-1], whole[:50] + b"\xff" + whole[51:], whole + b"PAR1", None):
@@ -213,7 +224,7 @@ def test_a_damaged_file_of_outcomes_gives_pages_or_words(
 
 def test_control_characters_in_names_are_shown_as_pictures(site: Site, client: TestClient) -> None:
     outcome = Outcome(CONTROL, CONTROL, True, {CONTROL: CONTROL}, {"good": CONTROL, "bad": "b"})
-    material.keep(
+    sample_results.keep(
         site.store,
         Result(
             CONTROL,
@@ -225,7 +236,6 @@ def test_control_characters_in_names_are_shown_as_pictures(site: Site, client: T
             (),
             (CONTROL,),
             (outcome,),
-            {},
             {},
         ),
     )

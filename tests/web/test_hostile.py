@@ -14,9 +14,9 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from browsing import Served
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.web.site import Site
 
 DIGITS = "9" * 5000
@@ -163,7 +163,7 @@ def send(site: Site, client: TestClient) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
 def test_an_address_that_names_nothing_is_refused(site: Site, client: TestClient, path: str) -> None:
-    material.keep(site.store, material.pairs(items=8), material.syntaxgym())
+    sample_results.keep(site.store, sample_results.pairs(items=8), sample_results.syntaxgym())
     answer = client.get(f"http://127.0.0.1:8000{path}")
     assert answer.status_code in (400, 403, 404), answer.text[:500]
     assert len(answer.text) > 20
@@ -172,7 +172,7 @@ def test_an_address_that_names_nothing_is_refused(site: Site, client: TestClient
 
 @pytest.mark.parametrize("path", QUERIES, ids=range(len(QUERIES)))
 def test_a_wish_that_makes_no_sense_is_passed_over_or_refused(site: Site, client: TestClient, path: str) -> None:
-    material.keep(site.store, material.pairs(items=8), material.syntaxgym())
+    sample_results.keep(site.store, sample_results.pairs(items=8), sample_results.syntaxgym())
     answer = client.get(f"http://127.0.0.1:8000{path}")
     assert answer.status_code in (200, 400, 404), answer.text[:500]
 
@@ -275,7 +275,7 @@ def hang_up(line: socket.socket) -> None:
 
 
 def test_what_is_no_request_and_who_leaves_in_the_middle_of_one_do_no_harm(served: Served) -> None:
-    material.keep(served.site.store, material.pairs(items=60))
+    sample_results.keep(served.site.store, sample_results.pairs(items=60))
     known = (
         f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.site.access_token}\r\n"
         f"X-Wug-Token: {served.site.csrf_token}\r\n"

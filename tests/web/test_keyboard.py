@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import every_page
-import material
+import sample_results
 import tabbing
 from browsing import Recorder, Served
-from patience import PATIENCE
-from shares import each_kind, share
+from case_selection import each_kind, share
+from timeouts import PATIENCE
 from wug.views.report import ReportedResult, render
 
 
@@ -80,7 +80,9 @@ def test_a_dialog_takes_the_focus_and_escape_gives_it_back(browsed: Any, opener:
 
 def test_a_report_is_read_by_keyboard_alone(browsed: Any, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    text = render([ReportedResult(material.syntaxgym(items=3), run=1), ReportedResult(material.pairs(items=8), run=1)])
+    text = render(
+        [ReportedResult(sample_results.syntaxgym(items=3), run=1), ReportedResult(sample_results.pairs(items=8), run=1)]
+    )
     path.write_text(text, encoding="utf-8")
     browsed.goto(path.as_uri())
     browsed.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")

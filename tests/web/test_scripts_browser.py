@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-import material
-from asking import shared
+import sample_results
+from job_helpers import shared
 from wug import stats
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import open_model, open_suites
 from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
@@ -98,8 +98,8 @@ def test_regions_have_each_character_once_and_run_as_the_sentence_does(
     path.write_text(json.dumps(suite), encoding="utf-8")
     [read] = open_suites(str(path))
     model = open_model(f"causal:{site.models[0]}", {"device": "cpu"})
-    result = conclude(read, "m", "wug:0|suite:scripts", list(read.run(model)))
-    material.keep(site.store, result)
+    result = build_result(read, "m", "wug:0|suite:scripts", list(read.run(model)))
+    sample_results.keep(site.store, result)
     page.set_viewport_size({"width": 2400, "height": 900})
     report = tmp_path / "report.html"
     report.write_text(render([ReportedResult(result)]), encoding="utf-8")
@@ -124,7 +124,7 @@ def test_the_words_of_a_pair_run_from_right_to_left(page: Any, site: Site) -> No
     found = Result(
         "p", "pairs", "m", "complete", Signature.read("wug:0"), 2, tuple(stats.estimates(rows)), (), tuple(rows)
     )
-    material.keep(site.store, found)
+    sample_results.keep(site.store, found)
     page.goto("/result/1/items")
     boxes = page.locator(".tokens-line").first.locator("b").evaluate_all(BOXES)
     assert [box["text"] for box in boxes] == good.split()

@@ -16,9 +16,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from browsing import Served, client_of
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.web import security
 from wug.web.app import ErrorPages
 from wug.web.site import ForbiddenPath, Site
@@ -182,7 +182,7 @@ def test_a_file_that_the_reader_has_already_is_not_sent_again(client: TestClient
 
 
 def test_two_hundred_at_once_are_answered(served: Served) -> None:
-    material.keep(served.site.store, *material.every())
+    sample_results.keep(served.site.store, *sample_results.every())
     addresses = ["/", "/result/2/items", "/state.json", "/runs.csv", "/run/1"] * 40
     limits = httpx.Limits(max_connections=200)
     shown = {"authorization": f"Bearer {served.site.access_token}"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_line import wug
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.errors import WugError
 from wug.web.server import ServerOptions, create_site, listen
 

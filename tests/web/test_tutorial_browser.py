@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from asking import shared
 from doc_blocks import ROOT, blocks
 from editing import cell, grid, paste, ready
+from job_helpers import shared
 from wug.web.site import Site
 
 PAGE = ROOT / "docs" / "tutorial-browser.md"

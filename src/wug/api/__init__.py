@@ -1,1 +1,1 @@
-"""What `import wug` offers: models, suites, results, stores and comparisons as a notebook uses them."""
+"""The public API of `import wug`: models, suites, results, stores and comparisons."""

@@ -144,7 +144,7 @@ def compare(
         raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
     if items < 0:
         raise InputError(f"items={items}: write a whole number, 0 or more")
-    choice = runs.Choice(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
+    choice = runs.ComparisonSettings(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
     sides = _sides(_flat(results), by)
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared")

@@ -48,7 +48,7 @@ class TextGenerator(Protocol):
 AnyModel: TypeAlias = (
     "str | Path | Model | Scorer | Generator | LoadedModel | TextScorer | TextGenerator | Callable[[list[str]], object]"
 )
-"""A name or folder, an open model, one of your own class, a loaded one, or a function of texts."""
+"""A name or folder, an open model, an object of your class, a loaded model, or a function of texts."""
 
 
 @members(public)
@@ -194,9 +194,10 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
     if is_function(given):
         if tokenizer is not None:
             raise InputError("tokenizer= is for a loaded model of transformers: a function tokenizes its texts itself")
-        (wrap,) = registry.declared("models", "wrap").values()
+        kind = registry.backend_with(lambda traits: traits.wraps_functions)
+        assert kind is not None
         refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
-        return Model(ModelHandle.around(wrap(given, **(options or {}))))
+        return Model(ModelHandle.around(registry.find("models", kind).wrap(given, **(options or {}))))
     raise InputError(f"{_shown(given)} is not a model. Give {EXPECTED}")
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wug.api.models import AnyModel, Setting, as_text, models_of
 from wug.api.results import Results
-from wug.arguments import members, public
+from wug.arguments import members, public, public_with
 from wug.errors import InputError, UnknownName
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.signature import sign
+from wug.evaluation.signature import build_signature
 from wug.families.reading import milliseconds, suite_of, view
 from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse, lag_effects
 from wug.families.reading.rscript import write_r
-from wug.families.reading.settings import KEYS, ReadingSettings, refuse_unknown_use, settings
+from wug.families.reading.settings import KEYS, OPTIONS, ReadingSettings, refuse_unknown_use, settings
 from wug.families.reading.suite import MEASURE, ReadingSuite, dropped_text, result_rows
 from wug.families.reading.surprisals import predict, read_surprisals
 from wug.families.reading.terms import parse, written
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     import pandas
 
 Kind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
+FLAGS = {
+    f"--{option.name.replace('_', '-')}": f"{option.name}={'True' if option.type is bool else '…'}"
+    for option in OPTIONS
+} | {"--surprisals": "surprisals=…", "--allow-mismatch": "allow_mismatch=True"}
+"""Flags of `wug reading` as Python writes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +224,7 @@ class Reading:
         return ((one, fit) for one, own in zip(self._sets, self._fits, strict=True) for fit in own)
 
 
-@public
+@public_with(FLAGS)
 def reading(
     table: object,
     measure: str | Sequence[str],
@@ -342,8 +347,8 @@ def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) 
         "rows": f"{used} of {len(suite.prepared.table)}",
         "dropped": dropped.replace("|", "¦") or "none",
     }
-    signature = sign(suite.name, suite.checksum, options, one.label, one.options)
-    return conclude(suite, one.label, signature, result_rows(suite.prepared, one, fits))
+    signature = build_signature(suite.name, suite.checksum, options, one.label, one.options)
+    return build_result(suite, one.label, signature, result_rows(suite.prepared, one, fits))
 
 
 def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:

@@ -39,11 +39,11 @@ class Results(Sequence[Result]):
     def __init__(self, results: Iterable[Result], *, runs: Iterable[int] = (), store: Path | None = None) -> None:
         self._results = tuple(results)
         if not all(isinstance(result, Result) for result in self._results):
-            raise InputError("Results are made of results, as wug.run(…) returns them")
+            raise InputError("Results takes results, as wug.run(…) returns them")
         self.runs = tuple(runs)
         """The numbers of the stored runs, one per model."""
         self.store = store
-        """The file of the store; None if nothing is stored."""
+        """The folder of the store; None if nothing is stored."""
 
     def __len__(self) -> int:
         return len(self._results)

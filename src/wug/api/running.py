@@ -191,12 +191,12 @@ def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Ta
         ...     "answers.csv", {"item": "sentence", "rater": "who", "correct": "right"}
         ... )  # doctest: +SKIP
     """
-    from wug.evaluation.evaluate import conclude
-    from wug.evaluation.signature import sign
+    from wug.evaluation.evaluate import build_result
+    from wug.evaluation.signature import build_signature
     from wug.families.people import score_people
 
     suite, who, rows = score_people(user_path(path), as_text(options))
-    result = conclude(suite, who, sign(suite.name, suite.checksum, suite.options, who, {}), rows)
+    result = build_result(suite, who, build_signature(suite.name, suite.checksum, suite.options, who, {}), rows)
     for text in result.warnings:
         warnings.warn(text, stacklevel=4)  # two frames of `public`
     columns = ("metric", "group", "value", "n", "low", "high", "method")
@@ -281,7 +281,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 def _is_bare(model: object) -> bool:
-    """Whether it is a function that nothing tells whether it scores or generates."""
+    """Whether it is a plain function, for which the suites decide whether it scores or generates."""
     return is_function(model) and not any(hasattr(model, name) for name in ("id", "score", "generate", "forward"))
 
 
@@ -289,7 +289,7 @@ def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
     """A name or a handle; a plain function returns what the suites need."""
     if _is_bare(model):
         needs = {suite.needs for suite in suites if isinstance(suite, Suite)}
-        return model_of(model, options={"returns": "text"} if needs == {"generator"} else {}).opened
+        return model_of(model, options={"returns": "text"} if needs == {"text"} else {}).opened
     return str(model) if isinstance(model, (str, Path)) else model_of(model).opened
 
 

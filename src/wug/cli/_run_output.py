@@ -95,13 +95,13 @@ def _hint(plan: Plan, report: RunReport) -> str:
     return f"{done} · {common.again('show', f'sweep:{plan.sweep}')} · {common.again('view')}"
 
 
-def show_preview(plan: Plan, request: RunRequest, form: str) -> int:
+def show_dry_run(plan: Plan, request: RunRequest, form: str) -> int:
     """Print what would be computed; return the exit code."""
-    from wug.evaluation.preview import outlook
+    from wug.evaluation.dry_run import dry_run
     from wug.evaluation.service import opened_cache, opened_store
 
     with opened_store(request.store) as store, opened_cache(request.cache) as cache:
-        found = outlook(plan, store, cache)
+        found = dry_run(plan, store, cache)
     if form == "json":
         printing.emit(json.dumps(found.as_data(), ensure_ascii=False, indent=2))
         return 0

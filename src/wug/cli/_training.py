@@ -35,7 +35,7 @@ def unfinished(training: Training, settings: Mapping[str, Any]) -> bool:
     from importlib.util import find_spec
 
     from wug.errors import MissingExtra
-    from wug.evaluation.opening import locate
+    from wug.evaluation.opening import suite_paths
     from wug.train.checkpoint import TrainingFolder
 
     if find_spec("torch") is None or find_spec("transformers") is None:
@@ -47,7 +47,7 @@ def unfinished(training: Training, settings: Mapping[str, Any]) -> bool:
     if training.patience is not None and not training.suites:
         raise click.UsageError("--patience needs a --suite to test on")
     for suite in training.suites:
-        locate(suite)
+        suite_paths(suite)
     folder = TrainingFolder(training.output)
     precision = None if training.precision == "auto" else training.precision
     optional = {"steps": training.steps, "warmup": training.warmup, "precision": precision}
@@ -167,10 +167,10 @@ def _require_testable(suites: Sequence[Suite], kind: str) -> None:
     from wug.evaluation.opening import require_packages
 
     require_packages(suites)
-    offers = "generator" if registry.traits(kind).returns == "text" else "scorer"
+    offers = registry.traits(kind).returns
     for suite in suites:
         if suite.needs != offers:
-            needed = "generates text" if suite.needs == "generator" else "scores text"
+            needed = "generates text" if suite.needs == "text" else "scores text"
             raise InputError(f"suite {suite.name} needs a model that {needed}, and this one does not")
 
 

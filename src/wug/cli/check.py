@@ -29,14 +29,14 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     wug check suites/ --strict
     wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
-    from wug.evaluation.opening import examine, located, refuse_unknown_options
+    from wug.evaluation.opening import check_place, find_suites, refuse_unknown_options
 
-    words = [located(text, kind, suite_options) for text in files]
+    words = [find_suites(text, kind, suite_options) for text in files]
     places = [place for one in words for place in one.places]
     refuse_unknown_options(places, kind, suite_options)
     errors = 0
     for place in places:
-        found = examine(place, kind, suite_options)
+        found = check_place(place, kind, suite_options)
         errors += any(problem.level == "error" or strict for problem in found.problems)
         total = f" ({_items(sum(found.counts.values()))})" if len(found.counts) == 1 else ""
         printing.echo(f"{place.path}: {_summary(found.problems)}{total}")

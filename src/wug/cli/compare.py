@@ -14,7 +14,7 @@ from wug.families.commands import OUTPUT_FILE
 from wug.tables import format_suffixes
 
 if TYPE_CHECKING:
-    from wug.results.comparison import Choice
+    from wug.results.comparison import ComparisonSettings
     from wug.results.store import Store
     from wug.tables import Tabular
 
@@ -111,7 +111,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
     wug compare --curve 1 2 3 4 -o curve.svg
     wug compare --curve sweep:small sweep:large
     """
-    from wug.results.comparison import Choice
+    from wug.results.comparison import ComparisonSettings
     from wug.results.run_names import side
     from wug.views import charts
 
@@ -126,7 +126,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
         else:
             common.require_format(options.table_format, options.output)
     store = common.open_store(store_path)
-    choice = Choice(**given)
+    choice = ComparisonSettings(**given)
     if options.curve and all(text.startswith("sweep:") for text in sides):
         _sweeps(store, sides, choice, options)
         return
@@ -139,7 +139,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
         _compare(store, numbers, choice, options)
 
 
-def _compare(store: Store, sides: list[list[int]], choice: Choice, options: CompareOptions) -> None:
+def _compare(store: Store, sides: list[list[int]], choice: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.comparison import compare
     from wug.views import comparison as report
     from wug.views.comparison_page import chart
@@ -159,16 +159,16 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, options: Comp
         options.deliver(report.table(found))
 
 
-def _protocols(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:
+def _protocols(store: Store, runs: list[int], choice: ComparisonSettings, options: CompareOptions) -> None:
     """The score under each protocol, and the items whose judgement differs from the first run with the same model."""
-    from wug.results.shared_items import protocol_table
+    from wug.views.result_tables import protocol_table
 
     if options.suffix in PAGES:
         raise click.UsageError("--protocols is a table: write .csv, .md, .tex or .json")
-    options.deliver(protocol_table(store, runs, choice.suites))
+    options.deliver(protocol_table([(run, result) for run in runs for result in store.results(run)], choice.suites))
 
 
-def _curve(store: Store, runs: list[int], choice: Choice, options: CompareOptions) -> None:
+def _curve(store: Store, runs: list[int], choice: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.learning_curves import learning_curves
     from wug.views import charts, sweeps
 
@@ -182,7 +182,7 @@ def _curve(store: Store, runs: list[int], choice: Choice, options: CompareOption
         options.deliver(sweeps.curve_table(curves))
 
 
-def _sweeps(store: Store, names: tuple[str, ...], choice: Choice, options: CompareOptions) -> None:
+def _sweeps(store: Store, names: tuple[str, ...], choice: ComparisonSettings, options: CompareOptions) -> None:
     """One sweep as curves, or two step by step; as a chart, the curves of all."""
     from wug.results.sweep_curves import compare_sweeps, sweep_curves
     from wug.results.sweeps import find

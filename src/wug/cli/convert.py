@@ -24,10 +24,10 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     """
     from wug import registry
     from wug.errors import InputError, WugError
-    from wug.evaluation.opening import family_of, located
+    from wug.evaluation.opening import family_of, find_suites
     from wug.files import refuse_existing
 
-    places = located(str(source), kind, suite_options).places
+    places = find_suites(str(source), kind, suite_options).places
     if len(places) > 1:
         raise InputError(f"has {len(places)} suites: convert them one at a time", file=source)
     path = places[0].path

@@ -139,7 +139,7 @@ def _submit(form: str, store: Store, words: Sequence[str], suites: Sequence[str]
     from wug.errors import UnknownName
     from wug.results.run_names import numbers
 
-    exporters = registry.declared("families", "export_run")
+    exporters = registry.attributes("families", "export_run")
     if form not in exporters:
         raise UnknownName("format", form, [*format_names(), *exporters])
     if output is None:
@@ -197,7 +197,7 @@ def _surprisals(results: list[Result]) -> RowTable:
     from wug.errors import WugError
     from wug.tables import RowTable
 
-    makers = {result.kind: registry.offered("families", result.kind, "surprisals") for result in results}
+    makers = {result.kind: registry.attribute("families", result.kind, "surprisals") for result in results}
     made = [kind for kind, make in makers.items() if make]
     if len(made) != 1:
         raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(made)}: use --suite")
@@ -206,17 +206,17 @@ def _surprisals(results: list[Result]) -> RowTable:
 
 def _compared(store: Store, runs: Sequence[int], suites: Sequence[str]) -> RowTable:
     """A comparison of runs with the first."""
-    from wug.results.comparison import Choice, compare
+    from wug.results.comparison import ComparisonSettings, compare
     from wug.views import comparison
 
-    return comparison.table(compare(store, [[number] for number in runs], Choice(suites)))
+    return comparison.table(compare(store, [[number] for number in runs], ComparisonSettings(suites)))
 
 
 def _evaluated(results: list[Result]) -> str:
     from wug import registry
     from wug.errors import WugError
 
-    writers = [(result, registry.offered("families", result.kind, "evaluated_json")) for result in results]
+    writers = [(result, registry.attribute("families", result.kind, "evaluated_json")) for result in results]
     kept = [(result, write) for result, write in writers if write]
     if len(kept) != 1:
         raise WugError(f"--what suite writes one suite with regions, not {len(kept)}: choose one with --suite")
@@ -238,10 +238,10 @@ def _chart(
 
     assert output is not None
     if what == "comparison":
-        from wug.results.comparison import Choice, compare
+        from wug.results.comparison import ComparisonSettings, compare
         from wug.views.comparison_page import chart
 
-        charts.save(chart(compare(store, [[number] for number in runs], Choice(suites))), output)
+        charts.save(chart(compare(store, [[number] for number in runs], ComparisonSettings(suites))), output)
     else:
         results = _results(store, runs, suites)
         charts.save(charts.titled(choose_figure(results, figure)), output)

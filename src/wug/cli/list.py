@@ -75,7 +75,7 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
     if everything:
         print_table(rows)
         printing.echo()
-        print_table([_family(name) for name, _ in registry.usable("families")])
+        print_table([_family(name) for name, _ in registry.modules("families")])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
@@ -83,7 +83,7 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
         printing.echo(f"{registry.summary('families', family)}{every}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
     if not tags:
-        for family in {name for name, _ in registry.usable("families")} - {row["family"] for row in rows}:
+        for family in {name for name, _ in registry.modules("families")} - {row["family"] for row in rows}:
             printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
@@ -171,7 +171,7 @@ def _family(name: str) -> dict[str, Any]:
 
 def _suites(tags: Iterable[str]) -> ListedRows:
     from wug.evaluation.opening import builtin_suites, open_suites
-    from wug.evaluation.tags import tagged, tags_of
+    from wug.evaluation.service import tagged, tags_of
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
@@ -203,7 +203,7 @@ def _builtin_models() -> ListedRows:
     from wug import registry
     from wug.evaluation.opening import builtin_models
 
-    defaults = registry.declared("families", "BUILTIN_MODEL")
+    defaults = registry.attributes("families", "BUILTIN_MODEL")
     return [
         {
             "model": name,
@@ -223,7 +223,7 @@ def _kinds() -> ListedRows:
     from wug import registry
 
     rows: ListedRows = []
-    for name, backend in registry.usable("models"):
+    for name, backend in registry.modules("models"):
         about = registry.summary("models", name)
         rows.append({"kind": f"{name}:", "about": about, "options (-M)": _described(backend.OPTIONS)})
     return rows
@@ -271,7 +271,7 @@ def news(run: Run) -> str:
     from wug.results.progress import in_words
 
     if run.status in ("running", "interrupted") and run.progress is not None:
-        return in_words(run.progress, going=run.status == "running")
+        return in_words(run.progress, running=run.status == "running")
     return " ".join((run.message or run.note or "").split())
 
 

@@ -72,7 +72,7 @@ class FamilyCommands(SuggestingGroup, Generic[Declared]):
 
     @property
     def _found(self) -> dict[str, Declared]:
-        modules = (registry.submodule(family, "commands") or family for _, family in registry.usable("families"))
+        modules = (registry.submodule(family, "commands") or family for _, family in registry.modules("families"))
         return {one.name: one for module in modules for one in getattr(module, self.declared, ())}
 
 
@@ -155,7 +155,7 @@ def _hint(error: click.NoSuchOption) -> str:
         return f". It is called --{RENAMED[name]}"
     name = SYNONYMS.get(name, name)
     for folder, what, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
-        if any(name in options.names(module.OPTIONS) for _, module in registry.usable(folder)):
+        if any(name in options.names(module.OPTIONS) for _, module in registry.modules(folder)):
             return f". Options of {what} are written {flag} {name}=…"
     known = [] if error.ctx is None else [text for option in error.ctx.command.params for text in option.opts]
     near = nearest(name, [text.removeprefix("--") for text in known if text.startswith("--")])

@@ -137,7 +137,7 @@ def _request(path: Path, known: Mapping[str, str], options: dict[str, Any], cach
 def _source(table: str) -> tuple[Path, Mapping[str, str]]:
     """The file of a path or of a published set, and what the catalogue says about its columns."""
     from wug.errors import InputError
-    from wug.evaluation.opening import located
+    from wug.evaluation.opening import find_suites
     from wug.files import user_path
 
     path = user_path(table)
@@ -147,7 +147,7 @@ def _source(table: str) -> tuple[Path, Mapping[str, str]]:
         raise InputError("is a folder. Name the table itself", file=table)
     if path.suffix or path.parent.name:
         raise InputError("no such file", file=table)
-    (place, *more) = located(table).places
+    (place, *more) = find_suites(table).places
     if more or not place.path.is_file() or not place.options.get("measure"):
         raise InputError("not one table of reading times. Name the file itself", file=table)
     return place.path, {name: value for name, value in place.options.items() if name != "language"}

@@ -45,12 +45,12 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:
     """The runs compared with the first; None if there is nothing to compare."""
     from wug.errors import InputError
-    from wug.results.comparison import Choice, compare
+    from wug.results.comparison import ComparisonSettings, compare
 
     if len(runs) < 2:
         return None
     try:
-        return compare(store, [[number] for number in runs], Choice(items=common.DIFFERING_ITEMS))
+        return compare(store, [[number] for number in runs], ComparisonSettings(items=common.DIFFERING_ITEMS))
     except InputError as error:
         common.say(f"the page has no comparison: {error}")
         return None

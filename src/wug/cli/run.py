@@ -11,7 +11,9 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import _run_output as output
+from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE
+from wug.types import PROPORTION_METHODS
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Plan, RunReport, RunRequest
@@ -61,7 +63,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             help="With --target word, leave out targets of several tokens.",
         ),
         click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
-        common.choice("--interval", "wilson", "clopper-pearson", help="Method for intervals of proportions."),
+        common.choice("--interval", *PROPORTION_METHODS, help="Method for intervals of proportions."),
     ),
     "Output": (
         common.FORMAT,
@@ -87,10 +89,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         click.Option(["--cuda"], is_flag=True, help="Short for --device cuda."),
         common.choice(
             "--executor",
-            "auto",
-            "serial",
-            "processes",
-            "ray",
+            *executors.names(),
             help="Run models in this process, in several, or on Ray.",
         ),
         click.Option(
@@ -139,7 +138,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
     plan = service.resolve(request)
     _describe(request, plan)
     if dry_run:
-        return output.show_preview(plan, request, shown.form)
+        return output.show_dry_run(plan, request, shown.form)
     if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
     with output.progress(plan) as listen:

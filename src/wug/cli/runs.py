@@ -193,7 +193,7 @@ def about(run: Run) -> Iterator[str]:
     if run.note:
         yield f"note: {run.note}"
     if run.status in ("running", "interrupted") and run.progress is not None:
-        yield in_words(run.progress, going=run.status == "running")
+        yield in_words(run.progress, running=run.status == "running")
     if run.status == "interrupted":
         yield "the same command takes it up again"
     if run.message:

@@ -49,8 +49,8 @@ def _score(
     declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **given: Any
 ) -> None:
     """Print and store one result per suite and model, and the mean over models."""
-    from wug.evaluation.evaluate import conclude
-    from wug.evaluation.signature import sign
+    from wug.evaluation.evaluate import build_result
+    from wug.evaluation.signature import build_signature
     from wug.results.average import averages
 
     shown = common.ResultOptions.take(given)
@@ -60,7 +60,7 @@ def _score(
         printing.echo(scored)
         return
     results = [
-        conclude(suite, model, sign(suite.name, suite.checksum, suite.options, model, {}), rows)
+        build_result(suite, model, build_signature(suite.name, suite.checksum, suite.options, model, {}), rows)
         for suite, model, rows in scored
     ]
     if declared.spread is not None and declared.unaveraged not in given.get("suite_options", ()):

@@ -16,7 +16,7 @@ from typing import IO
 from uuid import uuid4
 
 from wug.errors import DataError, InputError
-from wug.files import largest, writing
+from wug.files import max_unpacked_bytes, writing
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 UNPACKED = ".unpacked"
@@ -43,7 +43,7 @@ def unpacked(archive: Path) -> Path:
     try:
         with writing(part), _members(archive) as members:
             part.mkdir()
-            room = largest()
+            room = max_unpacked_bytes()
             for member in members:
                 room -= _write(archive, member, part, room)
             part.rename(folder)
@@ -89,7 +89,9 @@ def _write(archive: Path, member: ArchiveMember, folder: Path, room: int) -> int
         while piece := source.read(_PIECE):
             size += len(piece)
             if size > room:
-                raise DataError(f"{archive}: not unpacked: it unpacks to more than {largest():,} bytes (WUG_MAX_BYTES)")
+                raise DataError(
+                    f"{archive}: not unpacked: it unpacks to more than {max_unpacked_bytes():,} bytes (WUG_MAX_BYTES)"
+                )
             out.write(piece)
     return size
 

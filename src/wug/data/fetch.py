@@ -15,7 +15,7 @@ from wug.data import folder as data_folder
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, megabytes
 from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed, missing, write_record
 from wug.errors import DataError, InputError
-from wug.files import largest, shortened, user_path, writing
+from wug.files import max_unpacked_bytes, shortened, user_path, writing
 
 if TYPE_CHECKING:
     import httpx
@@ -48,7 +48,7 @@ def _find(source: Path, wanted: Sequence[File]) -> dict[File, Path]:
         size = path.stat().st_size
         checksums: dict[bool, str] = {}
         for file in wanted:
-            if size == file.size or (file.size is None and size <= largest()):
+            if size == file.size or (file.size is None and size <= max_unpacked_bytes()):
                 kind = file.checksum.startswith(GIT)
                 checksums[kind] = checksums.get(kind) or file.checksum_of(path)
                 if checksums[kind] == file.checksum:

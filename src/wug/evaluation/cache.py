@@ -2,7 +2,7 @@
 
 A block holds up to a thousand outputs, compressed, with their keys and one CRC-32 over all of it: a table with one row
 per output is read four times as slowly, and cannot be compressed as well. A damaged block is dropped and computed
-again. The file may be deleted at any time. One that is damaged beyond reading is set aside and replaced.
+again. The file may be deleted at any time. A file that cannot be read is renamed and replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import StoreError
-from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, make_private, mark_of, why
+from wug.results.sqlite import (
+    SIDECAR_SUFFIXES,
+    SQLITE_ERRORS,
+    Connection,
+    application_id_of,
+    describe,
+    is_damage,
+    make_private,
+)
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""
@@ -30,7 +38,7 @@ KEY_BYTES = 12
 BLOCK_OUTPUTS = 1024
 BLOCKS_IN_MEMORY = 64
 COMPRESSION_LEVEL = 1
-"""Of zlib; higher levels take several times as long for a few per cent."""
+"""Level of zlib; higher levels take several times as long and save a few per cent."""
 TABLES = """
 CREATE TABLE models (id INTEGER PRIMARY KEY, key BLOB UNIQUE, name TEXT);
 CREATE TABLE blocks (
@@ -49,25 +57,25 @@ class CachedOutputs(NamedTuple):
     outputs: int
     bytes: int
     written: float
-    """When the last of them was written, in seconds since 1970."""
+    """When the latest output was written, in seconds since 1970."""
 
 
 class _Index:
-    """Where the outputs of a model are: the block of each key, and the position in it."""
+    """The block and position of each key of a model."""
 
     def __init__(self) -> None:
         self.newest = 0
-        """The number of the last block that is in the index."""
+        """The number of the last block in the index."""
         self._keys, self._blocks, self._positions = _empty_index()
         self._added: list[tuple[int, bytes]] = []
 
     def add(self, block: int, keys: bytes) -> None:
-        """Enter a block; it is sorted in when something is looked up."""
+        """Add a block; keys are sorted on the next lookup."""
         self.newest = max(self.newest, block)
         self._added.append((block, keys[: len(keys) // KEY_BYTES * KEY_BYTES]))
 
     def find(self, keys: npt.NDArray[np.bytes_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Block and position of each key; block 0 for a key that is not there."""
+        """Block and position of each key; block 0 for an unknown key."""
         self._sort_added()
         if not len(self._keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
@@ -94,7 +102,7 @@ class _Index:
 
 
 class Cache:
-    """Model outputs by key, in a file; without a path, in a temporary file that goes when it is closed."""
+    """Model outputs by key, in a file; without a path, in a temporary file that is deleted on close."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
@@ -118,7 +126,7 @@ class Cache:
         return found
 
     def read(self, model: bytes, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The output of each key; None where there is none or its block was damaged."""
+        """The output of each key; None if there is none or its block was damaged."""
         index, asked = self._index(model), _as_array(keys)
         blocks, positions = index.find(asked)
         found: list[bytes | None] = [None] * len(keys)
@@ -156,7 +164,7 @@ class Cache:
             blocks.append((*content, _crc(model, *content)))
         try:
             self._write(model, name, blocks)
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             self._renew(error)
             self._write(model, name, blocks)
 
@@ -183,7 +191,7 @@ class Cache:
         return int(found[0][0])
 
     def report_damage(self) -> None:
-        """Log how many outputs were damaged since this was last called."""
+        """Log how many outputs were damaged since the last call."""
         if self.damaged:
             log.warning("%s outputs in the cache were damaged and were computed again", f"{self.damaged:,}")
             self.damaged = 0
@@ -193,7 +201,7 @@ class Cache:
         self._db.close()
 
     def _index(self, model: bytes) -> _Index:
-        """Where the outputs of a model are, with those that other processes have written since."""
+        """The index of a model, updated with blocks that other processes have written."""
         index = self._indexes.setdefault(model, _Index())
         sql = "SELECT blocks.id, keys FROM blocks JOIN models ON models.id = model WHERE key = ? AND blocks.id > ?"
         for number, keys in self._execute(f"{sql} ORDER BY blocks.id", model, index.newest):
@@ -201,7 +209,7 @@ class Cache:
         return index
 
     def _outputs(self, model: bytes, number: int) -> list[bytes] | None:
-        """The outputs of a block; None where it is gone or damaged, in which case it is dropped and counted."""
+        """The outputs of a block; None if it is missing or damaged; a damaged block is deleted and counted."""
         if number in self._recent:
             self._recent.move_to_end(number)
             return self._recent[number]
@@ -261,10 +269,10 @@ class Cache:
             raise StoreError(f"the cache {self.path} was written by a newer wug: choose another with --cache")
 
     def _execute(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a statement; none where the file turns out to be damaged, which is then replaced."""
+        """The rows of a statement; none if the file turns out to be damaged, and is replaced."""
         try:
             return self._db.execute(sql, values).fetchall()
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             self._renew(error)
             return []
 
@@ -277,37 +285,39 @@ class Cache:
         self._db = self._open()
 
     def _set_aside(self, error: Exception) -> bool:
-        """Whether a damaged cache of ours was set aside; another program's file is never touched."""
-        if self.path is None or not is_damage(error) or mark_of(self.path) != APPLICATION_ID:
+        """Rename a damaged cache of wug, and return whether that was done; other files are never touched."""
+        if self.path is None or not is_damage(error) or application_id_of(self.path) != APPLICATION_ID:
             return False
         aside = self.path.with_name(f"{self.path.name}.damaged")
         try:
             self.path.replace(aside)
-            for tail in BESIDE:
+            for tail in SIDECAR_SUFFIXES:
                 self.path.with_name(self.path.name + tail).unlink(missing_ok=True)
         except OSError:
             return False
-        log.warning("the cache %s is damaged (%s): set aside as %s and replaced", self.path, error, aside.name)
+        log.warning("the cache %s is damaged (%s): renamed to %s and replaced", self.path, error, aside.name)
         return True
 
     def _unusable(self, error: Exception) -> StoreError:
         if self.path is None:
-            return StoreError(f"the temporary cache of this run cannot be used: {why(error)}")
-        damaged, ours = is_damage(error), mark_of(self.path) == APPLICATION_ID
+            return StoreError(f"the temporary cache of this run cannot be used: {describe(error)}")
+        damaged, ours = is_damage(error), application_id_of(self.path) == APPLICATION_ID
         if damaged and not ours:
             return self._foreign()
         fix = "Delete it, or name another" if damaged else "Name another"
-        return StoreError(f"the cache {self.path} cannot be used: {why(error)}. {fix} with --cache, or use --no-cache")
+        return StoreError(
+            f"the cache {self.path} cannot be used: {describe(error)}. {fix} with --cache, or use --no-cache"
+        )
 
     def _foreign(self) -> StoreError:
-        return StoreError(f"{self.path} is not a cache of wug and stays as it is. Name another file with --cache")
+        return StoreError(f"{self.path} is not a cache of wug and is not changed. Name another file with --cache")
 
 
 def _create_tables(db: sqlite3.Connection) -> None:
     """Create the tables in a new file, or in one of an earlier version."""
     db.execute("BEGIN IMMEDIATE")
     try:
-        if db.execute("PRAGMA user_version").fetchone() != (VERSION,):  # no other process was faster
+        if db.execute("PRAGMA user_version").fetchone() != (VERSION,):  # unless another process was faster
             for table in ("answers", "blocks", "models"):
                 db.execute(f"DROP TABLE IF EXISTS {table}")
             for statement in TABLES.split(";"):

@@ -1,4 +1,4 @@
-"""The one wrapper between a suite and a backend: cache, chunks, warnings and progress."""
+"""The model that a suite gets: cached, computed in chunks, with warnings and progress."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from wug.types import Answer, Notice, Request, Scored, Source
 SCORING_VERSION = 3
 """The version of the code that computes outputs: raise it whenever an output of any backend could change."""
 CHUNK_REQUESTS = 16_384
-"""Requests that a suite sends at a time."""
+"""Requests that a suite should send at a time."""
 CHUNKS_PER_GROUP = 8
-"""Chunks of the model, each a few seconds' work, that are computed before suites are judged."""
+"""Chunks of the model, each a few seconds of work, computed before suites are judged."""
 EXAMPLE_CHARACTERS = 80
 """Characters of a request that a warning quotes."""
 
@@ -29,10 +29,10 @@ Progress = Callable[[int, int], None]
 
 
 class CachedModel:
-    """A model whose outputs go through the cache; what is missing is computed in sorted chunks.
+    """A model whose outputs go through the cache; missing outputs are computed in sorted chunks.
 
-    Chunks depend only on what is missing, and those stored before a kill are the first ones: a resumed run computes the
-    same chunks as an unbroken one, and ends with the same numbers to the last digit.
+    Chunks depend only on what is missing, and a killed run has stored the first ones. So a resumed run computes the
+    same chunks as an uninterrupted one, and its numbers are identical.
     """
 
     def __init__(self, handle: ModelHandle, cache: Cache | None = None, progress: Progress | None = None) -> None:
@@ -47,26 +47,26 @@ class CachedModel:
         self.total = 0
         """Distinct requests known so far."""
         self.done = 0
-        """Those of them with an output."""
+        """Distinct requests with an output."""
         self._cache = cache if cache is not None and handle.cacheable else Cache()
         self._progress = progress or (lambda done, total: None)
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec(handle) if handle.returns == "scores" else TextCodec(handle)
         self._complete = False
         self._prepared: tuple[object, list[bytes], list[int] | None] = (None, [], None)
-        """The requests that were prepared last, their keys, and the positions of those that are missing."""
+        """The last prepared requests, their keys, and the positions of missing ones."""
         self._outputs = 0
         self._warnings: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
 
     @property
     def chunk(self) -> int:
-        """How many requests a suite should send at a time; the backend gets them in chunks of its own."""
+        """Requests that a suite should send at a time; the backend gets them in its own chunks."""
         return self.handle.chunk if self.ordered else CHUNK_REQUESTS
 
     @property
     def group(self) -> int:
-        """How many requests are worth computing together: about half a minute's work."""
+        """Requests to compute together: about half a minute of work."""
         return CHUNKS_PER_GROUP * self.handle.chunk if self.handle.is_loaded else CHUNK_REQUESTS
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
@@ -86,11 +86,11 @@ class CachedModel:
         return outputs
 
     def missing(self, requests: Requests) -> int:
-        """How many distinct requests the cache cannot answer."""
+        """The number of distinct requests without an output in the cache."""
         return len(self._cache.missing(self._key, self._codec.keys(requests)))
 
     def prepare(self, requests: Requests) -> None:
-        """Count the requests of a run, and load the model if the cache cannot answer all of them."""
+        """Count the requests of a run, and load the model unless all outputs are cached."""
         if self.ordered:
             self.total += len(requests)
             return
@@ -104,7 +104,7 @@ class CachedModel:
             _ = self.handle.backend
 
     def prefetch(self, requests: Requests) -> None:
-        """Compute the outputs of requests that `prepare` counted, before a suite asks for them one group at a time."""
+        """Compute the outputs of requests that `prepare` counted, before a suite sends them."""
         if not self._complete:
             (known, keys, missing), self._prepared = self._prepared, (None, [], None)
             if known is not requests:
@@ -113,10 +113,10 @@ class CachedModel:
         self._progress(self.done, self.total)
 
     def pop_warnings(self) -> Iterator[Notice]:
-        """What the model reported about the outputs since this was last called, with counts and an example."""
+        """The model's notices about outputs since the last call, with counts and an example."""
         outputs, warnings, self._outputs, self._warnings = self._outputs, self._warnings, 0, Counter()
         for text, times in warnings.items():
-            yield Notice(f"{times:,} of {outputs:,} answers {text} (such as to {self._examples[text]!r})")
+            yield Notice(f"{times:,} of {outputs:,} outputs {text} (for example for {self._examples[text]!r})")
         self._examples = {}
 
     def _from_cache(self, requests: Any) -> Any:
@@ -129,7 +129,7 @@ class CachedModel:
         return self._codec.decode(requests, values)
 
     def _compute(self, requests: Any, keys: Sequence[bytes], missing: list[int] | None) -> None:
-        """Have the model answer what the cache cannot, and store each chunk before the next is computed."""
+        """Compute missing outputs, and store each chunk before the next is computed."""
         if missing is None:
             missing = self._cache.missing(self._key, keys)
         self._progress(self.done, self.total)
@@ -149,7 +149,7 @@ class CachedModel:
         self._progress(self.done, self.total)
 
     def _collect(self, requests: Any, outputs: Sequence[Any]) -> None:
-        """Count the warnings that came with outputs."""
+        """Count the notices of outputs."""
         self._outputs += len(outputs)
         each = enumerate(output.notices for output in outputs)
         found = sorted(outputs.notices.items()) if isinstance(outputs, Scores) else each
@@ -161,7 +161,7 @@ class CachedModel:
 
 
 def cache_key(returns: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> bytes:
-    """The key under which the cache holds the outputs of a model: its identity and every option that was given."""
+    """The key of a model in the cache: its identity and every option that was given."""
     verb = "score" if returns == "scores" else "generate"
     content = json.dumps([SCORING_VERSION, verb, model, sorted(options.items()), sorted(given.items())])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()

@@ -14,11 +14,11 @@ from wug.models import ModelSpec, cores, gpu_is_shared, pick_device, threads
 
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
 MEMORY_PER_FILE_BYTE = 4
-"""Bytes of memory for each byte of a model's files: float32 made of 16 bits is twice as large, and it needs room to
-work."""
+"""Bytes of memory per byte of a model's files: float32 is twice as large as 16-bit weights, and activations need
+memory."""
 MAX_PROCESSES_PER_GPU = 8
 PROCESS_OVERHEAD_BYTES = 2_000_000_000
-"""What a process takes on a GPU apart from its model."""
+"""Memory of a process on a GPU, without its model."""
 AVAILABLE = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
 
 
 def size_of(spec: ModelSpec) -> int | None:
-    """Bytes of the model's files; None where they are not on this machine."""
+    """Bytes of the model's files; None if they are not on this machine."""
     path = existing(spec.name) or _snapshot(spec)
     if path is None:
         return None
@@ -64,7 +64,7 @@ def _shares_gpu(spec: ModelSpec) -> bool:
 
 
 def _free(spec: ModelSpec) -> tuple[int | None, ...]:
-    """Free bytes of main memory, and of the GPU for a model that runs there; None where unknown."""
+    """Free bytes of main memory, and of the GPU for a model that runs there; None if unknown."""
     return (free_memory(),) if device_of(spec) == "cpu" else (free_memory(), _free_on_gpu())
 
 
@@ -74,10 +74,9 @@ def device_of(spec: ModelSpec) -> str:
 
 
 def free_memory() -> int | None:
-    """Free bytes of main memory; None where the system does not report them."""
+    """Free bytes of main memory; None if the system does not report them."""
     if sys.platform == "linux":
-        # Pages that hold files count as taken elsewhere, though they are given away for the asking: after some
-        # checkpoints were read they are most of the memory.
+        # Unlike sysconf, MemAvailable includes the page cache, which is most of the memory after reading checkpoints.
         found = AVAILABLE.search(Path("/proc/meminfo").read_text(encoding="ascii", errors="replace"))
         if found:
             return int(found[1]) * 1024

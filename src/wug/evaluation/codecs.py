@@ -1,4 +1,4 @@
-"""How requests become cache keys and outputs become cache values, for scores and for generated text."""
+"""Cache keys of requests and cache values of outputs, for scores and for generated text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Codec(ABC, Generic[Asked, Outputs]):
 
     @abstractmethod
     def sort_key(self, request: Asked) -> str:
-        """What requests are sorted by before they are sent."""
+        """The sort key of requests before they are sent."""
 
     @abstractmethod
     def compute(self, requests: Sequence[Asked]) -> list[bytes]:
@@ -52,7 +52,7 @@ class Codec(ABC, Generic[Asked, Outputs]):
 class ScoreCodec(Codec[Request, Scores]):
     """Log-probabilities of tokens: a flag byte, then start, end and log-probability of each token.
 
-    Log-probabilities are stored as float32 where that is exact, as it is for outputs computed in float32.
+    Log-probabilities are stored as float32 if that is exact, as for outputs computed in float32.
     """
 
     def keys(self, requests: Sequence[Request]) -> list[bytes]:
@@ -126,7 +126,7 @@ class TextCodec(Codec[str | Source, list[Answer]]):
 
 
 def _content(request: Request) -> str:
-    """What can change the output for a request, as text."""
+    """Everything in a request that can change its output, as text."""
     span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
     reading = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
     source = "" if request.source is None else f"\0\0{request.source}"
@@ -139,7 +139,7 @@ def _dtype(flag: int) -> np.dtype[Any]:
 
 
 def _tokens(flag: int, values: Sequence[bytes]) -> Scores:
-    """The scores of values with the same flag; their texts are not known here."""
+    """The scores of values with the same flag, without texts."""
     extras: list[tuple[Any, ...]] = []
     if flag & EXTRAS:
         ends = [5 + int.from_bytes(value[1:5], "little") for value in values]

@@ -16,7 +16,7 @@ from wug.evaluation.signature import signature
 from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import AdaptableSuite, Estimate, Metric, Notice, Outcome, Result, Row, Signature, Status, Suite
+from wug.types import AdaptableSuite, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -24,7 +24,7 @@ RequestMemo = dict[int, Requests]
 
 @dataclass(frozen=True, slots=True)
 class SuiteTask:
-    """A suite, the requests it can make up front, and the signature of its result."""
+    """A suite, the requests known before the run, and the signature of its result."""
 
     suite: Suite
     requests: Requests
@@ -32,7 +32,7 @@ class SuiteTask:
 
 
 def prepare(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None = None) -> list[SuiteTask]:
-    """The work of a run, counted; loads the model if the cache cannot answer all of it."""
+    """The tasks of a run; counts their requests, and loads the model unless all outputs are cached."""
     tasks = _tasks(suites, model, memo)
     model.prepare(_joined(tasks))
     return tasks
@@ -60,15 +60,15 @@ def evaluate_tasks(
             yield _judge(task, model, interval, keep)
 
 
-def key_of(
+def run_key_for(
     suites: Sequence[Suite], handle: ModelHandle, interval: stats.Method, memo: RequestMemo | None = None
 ) -> str:
-    """What makes two commands the same run of a model."""
-    return key_of_tasks(_tasks(suites, CachedModel(handle), memo), handle, interval)
+    """The key that identifies a run of a model: equal for commands that would compute the same."""
+    return run_key_for_tasks(_tasks(suites, CachedModel(handle), memo), handle, interval)
 
 
-def key_of_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval: stats.Method) -> str:
-    """The key of the run that these tasks make up."""
+def run_key_for_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval: stats.Method) -> str:
+    """The key of the run of these tasks."""
     return run_key([task.signature for task in tasks], {"interval": interval, "given": dict(handle.given)})
 
 
@@ -78,12 +78,12 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
     tasks = []
     for given in suites:
         suite = given.for_model(model) if isinstance(given, AdaptableSuite) else given
-        if suite.needs != _ROLE[model.returns]:
+        if suite.needs != model.returns:
             traits = registry.traits(ModelId.parse(model.id).kind)
-            remedy = traits.to_score if suite.needs == "scorer" else traits.to_generate
+            fix = traits.to_score if suite.needs == "scores" else traits.to_generate
             raise ModelError(
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "
-                f"{_VERB[_ROLE[model.returns]]} it{f'. {remedy}' if remedy else ''}"
+                f"{_VERB[model.returns]} it{f'. {fix}' if fix else ''}"
             )
         if suite is not given:
             requests = suite.requests()
@@ -94,7 +94,7 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
 
 
 def _joined(tasks: Sequence[SuiteTask]) -> Any:
-    """The requests of several suites as one sequence; those of a single one as they are."""
+    """The requests of several suites as one sequence; those of a single suite unchanged."""
     requests = [task.requests for task in tasks]
     if len(requests) == 1:
         return requests[0]
@@ -124,21 +124,21 @@ def _judge(
 
     def rows() -> Iterator[Row]:
         nonlocal status
-        list(model.pop_warnings())  # those of an earlier suite that was broken off
+        list(model.pop_warnings())  # drop those of an earlier suite that failed
         try:
             yield from task.suite.run(model)
         except WugError as error:
-            if model.handle.failed:  # no suite will fare better
+            if model.handle.failed:  # every other suite would fail too
                 raise
             yield Notice(f"failed: {error}")
             status = "failed"
         yield from model.pop_warnings()
 
-    result = conclude(task.suite, model.id, task.signature, rows(), interval, keep)
+    result = build_result(task.suite, model.id, task.signature, rows(), interval, keep)
     return replace(result, status=status)
 
 
-def conclude(
+def build_result(
     suite: Suite,
     model: str,
     signature: Signature | str,
@@ -146,9 +146,9 @@ def conclude(
     method: stats.Method = "wilson",
     keep: Callable[[Outcome], None] | None = None,
 ) -> Result:
-    """A result made of a suite's rows; its outcomes are handed to `keep`, or are in the result without it."""
+    """Build a result from a suite's rows; outcomes are passed to `keep`, or kept in the result without it."""
     outcomes: list[Outcome] = []
-    collected = stats.Collected()
+    collected = stats.EstimateAccumulator()
     hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()
@@ -161,9 +161,9 @@ def conclude(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
-    metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
-    units = {metric.name: metric.unit for metric in metrics}
-    estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
+    units = {metric.name: metric.unit for metric in suite.metrics}
+    own = (stats.with_interval_method(one, method) for one in given)
+    estimates = (*_ordered(collected.estimates(method), given), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -171,22 +171,20 @@ def conclude(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=collected.items if collected else len(suite) if given else 0,
-        estimates=tuple(stats.within(one, units[one.metric]) if one.metric in units else one for one in estimates),
+        estimates=tuple(stats.clip_to_unit(one, units.get(one.metric)) for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
-        descriptions={metric.name: metric.meaning for metric in metrics} or dict(getattr(suite, "descriptions", {})),
         meta=dict(suite.meta),
-        metrics=metrics,
+        metrics=tuple(suite.metrics),
     )
 
 
 def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:
-    """The estimates by metric, with groups in the order in which the suite gives those of its other metrics."""
+    """The estimates by metric, with groups in the order of the suite's own estimates."""
     metrics = list(dict.fromkeys(one.metric for one in found))
     groups = list(dict.fromkeys([OVERALL, *(one.group for one in given)]))
     rank = {group: place for place, group in enumerate(groups)}
     return sorted(found, key=lambda one: (metrics.index(one.metric), rank.get(one.group, len(rank))))
 
 
-_ROLE = {"scores": "scorer", "text": "generator"}
-_VERB = {"scorer": "score", "generator": "generate"}
+_VERB = {"scores": "score", "text": "generate"}

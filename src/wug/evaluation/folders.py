@@ -17,26 +17,26 @@ SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """Suffixes of files with test data."""
 MAX_FILES = 2000
 EMPTY = "the file is empty"
-UNKNOWN = "its content is in no format that wug reads"
+UNKNOWN = "not in a format that wug reads"
 
 
 @dataclass(slots=True)
 class Contents:
-    """What is in a folder and in those below it."""
+    """The files of a folder and its subfolders."""
 
     found: list[tuple[Path, str]] = field(default_factory=list)
     """Files, and folders that a family reads as a whole, each with the name of its family."""
     unread: dict[Path, str] = field(default_factory=dict)
-    """Files that look like test data and are not read, with the reason."""
+    """Files that look like test data but are not read, with the reason."""
     ignored: dict[Path, str] = field(default_factory=dict)
-    """Files that no reader of test data expects to be read (hidden, documents, other splits), with the reason."""
+    """Files that are not test data (hidden, documents, other splits), with the reason."""
 
 
 def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> Contents:
-    """What is read of a folder, as which family, and what is not; InputError where nothing is read."""
+    """The files of a folder that are read, with their families, and the others; InputError if nothing can be read."""
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
-    families = [(kind, registry.find("families", kind))] if kind else list(registry.usable("families"))
+    families = [(kind, registry.find("families", kind))] if kind else list(registry.modules("families"))
     scan = _Scan(families, options or {})
     scan.folder(folder)
     made = scan.contents()
@@ -45,7 +45,7 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
         if any(why == UNKNOWN for why in made.unread.values()):
-            listed += "".join(f"\n{hint}" for hint in registry.declared("families", "TEXT_HINT").values())
+            listed += "".join(f"\n{hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
     return made
@@ -61,7 +61,7 @@ def why_not(path: Path) -> str:
         return error.message
     columns = columns_of(head(path)) if path.name.lower().removesuffix(".gz").endswith(_TABLES) else ()
     if columns:
-        return f"no format has its columns: {shortened(', '.join(columns))}"
+        return f"no known format has these columns: {shortened(', '.join(columns))}"
     return UNKNOWN
 
 
@@ -72,9 +72,9 @@ def not_recognised(path: Path) -> InputError:
     if path.suffix.lower() in (".yaml", ".yml"):
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
-        why += f". Name them: {', or '.join(sorted(registry.declared('families', 'COLUMN_HINT').values(), key=len))}"
+        why += f". Name them: {', or '.join(sorted(registry.attributes('families', 'COLUMN_HINT').values(), key=len))}"
     elif why != EMPTY:
-        hints = "".join(f". {hint}" for hint in registry.declared("families", "TEXT_HINT").values())
+        hints = "".join(f". {hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
         why += f" ({', '.join(registry.names('families'))}){hints}"
     return InputError(why, file=path)
 
@@ -90,10 +90,10 @@ class _Scan:
         self._made = Contents()
         self._known: set[Path] = set()
         self._companions: dict[Path, str] = {}
-        """Files that a family recognises, though their names do not end as those of test data."""
+        """Files that a family recognises although their suffixes are not those of test data."""
 
     def folder(self, folder: Path) -> None:
-        """What families read as a whole, then every other file, then the folders below."""
+        """Scan what families read as a whole, then every other file, then subfolders."""
         for name, family in self._families:
             files = _files_in(family, folder, self._options)
             new = {file: why for file, why in files.items() if file not in self._known}
@@ -134,7 +134,7 @@ class _Scan:
             self._made.ignored[path] = "not a file of test data, by its name"
 
     def contents(self) -> Contents:
-        """What was found; a file such as `a.tgt` is read with `a.src`, and `a.gold` with `a.text`."""
+        """The contents; a file such as `a.tgt` is read with `a.src`, and `a.gold` with `a.text`."""
         read = {(file.parent, _stem(file)) for file, _ in self._made.found}
         for file, family in sorted(self._companions.items(), key=lambda one: _suffix(one[0]) != ".text"):
             if (file.parent, _stem(file)) in read:
@@ -158,7 +158,7 @@ def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> M
 
 
 def _is_data(path: Path) -> bool:
-    """Whether a file is one of test data by its name; a compressed one by the name in it, if that has a suffix."""
+    """Whether a file is test data by its suffix; for a compressed file, by the suffix before `.gz`, if any."""
     return _suffix(path) in SUFFIXES or (path.suffix == ".gz" and not _suffix(path))
 
 

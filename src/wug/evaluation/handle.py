@@ -1,4 +1,4 @@
-"""A model as the program holds it: identified by its files, loaded when it is first needed."""
+"""A model that is identified by its files and loaded on demand."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from wug.types import Answer, Request, Scored, Source, Token
 class ModelHandle:
     """A model whose identity is known before it is loaded.
 
-    It is loaded by the first request that the cache cannot answer, and must then be what it was identified as.
+    The first request without a cached output loads it. It must then have the identity found before.
     """
 
     def __init__(self, identity: Identity, load: Callable[[], Any], spec: ModelSpec | None = None) -> None:
         self.id: str = identity.id
         self.options: Mapping[str, str] = identity.options
         """Every option that changes an output, for the signature and the cache key."""
-        self.returns: Literal["scores", "text"] = identity.answers
+        self.returns: Literal["scores", "text"] = identity.returns
         self.bounded: bool = identity.bounded
-        """Whether a generator stops where a suite says that a correct output cannot be longer."""
+        """Whether a generator stops at the maximum length that a suite gives."""
         self.training_context = identity.training_context
-        """`sentence` for a model that was trained on single sentences; None where that is not known."""
+        """`sentence` for a model trained on single sentences; None if unknown."""
         self.spec = spec
-        """How the user named it, with all options; outputs are cached under all of them."""
+        """The name and options that the user gave; all of them are part of the cache key."""
         self.failed = False
-        """Whether it could not be loaded, or was a different model once it was."""
+        """Whether it could not be loaded, or had another identity after loading."""
         self._load = load
         self._backend: Any = None
 
     @classmethod
     def around(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
-        """The handle of a model that is loaded already."""
+        """The handle of a loaded model."""
         returns: Literal["scores", "text"] = "scores" if callable(getattr(model, "score", None)) else "text"
         identity = Identity(
             model.id, model.options, returns, getattr(model, "bounded", False), getattr(model, "training_context", None)
@@ -55,23 +55,23 @@ class ModelHandle:
 
     @property
     def ordered(self) -> bool:
-        """Whether an output depends on the requests before it; such a model is loaded at once."""
+        """Whether an output depends on earlier requests; such a model is loaded at once."""
         return bool(getattr(self._backend, "ordered", False))
 
     @property
     def cacheable(self) -> bool:
-        """Whether its identity tells that it has not changed, so that outputs may be stored."""
+        """Whether outputs may be cached: its identity changes whenever the model does."""
         return bool(getattr(self._backend, "cacheable", True))
 
     @property
     def chunk(self) -> int:
-        """How many requests make a few seconds' work."""
+        """Requests that take a few seconds."""
         chunk: int = self.backend.chunk
         return chunk
 
     @property
     def backend(self) -> Any:
-        """The model itself, loaded if it was not."""
+        """The model itself; loaded on first access."""
         if self._backend is None:
             self.failed = True
             model = self._load()
@@ -104,7 +104,7 @@ class ModelHandle:
         return tokens
 
     def words(self, texts: Sequence[str]) -> list[Sequence[tuple[int, int]]] | None:
-        """Where the tokenizer's own rule divides texts into words; None for a model without such a rule."""
+        """The spans of words in texts by the tokenizer's rule; None for a model without such a rule."""
         split = getattr(self.backend, "words", None)
         return None if split is None else list(split(texts))
 

@@ -1,4 +1,4 @@
-"""Suites that stand in no file: a dictionary of Python's, or the text of a file."""
+"""Suites given in memory: a dictionary, a data frame, or the text of a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wug.types import Suite
 
 @contextmanager
 def as_file(source: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str = "suite") -> Iterator[Path]:
-    """A suite as a file, for as long as it is looked at; errors speak of `name` and not of where the file lies."""
+    """A suite as a temporary file; errors contain `name` instead of its path."""
     content, ending = (source, _ending(source)) if isinstance(source, str) else _written(source)
     name = name if name.endswith(ending) else f"{name}{ending}"
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
@@ -39,14 +39,14 @@ def read_suite(
     name: str = "suite",
     kind: str | None = None,
 ) -> Suite:
-    """The suite in a dictionary, a list of dictionaries (a row a pair), a file, or a text as a file would hold it.
+    """The suite in a dictionary, a list of dictionaries (one row per pair), a file, or the text of a file.
 
-    `name` is for one that does not say itself what it is called.
+    `name` is the name of a suite that does not contain one.
     """
     if isinstance(source, Suite):
-        raise InputError(f"{source.name} is a suite already")
+        raise InputError(f"{source.name} is already a suite")
     if not name.strip() or "/" in name or "\0" in name:
-        raise InputError(f"name={name!r}: write a name without /, which a file could have")
+        raise InputError(f"name={name!r}: write a valid file name, without /")
     if isinstance(source, Path) or (isinstance(source, str) and (not _is_content(source) or existing(source))):
         return _only(open_suites(str(source), options, kind), str(source))
     with as_file(source, name) as path:
@@ -55,17 +55,17 @@ def read_suite(
 
 def _only(suites: Sequence[Suite], source: str) -> Suite:
     if len(suites) != 1:
-        raise InputError(f"holds {len(suites)} suites: wug.open_suites gives them all", file=source)
+        raise InputError(f"contains {len(suites)} suites: use wug.open_suites", file=source)
     return suites[0]
 
 
 def _is_content(text: str) -> bool:
-    """Whether a text is a suite itself, rather than the name of one."""
+    """Whether a text is the content of a suite, not a name."""
     return "\n" in text.strip() or text.lstrip().startswith(("{", "["))
 
 
 def _ending(text: str) -> str:
-    """How the name of a file with this text would end: by that a family tells what is in it."""
+    """The suffix for a file with this text, by which a family recognises it."""
     first = text.lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return ".tsv" if "\t" in first else ".csv"
@@ -77,7 +77,7 @@ def _ending(text: str) -> str:
 
 
 def _written(source: Any) -> tuple[str, str]:
-    """A dictionary, a list of them or a data frame as the text of a file, and how its name would end."""
+    """A dictionary, a list of dictionaries or a data frame as the text of a file, and its suffix."""
     if hasattr(source, "to_dicts"):  # Polars, and tables of wug
         source = source.to_dicts()
     elif hasattr(source, "iterrows"):  # pandas
@@ -90,7 +90,7 @@ def _written(source: Any) -> tuple[str, str]:
         if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
             return "".join(json.dumps(dict(row)) + "\n" for row in source), ".jsonl"
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the suite holds what JSON has no word for: {error}") from None
+        raise InputError(f"the suite is not JSON-serializable: {error}") from None
     raise InputError(
         f"{type(source).__name__} is not a suite. Give a dictionary, a list of them, a data frame, a path, or text"
     )

@@ -1,7 +1,8 @@
-"""Models by pattern and by list: what a user writes for many of them, as the models that it stands for.
+"""Patterns and lists of models, expanded to names.
 
-`causal:runs/*/checkpoint-*` are folders, `causal:EleutherAI/pythia-70m@step*` revisions of the hub, `@models.txt` the
-lines of a file. `*` stands for anything and `[…]` for one of some characters; `?` begins a model's options.
+`causal:runs/*/checkpoint-*` matches folders, `causal:EleutherAI/pythia-70m@step*` revisions on the Hugging Face Hub,
+and `@models.txt` is a file with one model per line. `*` matches anything, `[…]` one of some characters; `?` begins
+options.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ log = logging.getLogger("wug")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model as a command could name it."""
+    """The name of one model."""
 
     text: str
     commit: str | None = None
-    """Of a revision of the hub, the commit that it stands for now."""
+    """The current commit of a revision on the Hugging Face Hub."""
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text stands for several models."""
+    """Whether a text is a pattern or a list of models."""
     kind, name, _ = _parted(text)
     return text.startswith("@") or (not registry.traits(kind).verbatim_names and _has_wildcards(name))
 
 
 def expand(texts: Iterable[str]) -> list[Named]:
-    """The models of some names, patterns and lists, in order, each once."""
+    """The models of names, patterns and lists, in order, each once."""
     return list({named.text: named for text in texts for named in _expanded(text)}.values())
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
-    """What to sort by so that step2 comes before step10."""
+    """A sort key that puts step2 before step10."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
 
 
@@ -62,30 +63,30 @@ def _expanded(text: str) -> Iterator[Named]:
 
 
 def _listed(path: Path) -> Iterator[str]:
-    """The lines of a list of models: without comments, which `#` begins, and empty ones."""
+    """The lines of a list of models, without empty lines and comments (`#`)."""
     if not path.is_file():
-        raise InputError("there is no such list of models. @FILE names a text file with one model a line", file=path)
+        raise InputError("no such list of models. @FILE names a text file with one model per line", file=path)
     count = 0
     for number, line in enumerate(read_lines(path), 1):
         text = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
         if text.startswith("@"):
-            raise InputError("a list cannot name another list", file=path, place=f"line {number}")
+            raise InputError("a list cannot contain another list", file=path, place=f"line {number}")
         if text:
             count += 1
             yield text
     if not count:
-        raise InputError("the list names no model", file=path)
+        raise InputError("the list contains no model", file=path)
 
 
 def _paths(kind: str, name: str) -> list[str]:
-    """The models among the files and folders that fit, in natural order."""
+    """The models among the matching files and folders, in natural order."""
     pattern = str(Path(name).expanduser()) if name.startswith("~") else name
     fitting = sorted(glob.glob(pattern), key=natural)  # noqa: PTH207 (names as they are written, no hidden ones)
     found = [path for path in fitting if _is_model(kind, Path(path))]
     if fitting and not found:
         raise InputError(
-            f"{len(fitting)} files or folders fit, such as {fitting[0]}, and none is a model. A model's folder has a "
-            "config.json",
+            f"{len(fitting)} files or folders match, such as {fitting[0]}, but none is a model. The folder of a model "
+            "contains a config.json",
             file=shortened(name),
         )
     return found
@@ -100,49 +101,54 @@ def _is_model(kind: str, path: Path) -> bool:
 
 
 def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Named]:
-    """The revisions of a model of the hub that fit, in natural order."""
+    """The matching revisions of a model on the Hugging Face Hub, in natural order."""
     repository, at, pattern = name.rpartition("@")
     if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
         kind, colon, _ = name.partition(":")
-        if not before and colon and kind.isidentifier() and len(kind) > 1:  # one letter is a disk
+        if not before and colon and kind.isidentifier() and len(kind) > 1:  # a single letter is a drive
             raise UnknownName("kind of model", kind, registry.names("models"))
-        raise InputError(f"no file or folder fits the model {shortened(text)!r}")
+        raise InputError(f"no file or folder matches the model {shortened(text)!r}")
     known = hub_revisions(repository)
     fitting = sorted((revision for revision in known if fnmatchcase(revision, pattern)), key=natural)
     if not fitting:
         there = ", ".join(sorted(known, key=natural)[:8]) + (", …" if len(known) > 8 else "")
-        raise InputError(f"no revision of {repository} fits {pattern!r}. There is: {there or 'none'}")
+        raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {there or 'none'}")
     for revision in fitting:
         yield Named(f"{before}{repository}@{revision}{options}", known[revision])
 
 
 def hub_revisions(repository: str) -> dict[str, str]:
-    """The branches and tags of a model of the hub with their commits; where the hub is away, those on this machine."""
+    """The branches and tags of a model on the Hugging Face Hub with their commits; offline, those stored here."""
     try:
         import huggingface_hub
         from huggingface_hub import errors
     except ImportError:
-        raise MissingExtra("a model of the hub", "hf") from None
+        raise MissingExtra("a model on the Hugging Face Hub", "hf") from None
     try:
         if hub_is_away():
-            raise ConnectionError("it does not answer")
+            raise ConnectionError("no response")
         refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        raise ModelError(f"{repository}: neither a folder here nor a model of the hub ({_first(error)})") from None
-    except Exception as error:  # without a network the hub's client raises whatever its own client does
+        raise ModelError(
+            f"{repository}: neither a folder nor a model on the Hugging Face Hub ({_first(error)})"
+        ) from None
+    except Exception as error:  # without a network, the exception depends on the HTTP client
         here = _fetched(repository)
         if not here:
             raise ModelError(
-                f"{repository}: its revisions are not known, since the hub cannot be reached ({_first(error)}). Fetch "
-                "the model first and name its folders, or list the revisions in a file: @models.txt"
+                f"{repository}: its revisions are unknown, since the Hugging Face Hub cannot be reached "
+                f"({_first(error)}). Download the model first and name its folders, or list revisions in a file: "
+                "@models.txt"
             ) from None
-        log.warning("%s: the hub cannot be reached; these are its %d revisions on this machine", repository, len(here))
+        log.warning(
+            "%s: the Hugging Face Hub cannot be reached; using %d revisions on this machine", repository, len(here)
+        )
         return here
     return {ref.name: ref.target_commit for ref in (*refs.branches, *refs.tags)}
 
 
 def _fetched(repository: str) -> dict[str, str]:
-    """The revisions that the hub's programs keep on this machine."""
+    """The revisions in the cache of huggingface_hub on this machine."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -152,7 +158,7 @@ def _fetched(repository: str) -> dict[str, str]:
 
 
 def _parted(text: str) -> tuple[str, str, str]:
-    """Kind, name and options of a model; without a kind where none is named."""
+    """Kind, name and options of a model; the kind is empty if none is named."""
     kind, colon, name = text.partition(":")
     if not colon or kind not in registry.names("models"):
         kind, name = "", text

@@ -1,4 +1,4 @@
-"""From what a user writes to a model or to suites: paths, built-in names, kinds."""
+"""Opens suites and models by path, built-in name or published name."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from typing import Any, TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
-from wug.evaluation.ambiguity import Meaning, refuse_ambiguous
+from wug.evaluation.annotated_suite import annotated
 from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.published import published
-from wug.files import existing, head, shortened, user_path
+from wug.files import existing, head, refuse_ambiguous, shortened, user_path
+from wug.formatting import plural
 from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse, read_config
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
 UNREAD = 5
-"""Files of a folder that are not read and are named in a warning each; others are counted."""
+"""Unread files of a folder that are listed in warnings; the others are counted."""
 BUILTIN = "wug_"
-"""What stands before a family's name where its built-in suites are meant."""
+"""Prefix of a family's name for its built-in suites."""
 
 log = logging.getLogger("wug")
 
 Identify: TypeAlias = Callable[[ModelSpec], Identity | None]
-"""What a backend may offer: a model's identity from its files, or None where only loading tells."""
+"""Optional function of a backend: a model's identity from its files, or None if it has to be loaded."""
 
 
 def assets() -> Path:
-    """The folder of built-in material."""
+    """The folder of built-in suites and models."""
     return Path(str(files("wug") / "assets"))
 
 
 def builtin_suites() -> dict[str, Path]:
-    """Built-in suites by name, each a file or a folder within that of its family."""
+    """Built-in suites by name, each a file or folder in the folder of its family."""
     within = sorted((assets() / "suites").glob("*/*"))
     return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in SUFFIXES}
 
 
 def builtin_models() -> dict[str, Path]:
-    """The folders of built-in models by name; none where wug was installed without them."""
+    """The folders of built-in models by name; empty if wug was installed without them."""
     return {path.parent.name: path.parent for path in sorted(_models_folder().glob("*/config.json"))}
 
 
 def _models_folder() -> Path:
-    """Where the built-in models are: in the tree of wug, or in the package wug-models."""
+    """The folder of built-in models: in the tree of wug, or in the package wug-models."""
     package = find_spec("wug_models")
     in_tree = assets() / "models"
     if in_tree.is_dir() or package is None or package.origin is None:
@@ -63,8 +63,8 @@ def _models_folder() -> Path:
 
 
 def builtin_model_for(suite: Suite) -> str:
-    """The built-in model that fits a suite, or an error where the suite is of a family that has none."""
-    name: str | None = registry.offered("families", suite.kind, "BUILTIN_MODEL")
+    """The built-in model for a suite; InputError if its family has none."""
+    name: str | None = registry.attribute("families", suite.kind, "BUILTIN_MODEL")
     if name is not None and not builtin_models():
         raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
     if name is None or name not in builtin_models():
@@ -73,14 +73,14 @@ def builtin_model_for(suite: Suite) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """What a user's word for suites stands for."""
+class ResolvedSuites:
+    """The files and folders that a name of suites refers to."""
 
     places: Sequence[data.Place]
     unread: Mapping[Path, str] = field(default_factory=dict)
-    """Files of a folder that look like test data and are not read, with the reason."""
+    """Files of a folder that look like test data but are not read, with the reason."""
     ignored: Mapping[Path, str] = field(default_factory=dict)
-    """Its other files that are not read."""
+    """Other files of the folder that are not read, with the reason."""
 
 
 def open_suites(
@@ -89,29 +89,29 @@ def open_suites(
     kind: str | None = None,
     defaults: Mapping[str, str] | None = None,
 ) -> list[Suite]:
-    """The suites of files, folders, built-in names (`wug_cogs` gives all of a family's) or names of the catalogue.
+    """The suites of files, folders, built-in names (`wug_cogs` for all of a family) or published names.
 
-    Each gets the options that its family has. An option that no family has is refused before anything is read.
-    `defaults` are options of a protocol: a family without the first of them cannot follow it.
+    Each suite gets the options that its family has. An option that no family has is refused before anything is read.
+    `defaults` are options of a protocol; a family without the first of them cannot follow it.
     """
     given = options or {}
-    words = [located(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
-    places = [place for one in words for place in one.places]
-    families = [family_of(place.path, kind or _trusted(place), given) for place in places]
+    resolved = [find_suites(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
+    places = [place for one in resolved for place in one.places]
+    families = [family_of(place.path, kind or _known_family(place), given) for place in places]
     refuse_unknown_options(places, kind, given)
-    for one in words:
-        _tell_unread(one)
+    for one in resolved:
+        _warn_unread(one)
     found: list[tuple[Suite, data.Place]] = []
     for place, family in zip(places, families, strict=True):
         _require_rules(defaults or {}, family, place)
         read = read_place(replace(place, options={**place.options, **(defaults or {})}), family, given)
         for file, items in counts(place, read).items():
-            log.info("%s: %s item%s", file, f"{items:,}", "s" * (items != 1))
+            log.info("%s: %s", file, plural(items, "item"))
         found += ((suite, place) for suite in read)
     # Several suites of a set keep their own names.
     named = Counter(place.name for _, place in found)
     return [
-        published(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
+        annotated(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
         for suite, place in found
     ]
 
@@ -123,13 +123,13 @@ def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) 
         raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
 
 
-def _trusted(place: data.Place) -> str | None:
-    """The family that a folder's contents or the catalogue tell; None where the content of the file does."""
+def _known_family(place: data.Place) -> str | None:
+    """The family of a file in a folder or in the catalogue; None if its content has to identify it."""
     return place.family if place.family in registry.names("families") else None
 
 
 def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> list[Suite]:
-    """The suites of a file or a folder, which its family reads with the options that it has."""
+    """Read the suites of a file or folder with those options that its family has."""
     module = registry.find("families", family)
     given = {**place.options, **options}
     suites: list[Suite] = module.read(
@@ -139,7 +139,7 @@ def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> li
 
 
 def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
-    """The number of items by file, or by suite where a family makes several suites of a folder."""
+    """The number of items by file, or by suite if a folder contains several suites."""
     every = list(suites)
     found: dict[str, int] = {}
     for suite in every:
@@ -149,50 +149,53 @@ def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
     return found
 
 
-def _tell_unread(word: Located) -> None:
-    """Warn of files that are not read, and with -v name those that nobody expects to be."""
-    for number, (file, why) in enumerate(word.unread.items()):
+def _warn_unread(resolved: ResolvedSuites) -> None:
+    """Warn about unread files; with -v, also list files that are ignored."""
+    for number, (file, why) in enumerate(resolved.unread.items()):
         if number < UNREAD:
             log.warning("%s: not read: %s", file, why)
-    if len(word.unread) > UNREAD:
-        log.warning("%s more files are not read: `wug check` names them", f"{len(word.unread) - UNREAD:,}")
-    for file, why in word.ignored.items():
+    if len(resolved.unread) > UNREAD:
+        log.warning("%s more files are not read: `wug check` names them", f"{len(resolved.unread) - UNREAD:,}")
+    for file, why in resolved.ignored.items():
         log.info("%s: left out: %s", file, why)
 
 
 def require_packages(suites: Iterable[Suite]) -> None:
-    """MissingExtra where judging will need a package that is not there: better now than after the model was asked."""
+    """MissingExtra if scoring needs a package that is not installed: better now than after the model has run."""
     for family in dict.fromkeys(suite.kind for suite in suites):
         module = registry.find("families", family)
         if "require_packages" in vars(module):
             module.require_packages()
 
 
-def locate(text: str) -> list[Path]:
-    """The files or folders that a user's word for suites stands for."""
-    return [place.path for place in located(text).places]
+def suite_paths(text: str) -> list[Path]:
+    """The files or folders that a name of suites refers to."""
+    return [place.path for place in find_suites(text).places]
 
 
-def located(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> Located:
-    """The files or folders that a user's word for suites stands for, with what is known about each."""
+def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> ResolvedSuites:
+    """Resolve a name of suites: a path, a built-in name or a published name."""
     if not text.strip():
         raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
     path = user_path(text)
     if path.exists():
-        if path.suffix not in SUFFIXES:  # with an ending, a file is meant
+        if path.suffix not in SUFFIXES:  # a suffix marks the name of a file
             refuse_ambiguous(text, _named(text))
-        return _within(data.known(path) or data.Place(path), kind, options)
+        return _expand_folder(data.known(path) or data.Place(path), kind, options)
     if builtin := _builtin(text):
-        return Located([data.Place(found) for found in builtin])
+        return ResolvedSuites([data.Place(found) for found in builtin])
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
         more = f"; built-in suites: {BUILTIN}{text}" if _builtin(BUILTIN + text) else ""
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
-        # Such a folder is read as a whole: its content alone may not tell which family it belongs to.
-        whole = (place if data.is_one_suite(place.family) else _within(place, kind, options) for place in places)
-        return Located([place for one in whole for place in (one.places if isinstance(one, Located) else [one])])
+        # A set that is one suite is read as a whole: its content may not identify the family.
+        whole = (
+            [place] if data.is_one_suite(place.family) else _expand_folder(place, kind, options).places
+            for place in places
+        )
+        return ResolvedSuites([place for some in whole for place in some])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         meant = suggestion(path.name, near) if near else ""
@@ -204,13 +207,13 @@ def located(text: str, kind: str | None = None, options: Mapping[str, str] | Non
     if nearest(text, known) is None:
         raise InputError(
             f"unknown suite {shortened(text)!r}: no file or folder here, no built-in suite (wug list suites) and no "
-            "published set (wug data list) is called so"
+            "published set (wug data list) has this name"
         )
     raise UnknownName("suite", shortened(text), known)
 
 
 def _builtin(text: str) -> list[Path]:
-    """The built-in suites of a name: one, or all of a family's (`wug_cogs`; also `pairs`, as no set is called so)."""
+    """The built-in suites with a name: one, or all of a family (`wug_cogs`; also `pairs`, if no set has that name)."""
     every = builtin_suites()
     if text in every:
         return [every[text]]
@@ -220,35 +223,35 @@ def _builtin(text: str) -> list[Path]:
     return [found for found in every.values() if found.parent.name == family]
 
 
-def _named(text: str) -> Iterator[Meaning]:
-    """What a word stands for beside a file or folder of that name."""
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """What a name means, other than a file or folder here, and how to write it unambiguously."""
     if builtin := _builtin(text):
         several = len(builtin) > 1
-        yield Meaning(f"the built-in suite{'s' * several}", str(builtin[0].parent if several else builtin[0]))
+        yield f"the built-in suite{'s' * several}", str(builtin[0].parent if several else builtin[0])
     if data.knows(text):
-        yield Meaning(f"the published set {data.find(text).name}", f'"$(wug data path {text})"')
+        yield f"the published set {data.find(text).name}", f'"$(wug data path {text})"'
 
 
 def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()) -> str:
-    """The family that a file or folder belongs to, by its content, or else by options that only one family has."""
+    """The family of a file or folder, by its content, or else by options that only one family has."""
     if kind is not None:
         registry.find("families", kind)
         return kind
     start = head(path)
-    for name, family in registry.usable("families"):
+    for name, family in registry.modules("families"):
         if family.recognises(path, start):
             return name
-    for name, identifying in registry.declared("families", "IDENTIFYING_OPTIONS").items():
+    for name, identifying in registry.attributes("families", "IDENTIFYING_OPTIONS").items():
         if set(identifying) & set(options):
             return name
-    for name, suffixes in registry.declared("families", "FALLBACK_SUFFIXES").items():
+    for name, suffixes in registry.attributes("families", "FALLBACK_SUFFIXES").items():
         if path.name.lower().removesuffix(".gz").endswith(suffixes):
-            return name  # whose reader says what this file lacks
+            return name  # its reader reports what the file lacks
     raise not_recognised(path)
 
 
 def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every fault and oddity of a file, as it would be read with these options."""
+    """Every error and warning about a file, as read with these options."""
     given = options or {}
     family = family_of(path, kind, given)
     module = registry.find("families", family)
@@ -261,56 +264,56 @@ def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] |
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """What there is to say about a file or a folder that holds suites."""
+class CheckReport:
+    """The result of checking a file or folder."""
 
     problems: Sequence[Problem]
     counts: Mapping[str, int] = field(default_factory=dict)
-    """The number of items, by file or suite; nothing where there are errors."""
+    """The number of items by file or suite; empty if there are errors."""
     meaning: Sequence[str] = ()
-    """How it was read, and what it asks, in English, where its family can tell."""
+    """How it was read and what it tests, in English, if its family has `read_back`."""
 
 
-def examine(place: data.Place, kind: str | None, options: Mapping[str, str]) -> Examined:
-    """The problems of a file or a folder, and without errors what was read of it."""
+def check_place(place: data.Place, kind: str | None, options: Mapping[str, str]) -> CheckReport:
+    """Check a file or folder; without errors, also read it and count its items."""
     given = {**place.options, **options}
     try:
-        family = family_of(place.path, kind or _trusted(place), given)
+        family = family_of(place.path, kind or _known_family(place), given)
         known = names(registry.find("families", family).OPTIONS)
         problems = check_file(place.path, family, {name: given[name] for name in given if name in known})
         if any(problem.level == "error" for problem in problems):
-            return Examined(problems)
+            return CheckReport(problems)
         suites = read_place(place, family, options)
     except SuiteError as error:
-        return Examined(error.problems)
+        return CheckReport(error.problems)
     except InputError as error:
-        return Examined([Problem("error", "" if error.file is None else error.place or "", error.message)])
-    tell = registry.offered("families", family, "read_back")
-    meaning = [line for suite in suites for line in tell(suite)] if tell else []
+        return CheckReport([Problem("error", "" if error.file is None else error.place or "", error.message)])
+    read_back = registry.attribute("families", family, "read_back")
+    meaning = [line for suite in suites for line in read_back(suite)] if read_back else []
     found = counts(place, suites)
     within = {file.removeprefix(f"{place.path}/"): items for file, items in found.items()}
-    return Examined(problems, within, meaning)
+    return CheckReport(problems, within, meaning)
 
 
 def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, options: Mapping[str, str]) -> None:
-    """UnknownOption where no family of some files has an option."""
+    """UnknownOption for an option that no family of these files has."""
     known: dict[str, list[str]] = {}
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
-            family = family_of(place.path, kind or _trusted(place), options)
+            family = family_of(place.path, kind or _known_family(place), options)
             known[family] = names(registry.find("families", family).OPTIONS)
     if known:
         refuse_unknown(options, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
 
 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
-    """The model that a user names: identified by its files and loaded when it is needed, or else loaded now."""
+    """Open a model by name: identified by its files and loaded on demand, or loaded now if that is impossible."""
     spec = model_spec(named, options) if isinstance(named, str) else named
     return identify_model(spec) or ModelHandle.around(registry.find("models", spec.kind).load(spec), spec)
 
 
 def identify_model(spec: ModelSpec) -> ModelHandle | None:
-    """The model, identified by its files and not loaded; None where only loading tells what it is."""
+    """The model, identified by its files and not loaded; None if it has to be loaded to identify it."""
     backend = registry.find("models", spec.kind)
     spec.read(backend.OPTIONS)
     identify: Identify | None = vars(backend).get("identify")
@@ -321,7 +324,7 @@ def identify_model(spec: ModelSpec) -> ModelHandle | None:
 def model_spec(text: str, options: Mapping[str, str] | None = None, device: str | None = None) -> ModelSpec:
     """Parse a model's name; the backend of a bare folder or .pt file is inferred from its content.
 
-    `device`, or else the environment variable WUG_DEVICE, is for backends that use one; `options` come first.
+    `device`, or the environment variable WUG_DEVICE, applies to backends that use one; `options` take precedence.
     """
     kinds = registry.names("models")
     outer, _, inner = text.partition(":")
@@ -330,7 +333,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
     name, mark, given = text.partition("?")
     called = None
     if name in (builtin := builtin_models()):
-        refuse_ambiguous(name, [Meaning("the built-in model", str(builtin[name]))])
+        refuse_ambiguous(name, [("the built-in model", str(builtin[name]))])
         text, called = f"{builtin[name]}{mark}{given}", name
     elif name.startswith("wug-") and not existing(name):
         if not builtin:
@@ -361,17 +364,18 @@ def _kind_of(folder: Path) -> str:
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
-def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:
-    """A file as it is; of a folder what families read of it."""
-    whole = kind is not None and bool(registry.offered("families", kind, "READS_FOLDERS"))
+def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
+    """A file, or the files of a folder that families read."""
+    whole = kind is not None and bool(registry.attribute("families", kind, "READS_FOLDERS"))
     if whole or not place.path.is_dir():
-        return Located([place])
+        return ResolvedSuites([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})
-    return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)
+    places = [replace(place, path=path, family=family) for path, family in made.found]
+    return ResolvedSuites(places, made.unread, made.ignored)
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
-    """A loaded model with its tokenizer, known as the same model is that is opened by its name."""
+    """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
     given = dict(options or {})
     kind = _kind(model)
     backend = registry.find("models", kind)

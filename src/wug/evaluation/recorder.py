@@ -1,4 +1,4 @@
-"""The one writer of a run: results into the store, outputs into the cache, failures into the report."""
+"""Records a run: results in the store, outputs in the cache, failures in the report."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from wug.errors import ModelError, StoreError, WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, key_of, key_of_tasks, prepare
+from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, prepare, run_key_for, run_key_for_tasks
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
 from wug.files import checksum
 from wug.models import ModelSpec
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.queries import unpack
 from wug.results.store import Store, run_key
 from wug.results.sweeps import finished, finished_at, plan_text
@@ -28,7 +28,7 @@ log = logging.getLogger("wug")
 
 
 class Recorder:
-    """Keeps what executors find, and knows which models are complete already."""
+    """Stores the results of executors, and finds models that are already complete."""
 
     def __init__(self, plan: Plan, store: Store | None, cache: Cache | None, listen: Listener | None = None) -> None:
         self.plan, self.store, self.cache = plan, store, cache
@@ -46,7 +46,7 @@ class Recorder:
     def pending(self, *, identify: bool = False) -> list[ModelTask]:
         """The tasks that are not complete; the others are taken from the store.
 
-        With `identify`, models in files are identified here; else only commits of the Hub tell.
+        With `identify`, models in files are identified here; otherwise only known commits are compared.
         """
         left = []
         for task in self.plan.tasks:
@@ -61,7 +61,7 @@ class Recorder:
         """The complete run of an opened model in this sweep, or None."""
         if self.sweep is None or not handle.cacheable:
             return None
-        return self._complete(key_of(task.suites, handle, self.plan.interval, self.memo), handle.spec)
+        return self._complete(run_key_for(task.suites, handle, self.plan.interval, self.memo), handle.spec)
 
     def resume(self, task: ModelTask, run: int) -> None:
         """Take the results of a complete run from the store."""
@@ -71,26 +71,27 @@ class Recorder:
         self.report.found[task.name] = RecordedRun(run, results)
 
     def tell(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
-        """Tell the listener which model is being evaluated and how far it is."""
+        """Notify the listener of the current model and its progress."""
         done, resumed = self.report.done, self.report.resumed
         event = RunEvent("loading", done, len(self.plan.tasks), task.name, requests, resumed)
         self._listen(replace(event, stage="running") if requests[1] else event)
 
     def evaluate(self, task: ModelTask, handle: ModelHandle) -> None:
-        """Evaluate a model in this process; each result is in the store before the next one is made.
+        """Evaluate a model in this process; each result is stored before the next is computed.
 
-        A run that is interrupted stays in the store as far as it came, and the same run continues it.
+        An interrupted run keeps its results in the store, and the same command resumes it.
         """
-        report = Report(lambda done, total: self.tell(task, (done, total)))
-        model = CachedModel(handle, self.cache, report.answered)
-        tasks = prepare(task.suites, model, self.memo)  # a model that cannot be loaded leaves no run behind
+        report = ProgressReporter(lambda done, total: self.tell(task, (done, total)))
+        model = CachedModel(handle, self.cache, report.computed)
+        # Before the run begins, so that a model that cannot be loaded has none in the store.
+        tasks = prepare(task.suites, model, self.memo)
         try:
             if self.store is None:
                 self.report.found[task.name] = RecordedRun(
                     None, tuple(evaluate_tasks(tasks, model, self.plan.interval))
                 )
                 return
-            key = key_of_tasks(tasks, handle, self.plan.interval)
+            key = run_key_for_tasks(tasks, handle, self.plan.interval)
             results = []
             with self.store.writing(key, handle.id, self.plan.command, **self._described(handle.spec)) as (number, add):
                 report.begin(self.store, number, len(tasks), model.done, model.total)
@@ -112,7 +113,7 @@ class Recorder:
             return
         given = {} if task.spec is None else dict(task.spec.options)
         key = run_key([result.signature for result in results], {"interval": self.plan.interval, "given": given})
-        if (run := self._complete(key, task.spec)) is not None:  # a model that only loading could identify
+        if (run := self._complete(key, task.spec)) is not None:  # a model that had to be loaded to be identified
             self.resume(task, run)
             return
         number = self.store.begin(key, model, self.plan.command, **self._described(task.spec))
@@ -134,7 +135,7 @@ class Recorder:
         try:
             yield
         except StoreError:
-            raise  # nothing can be kept
+            raise  # nothing can be stored
         except Exception as error:
             if len(self.plan.tasks) == 1:
                 raise
@@ -183,22 +184,22 @@ class Recorder:
         return finished(self.store.reader, self.sweep, key, str(spec))
 
     def _described(self, spec: ModelSpec | None) -> dict[str, Any]:
-        """What the store keeps of how a run came about."""
+        """The columns of a run that say where it comes from."""
         named = {} if spec is None else {"specification": str(spec), "revision": spec.revision}
         return {**named, "origin": self.plan.origin, "sweep": self.sweep}
 
 
 def sweep_key(plan: Plan) -> str:
-    """What makes two commands the same sweep: the names of the models, the suites, and the scoring options.
+    """The key of a sweep: the names of the models as written, the suites, and the scoring options.
 
-    A pattern that matches more models than before is the same sweep, which then continues with the new ones.
+    A pattern that matches more models than before has the same key, so the sweep continues with the new ones.
     """
     suites = [f"{suite.name}@{suite.checksum}?{dict(suite.options)}" for suite in plan.suites]
     return checksum(plan.sweep or "", *plan.scope, "\0", *suites, plan.interval)
 
 
 def known_model(spec: ModelSpec) -> ModelHandle | None:
-    """The handle of a model that can be identified without loading it; None where that fails."""
+    """The handle of a model that can be identified without loading it; None if that fails."""
     try:
         return identify_model(spec)
     except WugError:

@@ -1,6 +1,6 @@
-"""What another process does for a run: evaluate one model and send back what it found.
+"""Evaluates one model in another process and sends its results back.
 
-Errors travel as text, since not all of them can be pickled.
+Errors are sent as text, since not all of them can be pickled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from wug import stats
 from wug.errors import WugError
@@ -29,7 +29,7 @@ from wug.stages import stage
 from wug.types import Result, Suite
 
 UNREAD_MESSAGES = 2
-"""Messages that may wait to be taken before the model continues."""
+"""Unread messages before the model pauses."""
 
 CacheRows: TypeAlias = list[tuple[bytes, bytes]]
 
@@ -40,13 +40,13 @@ class RemoteTask:
 
     spec: ModelSpec
     folder: str
-    """Where the command was given: a relative path means the same, if that folder exists there."""
+    """The working directory of the command, entered if it exists there, so that relative paths work."""
     interval: stats.Method
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """New outputs for the cache, and how far the model is."""
+    """New outputs for the cache, and the progress of the model."""
 
     key: bytes
     model: str
@@ -57,7 +57,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """All results of a model, or why there are none."""
+    """All results of a model, or its error."""
 
     model: str = ""
     results: tuple[tuple[Result, PackedOutcomes], ...] = ()
@@ -70,19 +70,19 @@ Message: TypeAlias = Outputs | Finished
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a model is, as one of its copies reports."""
+    """The properties of a model, as one of its copies reports them."""
 
     id: str
     options: Mapping[str, str]
     chunk: int
     ordered: bool
-    scores: bool
+    returns: Literal["scores", "text"]
     bounded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a copy sends back: a value, or an error as its text, and its warnings."""
+    """The reply of a copy: a value, or an error as text, and warnings."""
 
     value: Any = None
     error: str | None = None
@@ -97,7 +97,7 @@ def evaluate_model(
     complete: Callable[[ModelHandle], bool] = lambda handle: False,
     progress: Progress | None = None,
 ) -> Finished:
-    """The results of a model, or its error; without results where it is `complete` already."""
+    """The results of a model, or its error; no results if it is already `complete`."""
     with collected_warnings() as warnings:
         try:
             _enter(task.folder)
@@ -119,14 +119,14 @@ def evaluate_model(
 def _packed_results(
     tasks: Sequence[SuiteTask], model: CachedModel, interval: stats.Method
 ) -> Iterator[tuple[Result, PackedOutcomes]]:
-    """Results without their outcomes, each with these as a Parquet file."""
+    """Results without outcomes, each with its outcomes as a Parquet file."""
     with closing(OutcomeCollector()) as collector:
         for result in evaluate_tasks(tasks, model, interval, collector.add):
             yield result, PackedOutcomes.of(collector, result.suite, result.model)
 
 
 def stream_model(task: RemoteTask, suites: Sequence[Suite], known: CacheRows) -> Iterator[Message]:
-    """The messages of a model that is evaluated on another machine: its outputs as they come, then its results."""
+    """The messages of a model that is evaluated on another machine: outputs as they are computed, then results."""
     messages: queue.Queue[Message] = queue.Queue(UNREAD_MESSAGES)
 
     def work() -> None:
@@ -140,7 +140,7 @@ def stream_model(task: RemoteTask, suites: Sequence[Suite], known: CacheRows) ->
 
 
 def known_rows(cache: Cache | None, handle: ModelHandle | None) -> CacheRows:
-    """All outputs of a model that the cache has, to be sent along with its task."""
+    """All outputs of a model in the cache, to be sent with its task."""
     if cache is None or handle is None:
         return []
     return cache.rows(cache_key(handle.returns, handle.id, handle.options, handle.given))
@@ -162,7 +162,7 @@ def run_copy(spec: ModelSpec, folder: str, requests: Sequence[Any]) -> Reply:
 
 
 class _ForwardingCache(Cache):
-    """The cache of one remote task: what was known, and what is new, which is sent home."""
+    """The cache of a remote task: known outputs, and new ones, which are sent to the coordinator."""
 
     def __init__(self, send: Callable[[Message], None], known: CacheRows) -> None:
         super().__init__()
@@ -170,19 +170,19 @@ class _ForwardingCache(Cache):
         self._new: list[tuple[bytes, str, CacheRows]] = []
 
     def missing(self, model: bytes, keys: Sequence[bytes]) -> list[int]:
-        """As in any cache, once the known outputs are in it."""
+        """Add the known outputs first, then look up keys."""
         if self._known:
             known, self._known = self._known, []
             super().write(model, "", known)
         return super().missing(model, keys)
 
     def write(self, model: bytes, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Store outputs, and hold them ready to be sent."""
+        """Store outputs, and queue them for sending."""
         super().write(model, name, rows)
         self._new.append((model, name, list(rows)))
 
     def tell(self, done: int, total: int) -> None:
-        """Send what is new."""
+        """Send new outputs."""
         new, self._new = self._new, []
         for key, name, rows in new:
             self._send(Outputs(key, name, rows, done, total))
@@ -196,15 +196,15 @@ def _held(spec: ModelSpec, folder: str) -> ModelHandle:
 def _opened(
     kind: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], alias: str | None, folder: str
 ) -> ModelHandle:
-    """The model that this process has in memory: the next chunk may be for it too."""
+    """Open a model and keep it in memory for the next chunk."""
     _enter(folder)
     return open_model(ModelSpec(kind, name, revision, dict(options), alias))
 
 
 def _described(handle: ModelHandle) -> Described:
     _ = handle.backend
-    scores = handle.returns == "scores"
-    return Described(handle.id, dict(handle.options), handle.chunk, scores and handle.ordered, scores, handle.bounded)
+    ordered = handle.returns == "scores" and handle.ordered
+    return Described(handle.id, dict(handle.options), handle.chunk, ordered, handle.returns, handle.bounded)
 
 
 def _reply(work: Callable[[], Any]) -> Reply:
@@ -216,7 +216,7 @@ def _reply(work: Callable[[], Any]) -> Reply:
 
 
 def as_text(error: Exception) -> str:
-    """An error as its text, with its type where it is not one of ours."""
+    """An error as text, with its type unless it is a WugError."""
     return str(error) if isinstance(error, WugError) else f"{type(error).__name__}: {error}"
 
 
@@ -227,7 +227,7 @@ def _enter(folder: str) -> None:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """The warnings that are logged within."""
+    """Collect the warnings logged in a context."""
     warnings: list[str] = []
     handler = _Collector(warnings)
     logger = logging.getLogger("wug")

@@ -1,11 +1,11 @@
-"""What a run is asked to do, what it reports while it works, and what comes of it."""
+"""The request, plan, events and report of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from wug import stats
 from wug.errors import WugError
@@ -13,8 +13,6 @@ from wug.evaluation.handle import ModelHandle
 from wug.models import ModelSpec
 from wug.results.sweeps import Planned
 from wug.types import Result, Suite
-
-ExecutorName: TypeAlias = Literal["auto", "serial", "processes", "ray"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,25 +29,26 @@ class RunRequest:
     """Names, patterns, lists (`@FILE`) or models; None for the built-in model that fits each suite."""
     suite_options: Mapping[str, str] = field(default_factory=dict)
     model_options: Mapping[str, str] = field(default_factory=dict)
-    """Options of every model; an unknown one is refused."""
+    """Options of every model; unknown ones are refused."""
     shared_model_options: Mapping[str, str] = field(default_factory=dict)
     """Options that apply only to the backends that have them, such as `device`."""
     protocol: str | None = None
-    """The conventions of another program or community, such as `lm-eval`; None: those that suites ask for, or wug's."""
+    """The conventions of another program, such as `lm-eval`; None for those that suites declare, or wug's."""
     family: str | None = None
-    """Read all suites as of this family, where the content does not identify it."""
+    """Read all suites as this family, instead of identifying it by content."""
     tags: Sequence[str] = ()
     limit: int | None = None
     interval: stats.Method = "wilson"
     store: Path | None = None
-    """Where runs are kept; None to keep none."""
+    """The store for runs; None to store nothing."""
     cache: Path | None = None
-    executor: ExecutorName = "auto"
+    executor: str = "auto"
+    """One of `executors.names()`."""
     workers: int | None = None
     sweep: str | None = None
-    """Keep the runs as one sweep of this name; patterns always make one."""
+    """Store the runs as one sweep with this name; patterns always make a sweep."""
     command: str = ""
-    """The command or call, as it is kept with the run."""
+    """The command or call, which is stored with the run."""
     origin: str | None = None
     """Who started it, if not a command."""
 
@@ -63,12 +62,12 @@ class ModelTask:
 
     @property
     def spec(self) -> ModelSpec | None:
-        """How the user named the model; None for an object."""
+        """The model as the user named it; None for an object."""
         return self.model.spec if isinstance(self.model, ModelHandle) else self.model
 
     @property
     def name(self) -> str:
-        """What reports and failures call it."""
+        """Its name in reports and failures."""
         return str(planned(self.spec)) if self.spec is not None else str(getattr(self.model, "id", self.model))
 
 
@@ -82,9 +81,9 @@ class Plan:
     sweep: str | None = None
     """The sweep in the store; None for independent runs."""
     scope: tuple[str, ...] = ()
-    """What the user wrote for the models: together with the suites, it identifies a sweep."""
+    """The models as the user wrote them; with the suites, they identify a sweep."""
     commits: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Commits of models on the Hugging Face Hub by name and revision, as far as they are known."""
+    """Known commits of models on the Hugging Face Hub, by name and revision."""
     origin: str | None = None
 
     @property
@@ -100,12 +99,12 @@ class Failure:
     model: str
     message: str
     error: WugError | None = None
-    """The error itself, where it happened in this process."""
+    """The error itself, if it was raised in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """The results of one model, and the number of its run in the store (None if it was not kept)."""
+    """The results of one model, and the number of its run in the store (None if it was not stored)."""
 
     number: int | None
     results: tuple[Result, ...]
@@ -113,7 +112,7 @@ class RecordedRun:
 
 @dataclass(slots=True)
 class RunReport:
-    """What came of a request."""
+    """The results and failures of a request."""
 
     found: dict[str, RecordedRun] = field(default_factory=dict)
     """The run of each model, in the order of the models."""
@@ -128,7 +127,7 @@ class RunReport:
 
     @property
     def runs(self) -> dict[str, int]:
-        """The numbers of the runs that were kept, by model."""
+        """The numbers of stored runs, by model."""
         return {name: run.number for name, run in self.found.items() if run.number is not None}
 
     @property
@@ -144,7 +143,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """How far a request is."""
+    """The progress of a request."""
 
     stage: Literal["loading", "running", "finished"]
     done: int

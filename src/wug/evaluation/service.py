@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import get_args
 
-from wug import options, registry, stats
-from wug.errors import InputError, UnknownName
+from wug import options, registry
+from wug.errors import InputError, UnknownName, nearest
 from wug.evaluation import executors
+from wug.evaluation.annotated_suite import annotated
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
 from wug.evaluation.protocols import protocol, require_fit, with_protocol
-from wug.evaluation.published import published
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
-from wug.evaluation.tags import tagged
 from wug.models import ModelSpec
 from wug.results.store import Store
-from wug.types import Suite
+from wug.types import PROPORTION_METHODS, Suite, phenomenon_of
 
 log = logging.getLogger("wug")
 
@@ -42,7 +40,7 @@ def execute(request: RunRequest, listen: Listener | None = None) -> RunReport:
         The results by model, and the models that failed.
 
     Raises:
-        WugError: For a name, file or option that is wrong, before any model is loaded; or for the only model.
+        WugError: If a name, file or option is wrong, before any model is loaded, or if the only model fails.
     """
     return execute_plan(resolve(request), request, listen)
 
@@ -56,11 +54,11 @@ def execute_plan(plan: Plan, request: RunRequest, listen: Listener | None = None
 
 
 def resolve(request: RunRequest) -> Plan:
-    """Find the suites and models of a request; every mistake in names and options is reported here."""
+    """Find the suites and models of a request; errors in names and options are raised here."""
     if request.limit is not None and request.limit < 1:
         raise InputError(f"limit={request.limit}: write a whole number, 1 or more")
-    if request.interval not in get_args(stats.Method):
-        raise UnknownName("interval method", str(request.interval), get_args(stats.Method))
+    if request.interval not in PROPORTION_METHODS:
+        raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = following_protocol(request)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)
@@ -94,14 +92,14 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
         opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
-                remedy = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
-                raise InputError(f"{type(suite).__name__} is not a suite. {remedy}")
+                fix = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
+                raise InputError(f"{type(suite).__name__} is not a suite. {fix}")
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
-                raise InputError(f"{suite.name} is open already: give its {what} where it is opened")
+                raise InputError(f"{suite.name} is already open: give its {what} when you open it")
             key = (suite.name, suite.checksum, *sorted(suite.options.items()))
             if found.setdefault(key, suite) is not suite:
-                log.warning("%s is there twice, with the same content, and is run once", suite.name)
+                log.warning("%s is listed twice with the same content; it is evaluated once", suite.name)
     if not found:
         raise InputError("there is no suite: pass a name, a path, or a list of them")
     chosen = tagged(found.values(), request.tags) if request.tags else list(found.values())
@@ -112,6 +110,33 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
 def _opened(texts: list[str], request: RunRequest) -> list[Suite]:
     defaults = {} if request.protocol is None else protocol(request.protocol).suite_options
     return open_suites(texts, request.suite_options, request.family, defaults)
+
+
+def tags_of(suite: Suite) -> list[str]:
+    """The tags in a suite's file, then its phenomenon: `agreement`, `long-distance-dependencies`."""
+    phenomenon = phenomenon_of(suite.meta).lower().replace(" ", "-")
+    given = list(suite.meta.get("tags") or ())
+    return given if _spelt([phenomenon]) <= {"", *_spelt(given)} else [*given, phenomenon]
+
+
+def tagged(suites: Iterable[Suite], wanted: Iterable[str]) -> list[Suite]:
+    """The suites with one of the wanted tags; InputError with all tags if there is none.
+
+    Capitals, spaces and hyphens do not matter.
+    """
+    found, tags = list(suites), list(wanted)
+    chosen = [suite for suite in found if _spelt(tags_of(suite)) & _spelt(tags)]
+    if not chosen:
+        known = sorted({tag for suite in found for tag in tags_of(suite)})
+        near = nearest(tags[0], known)
+        meant = f" Did you mean {near!r}?" if near else ""
+        raise InputError(f"no suite has the tag {' or '.join(tags)}.{meant} Tags: {', '.join(known) or 'none'}")
+    return chosen
+
+
+def _spelt(tags: Iterable[str]) -> set[str]:
+    """Tags without capitals, spaces and hyphens."""
+    return {"".join(filter(str.isalnum, tag.lower())) for tag in tags}
 
 
 @contextmanager
@@ -161,18 +186,18 @@ def _spec(name: str, request: RunRequest) -> ModelSpec:
 
 
 def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
-    """The request with the options of its protocol, or of the one that all its suites ask for, and its suites."""
+    """The request with the options of its protocol, or of the protocol that its suites declare, and its suites."""
     given = None if request.protocol is None else with_protocol(request)
     suites = resolve_suites(given or request)
     if given is None:
-        asked = {getattr(suite, "protocol", None) for suite in suites}
-        if asked == {None}:
+        declared = {getattr(suite, "protocol", None) for suite in suites}
+        if declared == {None}:
             return request, suites
-        if len(asked) > 1:
+        if len(declared) > 1:
             raise InputError("suites that follow different protocols: run them separately, or name one with --protocol")
-        log.info("scored by the protocol %s, as the suites ask; --protocol wug: by wug's rules", *asked)
-        given = with_protocol(replace(request, protocol=asked.pop()))
+        log.info("scored by the protocol %s, as the suites declare; --protocol wug uses wug's rules", *declared)
+        given = with_protocol(replace(request, protocol=declared.pop()))
         suites = resolve_suites(given)
     assert given.protocol is not None
-    noted = protocol(given.protocol).noted
-    return given, [published(suite, {}, None, noted) for suite in suites] if noted else suites
+    signature_fields = protocol(given.protocol).signature_fields
+    return given, [annotated(suite, {}, None, signature_fields) for suite in suites] if signature_fields else suites

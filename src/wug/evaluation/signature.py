@@ -1,4 +1,4 @@
-"""What a number depends on, in one line that travels with it."""
+"""Builds the signatures of results."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from wug.types import Generator, Request, Scorer, Signature, Source, Suite, text
 
 
 def signature(
-    suite: Suite, model: Scorer | Generator, questions: Sequence[Request] | Sequence[str | Source] | None = None
+    suite: Suite, model: Scorer | Generator, requests: Sequence[Request] | Sequence[str | Source] | None = None
 ) -> Signature:
-    """The signature of a suite's result for a model; `questions` are the suite's, where they are known already."""
+    """The signature of a suite's result for a model; `requests` are those of the suite, if already known."""
     options = dict(model.options)
     if getattr(model, "ordered", False):
-        # A checksum of a suite is the same in any order of its items; these answers are not.
-        asked = suite.requests() if questions is None else questions
-        options["read"] = digest(*(_asked(request) for request in asked))
-    return sign(suite.name, suite.checksum, suite.options, model.id, options)
+        # The checksum of a suite does not depend on the order of its items, but these outputs do.
+        sent = suite.requests() if requests is None else requests
+        options["read"] = digest(*map(_content, sent))
+    return build_signature(suite.name, suite.checksum, suite.options, model.id, options)
 
 
-def sign(
+def build_signature(
     suite: str, checksum: str, suite_options: Mapping[str, str], model: str, model_options: Mapping[str, str]
 ) -> Signature:
-    """The signature made of its parts, no field twice; the model's number format stands beside the model.
+    """Build a signature with unique fields; the dtype follows the model.
 
-    An option of the model that has the name of another field is called `model_NAME`.
+    A model option with the name of another field becomes `model_NAME`.
     """
     options = dict(model_options)
     dtype = options.pop("dtype", None)
@@ -40,8 +40,8 @@ def sign(
     return Signature((*first, *named, *suite_options.items()))
 
 
-def _asked(request: Request | Source | str) -> str:
-    """All that an answer in a row of others can depend on."""
+def _content(request: Request | Source | str) -> str:
+    """Everything in a request that can change the output of a model that carries a state."""
     if not isinstance(request, Request):
         return text_of(request)
     turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"

@@ -1,24 +1,25 @@
-"""Sweep files: which models are asked which suites, how, as TOML that belongs in version control."""
+"""Sweep files: models, suites and options of a sweep, as TOML."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from wug import options as declared
 from wug import registry, stats
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
+from wug.types import PROPORTION_METHODS
 
 SEED = "{seed}"
-"""What stands in a model's name for each of the seeds."""
+"""The placeholder for seeds in a model's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Something that a sweep file may say."""
+    """A key of a sweep file."""
 
     name: str
     values: str
@@ -28,10 +29,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class SweepFile:
-    """What a sweep file says."""
+    """The content of a sweep file."""
 
     models: tuple[str, ...]
-    """Names, patterns and lists; a name with `{seed}` in it once for each seed."""
+    """Names, patterns and lists; a name with `{seed}` is repeated for each seed."""
     suites: tuple[str, ...]
     name: str | None = None
     seeds: tuple[int, ...] = ()
@@ -46,36 +47,36 @@ class SweepFile:
 
 
 def read(path: Path) -> SweepFile:
-    """The sweep that a file describes; an InputError that says what in it is wrong."""
+    """Read a sweep file; InputError describes the first error."""
     data = parse_toml(read_text(path), path)
     known = {key.name: key for key in KEYS}
     for name, value in data.items():
         if name not in known:
             raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
         if not known[name].fits(value):
-            meant = f" What is asked stands under {name}s." if f"{name}s" in EXAMPLES else ""
+            meant = f" List {name}s under `{name}s`." if f"{name}s" in EXAMPLES else ""
             raise InputError(f"{name} is {known[name].values}, not {value!r}.{meant}", file=path)
     for name in ("models", "suites"):
         if not data.get(name):
-            raise InputError(f"says no {name}. {name} = {EXAMPLES[name]}", file=path)
+            raise InputError(f"{name} is missing. Write {name} = {EXAMPLES[name]}", file=path)
     try:
         models = tuple(_seeded(data["models"], data.get("seeds", ())))
     except InputError as error:
         raise InputError(error.message, file=path) from None
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         **data,
         **{name: tuple(data.get(name, ())) for name in ("suites", "seeds", "tags")},
         **{name: {k: declared.written(v) for k, v in data.get(name, {}).items()} for name in ("model", "suite")},
         "models": models,
     }
-    return SweepFile(**said)
+    return SweepFile(**content)
 
 
 def _seeded(models: Iterable[str], seeds: Iterable[int]) -> Iterable[str]:
-    """The models, each once a seed: in its name, or as its option where it draws by chance."""
+    """The models for each seed: in the name, or as the option of a model that samples."""
     for text in models:
         if SEED in text and not seeds:
-            raise InputError(f"the model {text} has {SEED} in its name, and there are no seeds. seeds = [1, 2, 3]")
+            raise InputError(f"the model {text} has {SEED} in its name, but seeds is missing. Write seeds = [1, 2, 3]")
         if SEED in text:
             yield from (text.replace(SEED, str(seed)) for seed in seeds)
         elif not seeds:
@@ -84,7 +85,7 @@ def _seeded(models: Iterable[str], seeds: Iterable[int]) -> Iterable[str]:
             yield from (f"{text}{'&' if '?' in text else '?'}seed={seed}" for seed in seeds)
         else:
             raise InputError(
-                f"the model {text} has no place for a seed. Write {SEED} where it stands in the name, as in "
+                f"the model {text} has no option seed. Write {SEED} in its name, as in "
                 f"causal:EleutherAI/pythia-70m-seed{SEED}@step*"
             )
 
@@ -106,17 +107,21 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-METHODS = get_args(stats.Method)
 EXAMPLES = {"models": '["causal:runs/*/checkpoint-*"]', "suites": '["blimp"]'}
 KEYS = (
-    Key("name", "a text", "what the sweep is called; else as the file is", _is_text),
-    Key("models", "a list of texts", "names, patterns, @lists, as after --model", _is_list(str)),
+    Key("name", "a text", "name of the sweep  [default: that of the file]", _is_text),
+    Key("models", "a list of texts", "names, patterns and @lists, as for --model", _is_list(str)),
     Key("suites", "a list of texts", "files, folders, names", _is_list(str)),
-    Key("seeds", "a list of whole numbers", f"what {SEED} in a model's name stands for", _is_list(int)),
-    Key("model", "a table of options", "options of the models, as after -M", _is_table),
-    Key("suite", "a table of options", "scoring options, as after -S", _is_table),
-    Key("limit", "a whole number", "items of each suite, as --limit", lambda value: type(value) is int and value > 0),
-    Key("interval", " or ".join(METHODS), "how intervals of shares are made", lambda value: value in METHODS),
-    Key("kind", "a text", "the family, as --kind", _is_text),
-    Key("tags", "a list of texts", "only suites with one of these, as --tag", _is_list(str)),
+    Key("seeds", "a list of whole numbers", f"values of {SEED} in a model's name", _is_list(int)),
+    Key("model", "a table of options", "options of the models, as for -M", _is_table),
+    Key("suite", "a table of options", "scoring options, as for -S", _is_table),
+    Key("limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0),
+    Key(
+        "interval",
+        " or ".join(PROPORTION_METHODS),
+        "method for intervals of proportions",
+        lambda value: value in PROPORTION_METHODS,
+    ),
+    Key("kind", "a text", "the family, as for --kind", _is_text),
+    Key("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
 )

@@ -1,1 +1,1 @@
-"""Everything that knows a family of tests: reading, asking, judging and making, a package each."""
+"""Test families, one package each."""

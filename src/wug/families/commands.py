@@ -99,7 +99,7 @@ class ScoredTable:
     size: int
     """Items."""
     meta: Mapping[str, object] = field(default_factory=dict)
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     def __len__(self) -> int:
         return self.size

@@ -152,9 +152,8 @@ def _ratio(metric: str, tops: Floats, bottoms: Floats, n: int) -> Estimate:
     """A share of responses, with an interval by item."""
     made = ratio_interval(tops, bottoms)
     value = float(tops.sum() / bottoms.sum())
-    if made.interval is None:
-        return Estimate(metric, OVERALL, value, n, method=made.method)
-    return Estimate(metric, OVERALL, value, n, made.interval.low, made.interval.high, f"{made.method}, by item")
+    method = made.method if made.interval is None else f"{made.method}, by item"
+    return Estimate.of(metric, OVERALL, value, n, made.interval, method)
 
 
 def _paradigm_agreement(data: PeopleData, cells: _Cells) -> Iterator[Estimate]:
@@ -170,9 +169,7 @@ def _paradigm_agreement(data: PeopleData, cells: _Cells) -> Iterator[Estimate]:
 
 def _mean(metric: str, values: list[float]) -> Estimate:
     found = mean_interval(values)
-    if found is None:
-        return Estimate(metric, OVERALL, fmean(values), len(values))
-    return Estimate(metric, OVERALL, fmean(values), len(values), found.low, found.high, "t")
+    return Estimate.of(metric, OVERALL, fmean(values), len(values), found, None if found is None else "t")
 
 
 def _ceilings(items: NDArray[np.int64], means: Floats) -> Iterator[Row]:
@@ -279,7 +276,7 @@ def _summary_rows(data: PeopleData) -> Iterator[Row]:
             yield Outcome(one.name, "item_agreement", one.mean, one.groups, {"responses": one.responses})
         accepted, items = sum(one.accepted or 0 for one in counts), BLIMP_ITEMS * len(counts)
         interval = wilson(accepted, items)
-        yield Estimate("majority_agreement", OVERALL, accepted / items, items, interval.low, interval.high, "wilson")
+        yield Estimate.of("majority_agreement", OVERALL, accepted / items, items, interval, "wilson")
         yield Notice("means per paradigm only: no leave-one-out agreement and no ceiling")
         return
     agreeing = np.array([one.agreeing or 0 for one in counts], np.float64)

@@ -20,7 +20,7 @@ from wug.families.people_formats import (
     read_turblimp,
 )
 from wug.families.tables import Record, RecordTable, counted, first_few, plain, read_table, refuse_errors
-from wug.files import head, largest, read_bytes, read_text, repeated
+from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
 from wug.options import Option, read
 from wug.types import Problem
 
@@ -165,7 +165,7 @@ def _spreadsheet(path: Path) -> list[list[str]]:
         raise MissingExtra("XLSX", "xlsx") from None
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(part.file_size for part in archive.infolist()) > largest():
+            if sum(part.file_size for part in archive.infolist()) > max_unpacked_bytes():
                 raise InputError("it unpacks to more than the bound", file=path)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = [["" if cell is None else str(cell).strip() for cell in row] for row in book.worksheets[0].values]

@@ -23,6 +23,7 @@ from wug.types import WHOLE_TEXT, Answer, Request, Scored, Token, Traits
 RETURNS = ("scores", "text")
 TRAITS = Traits(
     verbatim_names=True,
+    wraps_functions=True,
     to_score="A function that returns log-probabilities is opened with -M returns=scores",
     to_generate="A function that returns texts is opened with -M returns=text",
 )

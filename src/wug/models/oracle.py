@@ -73,7 +73,7 @@ class Oracle:
 
 def load(spec: ModelSpec) -> Oracle:
     """The oracle of a language."""
-    languages = registry.declared("families", "oracle")
+    languages = registry.attributes("families", "oracle")
     if spec.name not in languages:
         raise UnknownName("oracle", spec.name, languages)
     return Oracle(spec.name, **spec.read(OPTIONS))

@@ -200,7 +200,7 @@ def _sentences_of(path: Path, given: Path | None) -> Path:
 def _from_predictions(path: Path) -> dict[str, str]:
     """The answers in a file of predictions, by the first family that can read it."""
     errors = []
-    for read in registry.declared("families", "read_answers").values():
+    for read in registry.attributes("families", "read_answers").values():
         try:
             found: dict[str, str] = read(path)
             return found

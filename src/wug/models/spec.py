@@ -51,7 +51,7 @@ class Identity:
     id: str
     options: Mapping[str, str]
     """Every option that changes an output, for the signature and the cache key."""
-    answers: Literal["scores", "text"]
+    returns: Literal["scores", "text"]
     bounded: bool = False
     """Whether a generator may stop when an answer is longer than any correct one (`Source`)."""
     training_context: str | None = None

@@ -14,7 +14,7 @@ from wug.identity import Group, ModelId
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import PublishedValue, RecipeNetwork
 from wug.tables import Display, FormattedTable, RowTable
-from wug.types import OF_SHARES, Estimate, Result
+from wug.types import PROPORTION_METHODS, Estimate, Result
 
 EPOCH = "epoch"
 """The field that distinguishes the tests during a training."""
@@ -61,7 +61,7 @@ def mean(found: Sequence[CellValue]) -> MeanValue | None:
     sd = stdev(values)
     half = t_quantile(len(values) - 1, 0.975) * sd / len(values) ** 0.5
     low, high = value - half, value + half
-    if all((result.estimate.method or "").startswith(OF_SHARES) for result in found):
+    if all((result.estimate.method or "").startswith(PROPORTION_METHODS) for result in found):
         low, high = max(0.0, low), min(1.0, high)
     trained = any(result.seed is not None for result in found)
     return MeanValue(value, sd, low, high, "t over seeds" if trained else "t over models", n)

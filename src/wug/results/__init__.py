@@ -1,1 +1,1 @@
-"""Stored runs and what is computed from them: reading, comparison, sweeps and learning curves."""
+"""The run store, and comparisons, sweeps and learning curves of stored runs."""

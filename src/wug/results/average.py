@@ -1,18 +1,19 @@
-"""The mean over several runs of one test, as papers print it."""
+"""Means over several runs of one test, as papers report them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from wug.files import checksum
-from wug.stats import over_runs
+from wug.identity import ModelId
+from wug.stats import mean_over_runs
 from wug.types import Result, Signature
 
 
 def averages(results: Sequence[Result], *, population: bool = False) -> list[Result]:
-    """For each test with several results one more: their means, give or take one standard deviation.
+    """The mean of each test with several results, ± one standard deviation.
 
-    Results are of one test where their signatures differ in the model alone.
+    Results are of the same test if their signatures differ only in the model.
     """
     tests: dict[Signature, list[Result]] = {}
     for result in results:
@@ -22,7 +23,8 @@ def averages(results: Sequence[Result], *, population: bool = False) -> list[Res
 
 def _average(results: Sequence[Result], population: bool) -> Result:
     first = results[0]
-    model = f"mean/{len(results)} runs@{checksum(*sorted(result.model for result in results))}"
+    digest = checksum(*sorted(result.model for result in results))
+    model = str(ModelId("mean", f"{len(results)} runs", digest))
     fields = [(key, model if key == "model" else value) for key, value in first.signature.fields]
     return Result(
         suite=first.suite,
@@ -31,8 +33,7 @@ def _average(results: Sequence[Result], population: bool) -> Result:
         status="complete",
         signature=Signature((*fields, ("sd", "population" if population else "sample"))),
         n=first.n,
-        estimates=tuple(over_runs([result.estimates for result in results], population=population)),
-        descriptions=first.descriptions,
+        estimates=tuple(mean_over_runs([result.estimates for result in results], population=population)),
         meta=first.meta,
         metrics=first.metrics,
     )

@@ -30,7 +30,7 @@ FIXED = {
 }
 """The first columns of every file of outcomes."""
 MAX_EXACT_INTEGER = 2**53
-"""Larger integers are not the same as DOUBLE."""
+"""Larger integers have no exact DOUBLE."""
 MAX_STRUCT_FIELDS = 100
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -52,7 +52,7 @@ class OutcomeColumn:
 
 
 def dump(data: Any) -> str:
-    """Compact JSON; half characters (lone surrogates), which UTF-8 cannot encode, are escaped."""
+    """Compact JSON; lone surrogates, which UTF-8 cannot encode, are escaped."""
     text = _encode(data)
     return text if is_unicode(text) else json.dumps(data, separators=(",", ":"))
 
@@ -69,7 +69,7 @@ def is_unicode(text: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """The text, with half characters (lone surrogates) written as escapes."""
+    """The text, with lone surrogates written as escapes."""
     return text if is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -99,7 +99,7 @@ def type_of_all(values: Iterable[object]) -> Type:
 
 
 def merge(first: Type, second: Type) -> Type:
-    """The type of values of two types; `JSON` if they have nothing in common."""
+    """The common type of two types; `JSON` if there is none."""
     if first is None or first == second:
         return second
     if second is None:
@@ -115,7 +115,7 @@ def merge(first: Type, second: Type) -> Type:
 
 
 def settle(kind: Type) -> Type:
-    """The type as a column has it: unknown parts are text, and what DuckDB cannot represent is JSON."""
+    """The type of a column: unknown parts become text, and what DuckDB cannot represent becomes JSON."""
     match kind:
         case None:
             return "VARCHAR"
@@ -137,7 +137,7 @@ class Chunk:
 
     array: np.ndarray[Any, Any]
     type: Type
-    """Of the values, not settled yet."""
+    """The type of the values, before it is settled."""
     as_text: bool
     """Whether the array holds JSON text rather than values of the type."""
 
@@ -184,7 +184,7 @@ def _masked(values: Sequence[Any], missing: np.ndarray[Any, Any] | None, dtype: 
 
 
 def name_columns(fields: Mapping[tuple[Role, str], Type]) -> tuple[OutcomeColumn, ...]:
-    """The column of each field: called as the field, or with its role in front if another column has that name."""
+    """The column of each field, named after it; with its role as a prefix if another column has that name."""
     plain = [_plain(field) for _, field in fields]
     taken = set(FIXED)
     columns: list[OutcomeColumn] = []
@@ -206,17 +206,17 @@ def _plain(field: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name as SQL has it."""
+    """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL has it."""
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def dump_columns(columns: Sequence[OutcomeColumn]) -> str:
-    """Columns as the index keeps them."""
+    """Columns as JSON, for the index."""
     return dump([[column.name, column.role, column.field, column.type] for column in columns])
 
 

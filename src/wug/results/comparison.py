@@ -1,7 +1,7 @@
-"""Models compared on the items that they share: who is better, by how much, how surely.
+"""Paired comparison of models on the items that they share.
 
-A side is a run, or several runs of one model (seeds, checkpoints) taken together. Each suite and metric that two
-sides share is one contrast: the difference of the second from the first, with an interval and a p-value.
+A side is a run, or several runs of one model (seeds, checkpoints). Each suite and metric that two sides share is one
+contrast: the difference, second minus first, with an interval and a p-value.
 """
 
 from __future__ import annotations
@@ -15,36 +15,37 @@ from typing import Any
 import numpy as np
 
 from wug import registry
+from wug.formatting import plural
 from wug.results import pairing as _pairing
 from wug.results import shared_items as _shared
 from wug.results.reader import RunReader
 from wug.results.records import Run
 from wug.results.store import Store
 from wug.stats_paired import IntervalKind, holm
-from wug.types import Signature
+from wug.types import Better, Signature
 
 EVERYTHING = "all suites"
-"""The suite of a contrast over several suites together."""
-TINY = 1e-12
-"""Differences below are rounding."""
+"""The suite of a contrast that pools several suites."""
+ROUNDING = 1e-12
+"""Smaller differences are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is compared: a run, or several runs taken together."""
+    """One side of a comparison: a run, or several runs."""
 
     label: str
-    """A, B, C … in the order in which they were given."""
+    """A, B, C … in the given order."""
     name: str
-    """The model, with the numbers of the runs where that alone does not tell the sides apart."""
+    """The model, with run numbers if the model does not distinguish the sides."""
     runs: tuple[int, ...]
     models: tuple[str, ...]
-    """Of each run."""
+    """The model of each run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the runs of one side differ."""
+    """The values of the runs of a side."""
 
     values: tuple[float, ...]
     """The value of each run, in the order of `Side.runs`."""
@@ -58,11 +59,11 @@ class Disagreement:
 
     item: str
     first: float
-    """The value of the first side: 1 right, 0 wrong, or a number; a mean where it has several runs."""
+    """The value of the first side: 1 right, 0 wrong, or a number; the mean of several runs."""
     second: float
     groups: Mapping[str, str] = field(default_factory=dict)
     detail_first: Mapping[str, Any] = field(default_factory=dict)
-    """What explains the judgement of the first side (of its first run)."""
+    """The details of the first side (of its first run)."""
     detail_second: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,59 +74,69 @@ class Contrast:
     suite: str
     kind: str
     metric: str
-    """Its name, or a pattern such as `prediction_*` for several metrics of an item taken together."""
-    reading: str
-    """What the metric means in plain English; may be empty."""
+    """Its name, or a pattern such as `prediction_*` for pooled metrics."""
+    meaning: str
+    """What the metric measures; may be empty."""
     first: Side
     second: Side
     share: bool
-    """Whether values are shares of right answers, to be shown in per cent; else means of numbers."""
+    """Whether values are proportions of correct items, shown in per cent; otherwise means of numbers."""
+    better: Better
+    """Which values of the metric are better; `neither` if metrics of several directions are pooled."""
     n: int
-    """Outcomes compared: those that both sides have."""
+    """Compared outcomes: those that both sides have."""
     items: int
-    """Items that they belong to: the units that are drawn anew, or whose signs are flipped."""
+    """Items of these outcomes: the units of bootstrap and permutation."""
     value_first: float
     value_second: float
     difference: float
     """`value_second - value_first`."""
     low: float | None
-    """The 95 % interval of the difference; None where there is too little to make one."""
+    """The 95% interval of the difference; None if there are too few data."""
     high: float | None
     interval_method: str
     """`tango`, `t`, `cluster t`, `bca`, `cluster bca`; empty without an interval."""
     p: float
-    """Two-sided, unadjusted: below 0.05 exactly where the interval excludes 0, unless that is a bootstrap one."""
+    """Two-sided, unadjusted: below 0.05 exactly if the interval excludes 0, except for a bootstrap interval."""
     p_holm: float
-    """Corrected for all tests of the comparison."""
+    """Adjusted for all tests of the comparison."""
     method: str
-    """How p was found: `McNemar (score)`, `t test`, `cluster t test`, `permutation (9,999 draws)`, …"""
+    """The test: `McNemar (score)`, `t test`, `cluster t test`, `permutation (9,999 draws)`, …"""
     both: int | None = None
-    """Outcomes that both have right; None where they are no judgements, or means over runs."""
+    """Outcomes that both have right; None for numbers and for means over runs."""
     only_first: int | None = None
     only_second: int | None = None
     neither: int | None = None
     disagreeing: int = 0
     """Items on which the sides differ."""
     disagreements: tuple[Disagreement, ...] = ()
-    """The first of them, as many as were asked for; of numbers, those that differ most."""
+    """The items that differ most, up to the requested number."""
     spread_first: Spread | None = None
-    """Where a side has several runs."""
+    """For a side with several runs."""
     spread_second: Spread | None = None
     signatures: tuple[Signature, ...] = ()
-    """Of all results that went into it, the first side's first."""
+    """The signatures of all compared results, those of the first side first."""
     warnings: tuple[str, ...] = ()
 
     @property
     def significant(self) -> bool:
-        """Whether the sides are told apart: the corrected p is below 0.05."""
+        """Whether the adjusted p is below 0.05."""
         return self.p_holm < 0.05
 
     @property
     def higher(self) -> Side | None:
-        """The side with the higher value, or None where they are equal; see `significant` for how sure that is."""
+        """The side with the higher value; None if they are equal."""
         if self.difference == 0:
             return None
         return self.second if self.difference > 0 else self.first
+
+    @property
+    def better_side(self) -> Side | None:
+        """The side with the better proportion; None for numbers, equal values and metrics without a direction."""
+        if not self.share or self.better == "neither" or self.higher is None:
+            return None
+        lower = self.first if self.higher is self.second else self.second
+        return self.higher if self.better == "higher" else lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,52 +145,52 @@ class Comparison:
 
     sides: tuple[Side, ...]
     contrasts: tuple[Contrast, ...]
-    """Pair of sides by pair of sides; within a pair in the order of the first side's suites and metrics."""
+    """By pair of sides; within a pair in the order of the first side's suites and metrics."""
     seed: int
     warnings: tuple[str, ...] = ()
-    """About suites that were left out, or that were not asked in the same way."""
+    """About suites that were left out, or evaluated with different settings."""
 
     @property
     def tests(self) -> int:
-        """How many tests Holm's correction is for: all of them."""
+        """The number of tests in Holm's correction: all of them."""
         return len(self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What is compared of what the sides share, and how."""
+class ComparisonSettings:
+    """What to compare, and how."""
 
     suites: Sequence[str] = ()
-    """Names; `*` and `?` stand for any characters. All, where there is none."""
+    """Names with wildcards `*` and `?`; empty for all."""
     metrics: Sequence[str] = ()
-    """Likewise; without one, those that a suite names as its headlines."""
+    """Likewise; empty for the headline metrics of each suite."""
     all_pairs: bool = False
-    """Every two sides; else each with the first."""
+    """Compare all pairs of sides; otherwise each side with the first."""
     pool: bool = False
-    """One more contrast for each suite with several right-or-wrong metrics, over all of them, clustered by item;
-    and one over all suites."""
+    """Add one contrast per suite that pools its right-or-wrong metrics, clustered by item, and one that pools all
+    suites."""
     items: int = 0
-    """Disagreements to list with each contrast."""
+    """Disagreements to list per contrast."""
     interval: IntervalKind = "t"
-    """Of means; the interval of right or wrong, one outcome an item, is always Tango's."""
+    """For means; right or wrong with one outcome per item always has Tango's interval."""
     seed: int = 0
     skip: int = 0
-    """Disagreements to pass over before those that are listed."""
+    """Disagreements to skip before those that are listed."""
 
 
 def compare(
     store: Store,
     sides: Sequence[Sequence[int]],
-    choice: Choice | None = None,
+    choice: ComparisonSettings | None = None,
     steps: Sequence[Sequence[float]] | None = None,
     loader: _shared.ResultLoader | None = None,
 ) -> Comparison:
-    """The contrasts of each side with the first, or of every two; a side is the numbers of its runs.
+    """Compare each side with the first, or all pairs; a side is given by the numbers of its runs.
 
-    If the steps of each side's runs are given, every step counts the same, however many of the runs are of it. A
-    `loader` that several comparisons share reads each run once.
+    With the training steps of each side's runs, every step has the same weight, whatever its number of runs. A `loader`
+    that several comparisons share reads each run once.
     """
-    choice = choice or Choice()
+    choice = choice or ComparisonSettings()
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
     loader = loader or _shared.ResultLoader(store.reader)
@@ -214,21 +225,21 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What every contrast is made with."""
+    """What all contrasts share."""
 
     reader: RunReader
     sides: tuple[Side, ...]
-    choice: Choice
+    choice: ComparisonSettings
 
     def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
-        """Parts, suite and metric of each contrast: suite by suite each metric, then what is pooled of these."""
+        """Parts, suite and metric of each contrast: suite by suite each metric, then the pooled ones."""
         together: list[_Part] = []
         suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
         for some in suites:
             for part in some:
                 yield [part], part.test.name, part.metric
-            # What sums up other metrics says nothing that each does not.
-            summary = registry.offered("families", some[0].test.kind, "SUMMARY")
+            # A metric that summarises the others would count them twice.
+            summary = registry.attribute("families", some[0].test.kind, "SUMMARY")
             judged = [part for part in some if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
@@ -239,28 +250,30 @@ class _Work:
     def contrast(
         self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, metric: str, *, tests: int
     ) -> Contrast:
-        """Two sides on one metric, or on several together; Holm's correction is still to come."""
+        """The contrast of two sides on one metric or on pooled metrics, before Holm's correction."""
         rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
-        counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
-        differing = clusters.apart > TINY
+        difference = values[1] - values[0]
+        counts = rows.counts if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
+        differing = clusters.absolute_difference > ROUNDING
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             metric=metric,
-            reading=parts[0].test.first.result.descriptions.get(metric, "") or _reading(parts),
+            meaning=_meaning(parts),
             first=first,
             second=second,
             share=rows.judged,
+            better=_direction(parts),
             n=len(rows.units),
             items=len(clusters.units),
             value_first=values[0],
             value_second=values[1],
-            difference=_rounded(values[1] - values[0]),
+            difference=difference if abs(difference) > ROUNDING else 0.0,
             low=verdict.low,
             high=verdict.high,
             interval_method=verdict.interval_method,
@@ -282,10 +295,10 @@ class _Work:
     def _disagreements(
         self, couple: tuple[int, int], parts: Sequence[_Part], rows: _pairing.Paired, clusters: _pairing.Clusters
     ) -> Iterator[Disagreement]:
-        """The items that differ most; with their details where one metric is compared."""
+        """The items that differ most; with details if one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
-        order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[listed]
-        chosen = [int(place) for place in order if clusters.apart[place] > TINY]
+        order = np.argsort(-clusters.absolute_difference / clusters.sizes, kind="stable")[listed]
+        chosen = [int(place) for place in order if clusters.absolute_difference[place] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])
         several = len({part.test.name for part in parts}) > 1
         for number in chosen:
@@ -303,13 +316,13 @@ class _Work:
 
 
 def _label(place: int) -> str:
-    """The letter of a side, with a number from the second alphabet on."""
+    """The letter of a side, followed by a number after Z."""
     turn, letter = divmod(place, 26)
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
 def _name_sides(sides: Sequence[Sequence[Run]], labels: Sequence[str]) -> tuple[Side, ...]:
-    """The sides by their models; with the numbers of their runs where that leaves any doubt."""
+    """The sides named by their models, with run numbers if names repeat."""
     names = [_common([run.model for run in side]) for side in sides]
     named = []
     for label, side, name in zip(labels, sides, names, strict=True):
@@ -323,10 +336,10 @@ def _name_sides(sides: Sequence[Sequence[Run]], labels: Sequence[str]) -> tuple[
 
 
 def _common(models: Sequence[str]) -> str:
-    """What models are all called by: their name, or how their names begin and an ellipsis."""
+    """The common name of models: their name, or the common beginning and an ellipsis."""
     if len(set(models)) == 1:
         return models[0]
-    start = _start(models).rstrip("-_@/.")
+    start = _prefix(models).rstrip("-_@/.")
     return f"{start}…" if "/" in start else "several models"
 
 
@@ -337,7 +350,7 @@ def _paired(
     metrics: Sequence[str],
     steps: tuple[Sequence[float], Sequence[float]] | None,
 ) -> Iterator[_Part]:
-    """The outcomes of two sides, for each metric that all their runs have."""
+    """The paired outcomes of two sides, for each metric that all their runs have."""
     if not all(place in columns for place in couple):
         return
     for metric in metrics:
@@ -348,17 +361,6 @@ def _paired(
                 yield _Part(test, metric, rows, sum(column.non_finite for side in sides for column in side))
 
 
-def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
-    """Both right, only the first, only the second, neither."""
-    first, second = rows.first[0] > 0, rows.second[0] > 0
-    return (
-        int(np.sum(first & second)),
-        int(np.sum(first & ~second)),
-        int(np.sum(~first & second)),
-        int(np.sum(~first & ~second)),
-    )
-
-
 def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
     if len(values) == 1 or len(values) != len(side.runs):
         return None
@@ -366,35 +368,32 @@ def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
     return Spread(means, stdev(means))
 
 
-def _rounded(difference: float) -> float:
-    """0 where there is nothing but rounding."""
-    return difference if abs(difference) > TINY else 0.0
-
-
 def _pattern(metrics: Sequence[str]) -> str:
-    """A name for several metrics together: how they all begin, or `*`."""
+    """The name of pooled metrics: their common beginning and `*`."""
     several = list(dict.fromkeys(metrics))
-    return several[0] if len(several) == 1 else f"{_start(several)}*"
+    return several[0] if len(several) == 1 else f"{_prefix(several)}*"
 
 
-def _start(names: Sequence[str]) -> str:
-    """How all names begin."""
-    return "".join(
-        letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    )
+def _prefix(names: Sequence[str]) -> str:
+    return "".join(part[0] for part in takewhile(lambda part: len(set(part)) == 1, zip(*names, strict=False)))
 
 
-def _reading(parts: Sequence[_Part]) -> str:
+def _meaning(parts: Sequence[_Part]) -> str:
     if len(parts) == 1:
-        return ""
+        return parts[0].test.first.result.metric(parts[0].metric).meaning
     metrics = list(dict.fromkeys(part.metric for part in parts))
-    return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} together, clustered by item"
+    return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} pooled, clustered by item"
+
+
+def _direction(parts: Sequence[_Part]) -> Better:
+    """Which values are better, if that is the same for all metrics."""
+    found = {part.test.first.result.metric(part.metric).better for part in parts}
+    return found.pop() if len(found) == 1 else "neither"
 
 
 def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:
     for side, count in zip(sides, rows.left_out, strict=True):
         if count:
-            outcomes = f"{count:,} outcome{'s' * (count != 1)}"
-            yield f"{outcomes} of {side.label} left out: the other has none to compare with"
+            yield f"{plural(count, 'outcome')} of {side.label} left out: the other side does not have them"
     if left := sum(part.non_finite for part in parts):
-        yield f"{left:,} value{'s' * (left != 1)} left out: no finite number"
+        yield f"{plural(left, 'value')} left out: not finite"

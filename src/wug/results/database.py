@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = "256MB"
 THREADS = 1
-"""More hardly help with files of this size, and each takes its own memory."""
+"""More threads hardly help with files of this size, and each needs memory."""
 
 
 @functools.cache
 def _database(process: int) -> duckdb.DuckDBPyConnection:
-    """The database of a process; a forked one has none of its parent's threads, and opens another."""
+    """The database of a process; a forked process, which has none of its parent's threads, opens another."""
     import duckdb
 
     db = duckdb.connect(":memory:", config={"threads": THREADS, "memory_limit": MEMORY_LIMIT})
-    db.execute("SET GLOBAL pandas_analyze_sample = 0")  # arrays of objects hold text, and nothing is guessed
+    db.execute("SET GLOBAL pandas_analyze_sample = 0")  # arrays of objects contain text; do not infer types
     db.execute("SET GLOBAL enable_external_file_cache = false")  # files are checked before they are read
     db.create_function("casefold", str.casefold, ["VARCHAR"], "VARCHAR")
     db.create_function("strict_json", strict_json, ["VARCHAR"], "VARCHAR")
@@ -48,7 +48,7 @@ def _close(process: int) -> None:
 
 @contextmanager
 def connect() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection of its own, closed at the end."""
+    """A new connection, closed at the end."""
     db = _database(os.getpid()).cursor()
     try:
         yield db
@@ -72,7 +72,7 @@ def database_errors(where: Path) -> Iterator[None]:
 
 
 def source(path: Path) -> str:
-    """A Parquet file as a table in SQL; wildcards in its name mean themselves."""
+    """A Parquet file as a table in SQL; wildcards in its name are escaped."""
     escaped = re.sub(r"([*?[])", r"[\1]", str(path))
     return f"read_parquet({literal(escaped)})"
 
@@ -86,7 +86,7 @@ def json_mentions(text: str, sought: str) -> bool:
 
 
 def strict_json(text: str) -> str:
-    """JSON without NaN, infinities and half characters: numbers become null, characters escapes."""
+    """JSON without NaN, infinities and lone surrogates: numbers become null, surrogates escapes."""
     return dump(_strict(json.loads(text)))
 
 

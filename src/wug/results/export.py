@@ -111,7 +111,7 @@ def _details(columns: Sequence[OutcomeColumn], *, as_json: bool) -> str:
 
 
 def _json(column: OutcomeColumn) -> str:
-    """A value as strict JSON, which has no NaN, no infinity and no half characters."""
+    """A value as strict JSON, without NaN, infinity and lone surrogates."""
     name = identifier(column.name)
     if column.type in ("VARCHAR", "BIGINT", "BOOLEAN"):
         return f"CAST(to_json({name}) AS VARCHAR)"

@@ -1,7 +1,7 @@
 """Learning curves: the values of checkpoints of a model over its training steps.
 
-The step of a run is read from what its model is called: the revision that the user asked for (`@step1000`), a field of
-the signature, or the model's own name (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
+The step of a run is read from the revision that the user named (`@step1000`), a field of the signature, or the name of
+the model (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
+from wug.formatting import plural
 from wug.identity import OVERALL, ModelId
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
-from wug.stats import over_runs
+from wug.stats import mean_over_runs
 from wug.types import Estimate, Result, Signature
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
@@ -36,9 +37,9 @@ class CurvePoint:
     low: float | None
     high: float | None
     n: int
-    """Items; where several runs are one point, runs."""
+    """The number of items, or of runs if several runs are one point."""
     method: str | None
-    """Of the interval; `sd` or `sd of shares` for one standard deviation between runs."""
+    """The method of the interval; `sd` or `sd of shares` for one standard deviation between runs."""
     runs: tuple[int, ...]
 
 
@@ -49,7 +50,7 @@ class Curve:
     suite: str
     kind: str
     metric: str
-    reading: str
+    meaning: str
     series: str
     """The model, without its step."""
     share: bool
@@ -78,7 +79,7 @@ def learning_curves(
     loader = ResultLoader(store.reader)
     runs = find_runs(loader, numbers)
     if len(runs) < 2:
-        raise InputError("a learning curve needs two runs at least: wug compare --curve 1 2 3")
+        raise InputError("a learning curve needs at least two runs: wug compare --curve 1 2 3")
     stored = loader.results([run.id for run in runs])
     results = {run.id: [one.result for one in stored[run.id]] for run in runs}
     placed = _steps(runs, results, steps)
@@ -95,9 +96,9 @@ def learning_curves(
                 found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
     curves = tuple(curve for key, points in found.items() if (curve := curve_through(key, points)))
     if not curves:
-        raise InputError("no metric of any suite was asked of two steps of one model, so there is no curve to draw")
+        raise InputError("no suite has results at two steps of one model, so there is no curve to draw")
     single = len(found) - len(curves)
-    warnings = [f"{single} metric{'s' * (single != 1)} left out: asked at one step only"] if single else []
+    warnings = [f"{plural(single, 'metric')} left out: evaluated at one step only"] if single else []
     return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
 
 
@@ -108,12 +109,12 @@ def step_of(name: str) -> float | None:
 
 
 def step_in(run: Run) -> float | None:
-    """The training step of a run, from what its model is called; None where that does not tell."""
+    """The training step of a run, from the name of its model; None if the name contains none."""
     return next((step for name in _names(run, ()) if (step := step_of(name)) is not None), None)
 
 
 def training_of(name: str) -> str:
-    """What a model is called without its step: the training that it is a checkpoint of."""
+    """The name of a model without its step, which identifies the training run."""
     bare = _STEP.sub("", name)
     head, slash, last = bare.rpartition("/")
     return (head if slash and last.startswith(".") else bare).rstrip("-_/@.") or name
@@ -131,15 +132,15 @@ def _steps(
         step = given[place] if given else next((step for name in names if (step := step_of(name)) is not None), None)
         if step is None:
             raise InputError(
-                f"the training step of run {run.id} ({run.model}) cannot be told from its name. "
-                f"Say the step of each run, in their order: --steps {','.join(str(1000 * n) for n in range(len(runs)))}"
+                f"the training step of run {run.id} ({run.model}) is not in its name. "
+                f"Give the steps of all runs, in order: --steps {','.join(str(1000 * n) for n in range(len(runs)))}"
             )
         placed.append((step, _series(run.model)))
     return placed
 
 
 def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
-    """Where a step may be written, the surest first: revision, specification, signature, model."""
+    """Names that may contain the step, most reliable first: revision, specification, signature, model."""
     if run.revision or run.specification:
         yield run.revision or run.specification or ""
     for result in results[:1]:
@@ -154,7 +155,7 @@ def _series(model: str) -> str:
 
 
 def _wanted(result: Result, suites: Sequence[str], metrics: Sequence[str]) -> Iterator[Estimate]:
-    """The estimates over all items of the suites and metrics that are asked for."""
+    """The estimates over all items of the requested suites and metrics."""
     if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
         return
     whole = [estimate for estimate in result.estimates if estimate.group == OVERALL]
@@ -172,7 +173,7 @@ def _mark(result: Result) -> str:
 def curve_through(
     key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
 ) -> Curve | None:
-    """The curve through some points; None through one."""
+    """The curve through points; None if there is only one."""
     if len(points) < 2:
         return None
     _, metric, series, kind = key
@@ -180,7 +181,7 @@ def curve_through(
     made = []
     for step, some in sorted(points.items()):
         numbers = tuple(run for run, _, _ in some)
-        (e,) = over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
+        (e,) = mean_over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
     known = result.metric(metric)
     return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(made))

@@ -27,7 +27,7 @@ class OutcomeFolder:
 
     @contextmanager
     def temporary(self, run: int) -> Iterator[Path]:
-        """A path to write a new file to; what is left there in the end is deleted."""
+        """A path for a new file; if it still exists at the end, it is deleted."""
         path = self.path / f"{run:06d}-{secrets.token_hex(4)}.parquet.tmp"
         try:
             yield path
@@ -57,7 +57,7 @@ class OutcomeFolder:
             return self.place(replace(file, path=temporary))
 
     def merge(self, run: int, parts: Sequence[OutcomeFile]) -> list[OutcomeFile]:
-        """Write files with the same columns to one; returns where the rows of each are in it."""
+        """Merge files with the same columns into one; returns the rows of each in it."""
         columns = parts[0].columns
         names = ", ".join(identifier(name) for name in [*list(FIXED)[1:], *(column.name for column in columns)])
         selects, merged, first = [], [], 0

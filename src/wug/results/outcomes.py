@@ -38,7 +38,7 @@ from wug.types import Outcome, Value
 MAX_ROWS_IN_MEMORY = 20_000
 """Outcomes in memory; more are written to part files until the result is complete."""
 KNOWN_GROUPS = 1_024
-"""Groups that are known by their identity."""
+"""Mappings of groups that are recognised by identity."""
 MEASURED = ("item", "metric", "value", "judged")
 PARQUET = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
 FIRST_COLUMN = 5
@@ -56,9 +56,9 @@ class OutcomeFile:
     """Position of the first of them in the file."""
     rows: int
     columns: tuple[OutcomeColumn, ...]
-    """Those of groups and details."""
+    """The columns of groups and details."""
     sha256: str | None = None
-    """Of the whole file; None until it is in a store."""
+    """The checksum of the whole file; None until it is in a store."""
 
 
 class OutcomeCollector:
@@ -138,7 +138,7 @@ class OutcomeCollector:
             "position": np.arange(first, self.rows, dtype=np.int32),
             "item": _texts([outcome.item for outcome in self._outcomes]),
             "metric": _texts([outcome.metric for outcome in self._outcomes]),
-            "value": numbers + 0.0,  # which is 0.0 for -0.0; DuckDB takes NaN for NULL
+            "value": numbers + 0.0,  # turns -0.0 into 0.0; DuckDB reads NaN as NULL
             "judged": np.array([type(value) is bool for value in values], bool),
         }
         chunks: dict[tuple[Role, str], Chunk] = {}
@@ -178,7 +178,7 @@ class OutcomeDecoder:
 
 
 def _decoders(columns: Sequence[OutcomeColumn]) -> tuple[list[str], dict[str, Callable[[Any], Any]]]:
-    """The fields of columns, and how those are decoded whose values are not plain."""
+    """The fields of columns, and decoders for nested values."""
     known = {column.field: _decoder(column.type) for column in columns}
     return list(known), {field: decode for field, decode in known.items() if decode is not None}
 
@@ -223,7 +223,7 @@ class PackedOutcomes:
             return cls(data, written.rows, written.columns)
 
     def write(self, path: Path, suite: str, model: str) -> OutcomeFile:
-        """Write them to a new file, as they are."""
+        """Write the bytes to a new file."""
         if not self.rows:
             return OutcomeFile(None, 0, 0, ())
         with database_errors(path.parent):

@@ -1,4 +1,4 @@
-"""Outcomes of two sides brought together, item by item, and what the numbers say about them."""
+"""Pairs the outcomes of two sides item by item, and tests the difference."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MIX = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """The values of one metric, outcome by outcome; those with nothing to judge left out."""
+    """The values of one metric, without outcomes that have no value."""
 
     judged: bool
-    """Right or wrong, as 1 and 0; else numbers."""
+    """Whether values are right or wrong (1 and 0), not numbers."""
     units: Ints
     """Hash of the item, or of the first item with the same source."""
     keys: Ints
-    """Hash of the item and of which of its outcomes it is: all different."""
+    """Hash of the item and of the index of the outcome in it; unique."""
     positions: Ints
     """Positions in the result."""
     values: NDArray[np.float64] | NDArray[np.int8]
@@ -49,7 +49,7 @@ class Paired:
     units: Ints
     judged: bool
     first: Floats
-    """A row for each run of the side, or for each of its steps."""
+    """One row per run of the side, or per step."""
     second: Floats
     positions: Ints
     """Position of each outcome in the first run of each side: two columns."""
@@ -58,39 +58,47 @@ class Paired:
 
     @property
     def differences(self) -> Floats:
-        """Of each outcome's mean over runs, the second side's from the first's."""
+        """The difference of each outcome's mean over runs, second minus first."""
         found: Floats = self.second.mean(axis=0) - self.first.mean(axis=0)
         return found
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Outcomes that both have right, only the first, only the second, neither, in the first runs."""
+        first, second = self.first[0] > 0, self.second[0] > 0
+        each = (first & second, first & ~second, ~first & second, ~first & ~second)
+        both, only_first, only_second, neither = (int(np.sum(flags)) for flags in each)
+        return both, only_first, only_second, neither
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The items of paired outcomes: the sum of each one's differences, and how many there are."""
+    """The items of paired outcomes, with the sum and the number of their differences."""
 
     units: Ints
-    """Their numbers, in the order in which they come."""
+    """Hashes of the items, in order of appearance."""
     sums: Floats
-    apart: Floats
-    """The sum of the differences without their signs: 0 where the sides agree on all of an item's outcomes."""
+    absolute_difference: Floats
+    """The sum of absolute differences: 0 if the sides agree on all outcomes of an item."""
     sizes: Floats
     firsts: Ints
-    """The place of each one's first outcome in the pairing."""
+    """The index of each item's first outcome."""
     single: bool
-    """Whether each has one outcome."""
+    """Whether each item has one outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The difference of two sides, as the tests see it."""
+    """The interval and the test of a difference."""
 
     low: float | None
     high: float | None
     interval_method: str
-    tested: paired.Tested
+    tested: paired.SignificanceTest
 
 
 class ColumnLoader:
-    """Reads the columns of results, each file once; runs on the same items share what depends on the items alone."""
+    """Reads the columns of results, each file once; runs on the same items share their layout."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
@@ -112,7 +120,7 @@ class ColumnLoader:
                 self._columns[stored.id] = self._made((result.kind, result.suite), part)
 
     def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
-        """The column of each metric of a result, in the order in which metrics occur."""
+        """The column of each metric of a result, in order of appearance."""
         if stored.id not in self._columns:
             self.load([stored])
         return self._columns[stored.id]
@@ -128,7 +136,7 @@ class ColumnLoader:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the outcomes of a metric are in a result."""
+    """The outcomes of a metric in a result."""
 
     rows: Ints
     units: Ints
@@ -136,7 +144,7 @@ class _Place:
 
 
 class _Layout:
-    """What the outcomes of a result are about: metrics, items and sources, without their values."""
+    """The metrics, items and sources of the outcomes of a result, without their values."""
 
     def __init__(self, arrays: PairingArrays) -> None:
         self._arrays = arrays
@@ -147,7 +155,7 @@ class _Layout:
             self.metrics[name] = _Place(rows, units[rows], _keys(arrays.item[rows]))
 
     def fits(self, arrays: PairingArrays) -> bool:
-        """Whether another result is about the same, in the same order."""
+        """Whether another result has the same outcomes, in the same order."""
         mine = self._arrays
         return mine.metrics == arrays.metrics and all(
             np.array_equal(getattr(mine, name), getattr(arrays, name))
@@ -186,7 +194,7 @@ def _units(arrays: PairingArrays) -> Ints:
 
 
 def _keys(items: Ints) -> Ints:
-    """A number for each outcome that depends on its item and on which of the item's outcomes it is."""
+    """A hash of each outcome's item and of its index in the item."""
     order = np.argsort(items, kind="stable")
     ordered = items[order]
     if (ordered[1:] != ordered[:-1]).all():
@@ -203,7 +211,7 @@ def pair(
     second: Sequence[MetricColumn],
     steps: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Paired:
-    """The outcomes that all runs of both sides have; with `steps`, the runs of one step as one row, their mean."""
+    """The outcomes that all runs of both sides have; with `steps`, one row per step, the mean of its runs."""
     every = (*first, *second)
     keys = first[0].keys
     for column in every[1:]:
@@ -235,7 +243,7 @@ def _by_step(rows: Floats, steps: Sequence[float]) -> Floats:
 
 
 def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:
-    """Several metrics taken together; items of different suites stay different."""
+    """Several metrics pooled; items of different suites stay different."""
     suites = list(dict.fromkeys(suite for suite, _ in parts))
     return Paired(
         units=np.concatenate([part.units + np.uint64(suites.index(suite) * MIX % 2**64) for suite, part in parts]),
@@ -248,7 +256,7 @@ def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:
 
 
 def cluster(rows: Paired) -> Clusters:
-    """The outcomes of a pairing by item, the items in the order in which they come."""
+    """The paired outcomes by item, in order of appearance."""
     differences = rows.differences
     unique, firsts, inverse = np.unique(rows.units, return_index=True, return_inverse=True)
     if len(unique) == len(rows.units):
@@ -259,30 +267,30 @@ def cluster(rows: Paired) -> Clusters:
     rank[order] = np.arange(len(unique))
     of = rank[inverse]
     sums: Floats = np.bincount(of, weights=differences).astype(np.float64)
-    apart: Floats = np.bincount(of, weights=np.abs(differences)).astype(np.float64)
+    absolute_difference: Floats = np.bincount(of, weights=np.abs(differences)).astype(np.float64)
     sizes: Floats = np.bincount(of).astype(np.float64)
-    return Clusters(unique[order], sums, apart, sizes, firsts[order], False)
+    return Clusters(unique[order], sums, absolute_difference, sizes, firsts[order], False)
 
 
 def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed: int, tests: int) -> Verdict:
-    """The interval and the p-value of the difference, one of so many `tests`.
+    """The interval and the p-value of the difference, in a comparison with this number of `tests`.
 
-    McNemar's test and Tango's interval for right or wrong, one run against one, one outcome an item; for all else
-    (numbers, means over runs, several outcomes an item) Student's test and interval, by items. Sign flips go with a
-    bootstrap interval, and test differences that do not vary, which have no interval.
+    McNemar's test and Tango's interval for right or wrong with one run per side and one outcome per item. Otherwise
+    (numbers, means over runs, several outcomes per item) Student's t test and interval, clustered by item. The
+    permutation test accompanies a bootstrap interval, and tests differences without variance, which have no interval.
     """
     if rows.judged and clusters.single and len(rows.first) == len(rows.second) == 1:
         only_first = int(np.sum(rows.first[0] > rows.second[0]))
         only_second = int(np.sum(rows.first[0] < rows.second[0]))
         found = paired.tango(only_first, only_second, len(rows.units))
         return Verdict(found.low, found.high, "tango", paired.mcnemar(only_first, only_second))
-    # A sum over runs that is 0 but for rounding is 0.
+    # Sums that differ from 0 only by rounding are 0.
     sums = np.where(np.abs(clusters.sums) < 1e-12, 0.0, clusters.sums)
     by = "" if clusters.single else "cluster "
-    if interval == "bca" and len(sums) <= paired.DRAWN:
+    if interval == "bca" and len(sums) <= paired.MAX_BOOTSTRAP_CLUSTERS:
         flipped, made = paired.flip_signs(sums, seed, tests), paired.bca_interval(sums, clusters.sizes, seed)
         return Verdict(None, None, "", flipped) if made is None else Verdict(made.low, made.high, f"{by}bca", flipped)
     made, tested = paired.t_interval(sums, clusters.sizes), paired.t_test(sums, clusters.sizes)
     if made is None or tested is None:
         return Verdict(None, None, "", paired.flip_signs(sums, seed, tests))
-    return Verdict(made.low, made.high, f"{by}t", paired.Tested(tested.p, f"{by}{tested.method}"))
+    return Verdict(made.low, made.high, f"{by}t", paired.SignificanceTest(tested.p, f"{by}{tested.method}"))

@@ -13,7 +13,7 @@ def default_store() -> Path:
 
 
 def default_cache() -> Path:
-    """The answer cache in the user's cache folder."""
+    """The output cache in the user's cache folder."""
     from platformdirs import user_cache_path
 
     return user_cache_path("wug", appauthor=False) / "answers.db"

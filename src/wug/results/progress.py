@@ -1,4 +1,4 @@
-"""How far a run is: what it says of itself while it goes on, and what follows from that."""
+"""Progress reports of a running run: requests and suites done, rate and remaining time."""
 
 from __future__ import annotations
 
@@ -9,87 +9,90 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import StoreError
+from wug.formatting import plural
 
 if TYPE_CHECKING:
     from wug.results.store import Store
 
-OFTEN = 1.0
-"""Seconds between two words in the store about how far a run is."""
-FIRM = 3.0
-"""Seconds of asking after which a rate is worth telling."""
+WRITE_INTERVAL_SECONDS = 1.0
+"""Seconds between two progress reports in the store."""
+MIN_RATE_SECONDS = 3.0
+"""Seconds of computation before a rate is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run came."""
+    """How much of a run is done."""
 
     done: int = 0
-    """Questions answered, those that the cache knew among them."""
-    questions: int = 0
-    """All that are known to be asked; a suite whose next question depends on the last answer adds to them."""
+    """Requests with an output, including those from the cache."""
+    requests: int = 0
+    """Requests known so far; a suite whose next request depends on the last output adds more."""
     judged: int = 0
     """Suites that are done."""
     suites: int = 0
     cached: int = 0
-    """Questions that the cache could answer at the start."""
-    began: float = 0.0
-    """When asking began, in seconds since 1970."""
-    told: float = 0.0
-    """When this was said."""
+    """Requests that the cache could answer at the start."""
+    started: float = 0.0
+    """When the first request was sent, in seconds since 1970."""
+    updated: float = 0.0
+    """When this was written."""
 
     @property
     def share(self) -> float:
-        """Of the questions that are answered."""
-        return min(1.0, self.done / self.questions) if self.questions > 0 else 0.0
+        """The proportion of requests that are done."""
+        return min(1.0, self.done / self.requests) if self.requests > 0 else 0.0
 
     @property
     def rate(self) -> float | None:
-        """Questions that the model answered a second; None while that cannot be told."""
-        seconds, answered = self.told - self.began, self.done - self.cached
-        return answered / seconds if seconds >= FIRM and answered > 0 else None
+        """Requests computed per second; None if it is too early to tell."""
+        seconds, computed = self.updated - self.started, self.done - self.cached
+        return computed / seconds if seconds >= MIN_RATE_SECONDS and computed > 0 else None
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take at this rate; None while that cannot be told."""
-        return None if self.rate is None else (self.questions - self.done) / self.rate
+        """Remaining seconds at this rate; None if it is too early to tell."""
+        return None if self.rate is None else (self.requests - self.done) / self.rate
 
 
-class Report:
-    """What a run says of itself: to whoever started it, and to the store, there at most about once a second."""
+class ProgressReporter:
+    """Reports progress to a callback, and to the store about once per second."""
 
     def __init__(self, tell: Callable[[int, int], None] | None = None, clock: Callable[[], float] = time.time) -> None:
         self._tell, self._clock = tell, clock
         self._store: Store | None = None
         self._run = 0
-        self._suites = self._judged = self._cached = self._done = self._questions = 0
-        self._began = self._told = 0.0
+        self._suites = self._judged = self._cached = self._done = self._requests = 0
+        self._started = self._updated = 0.0
 
-    def begin(self, store: Store, run: int, suites: int, done: int, questions: int) -> None:
-        """From now on the store is told too; so many questions the cache could answer."""
+    def begin(self, store: Store, run: int, suites: int, done: int, requests: int) -> None:
+        """Report to a store too from now on; `done` requests are cached."""
         self._store, self._run, self._suites = store, run, suites
-        self._cached, self._done, self._questions, self._began = done, done, questions, self._clock()
+        self._cached, self._done, self._requests, self._started = done, done, requests, self._clock()
         self._write()
 
-    def answered(self, done: int, questions: int) -> None:
-        """So many of so many questions are answered."""
-        self._done, self._questions = done, questions
+    def computed(self, done: int, requests: int) -> None:
+        """Report completed and total requests."""
+        self._done, self._requests = done, requests
         if self._tell is not None:
-            self._tell(done, questions)
-        if self._clock() - self._told >= OFTEN:
+            self._tell(done, requests)
+        if self._clock() - self._updated >= WRITE_INTERVAL_SECONDS:
             self._write()
 
     def judged(self) -> None:
-        """One more suite is done."""
+        """Report that one more suite is done."""
         self._judged += 1
         self._write()
 
     def _write(self) -> None:
         if self._store is None:
             return
-        self._told = self._clock()
-        said = Progress(self._done, self._questions, self._judged, self._suites, self._cached, self._began, self._told)
-        row = {"run": self._run, **asdict(said)}
-        # Where the store cannot be written, the next result says so; what is told here is worth no error.
+        self._updated = self._clock()
+        report = Progress(
+            self._done, self._requests, self._judged, self._suites, self._cached, self._started, self._updated
+        )
+        row = {"run": self._run, **asdict(report)}
+        # If the store cannot be written, the next result reports it; a progress report is not worth an error.
         with suppress(StoreError):
             self._store.change(
                 f"INSERT OR REPLACE INTO progress ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
@@ -98,11 +101,11 @@ class Report:
 
 
 def progress_of(row: Any) -> Progress | None:
-    """What a run said last, of a row of runs joined with what they said; None where it said nothing, or is damaged.
+    """The last progress report in a row of runs joined with progress; None without one, or if it is damaged.
 
-    How many suites are done is counted rather than believed: a result is there before the run says so.
+    The suites done are counted from the results, which are stored before the report about them.
     """
-    names = ("done", "questions", "suites", "wanted", "cached", "began", "told")
+    names = ("done", "requests", "suites", "wanted", "cached", "first_request", "updated")
     values = [row[name] for name in names]
     if not all(isinstance(value, int) and value >= 0 for value in values[:5]):
         return None
@@ -110,7 +113,7 @@ def progress_of(row: Any) -> Progress | None:
 
 
 def duration(seconds: float) -> str:
-    """A time in words, no more exact than it can be: `40 s`, `3 min`, `2 h 10 min`."""
+    """A duration as rounded text: `40 s`, `3 min`, `2 h 10 min`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -121,14 +124,15 @@ def duration(seconds: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-def in_words(progress: Progress, *, going: bool = True) -> str:
-    """How far a run is, in one line: `1,200 of 4,000 questions · 35 a second · 1 min left · 2 of 6 suites done`.
+def in_words(progress: Progress, *, running: bool = True) -> str:
+    """Progress in one line: `1,200 of 4,000 requests · 35 per second · 1 min left · 2 of 6 suites done`.
 
-    Of one that does not go on any more, without rate and time.
+    Without rate and remaining time if the run is not running.
     """
-    parts = [f"{progress.done:,} of {progress.questions:,} questions"]
-    if going and progress.rate is not None and progress.left:
-        parts.append(f"{progress.rate:,.0f} a second" if progress.rate >= 9.5 else f"{progress.rate:.2g} a second")
+    parts = [f"{progress.done:,} of {plural(progress.requests, 'request')}"]
+    if running and progress.rate is not None and progress.left:
+        rate = f"{progress.rate:,.0f}" if progress.rate >= 9.5 else f"{progress.rate:.2g}"
+        parts.append(f"{rate} per second")
         parts.append(f"{duration(progress.left)} left")
-    parts.append(f"{progress.judged:,} of {progress.suites:,} {'suite' if progress.suites == 1 else 'suites'} done")
+    parts.append(f"{progress.judged:,} of {plural(progress.suites, 'suite')} done")
     return " · ".join(parts)

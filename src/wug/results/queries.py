@@ -187,7 +187,7 @@ class OutcomeTable:
 
     @contextmanager
     def _run(self, sql: str, values: Sequence[Any]) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection with the result of a query; `{table}` stands for the outcomes."""
+        """A connection with the result of a query; `{table}` is replaced by the outcomes."""
         import duckdb
 
         parameters = [storable(value) if isinstance(value, str) else value for value in values]
@@ -269,7 +269,7 @@ def fields_of(result: Result) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PairingArrays:
-    """What a comparison needs of a result's outcomes, in order; items, metrics and sources as 64-bit hashes."""
+    """The outcomes of a result as arrays for a comparison; items, metrics and sources are 64-bit hashes."""
 
     item: NDArray[np.uint64]
     metric: NDArray[np.uint64]
@@ -335,7 +335,7 @@ def _table(file: OutcomeFile) -> str:
 
 
 def _order_keys(filter: Filter) -> list[str]:
-    """What a filter sorts by; outcomes without a value come last, equal ones in the order of the suite."""
+    """The sort keys of a filter; outcomes without a value come last, ties are in the order of the suite."""
     if filter.order == "position":
         return ["position"]
     return ["(value IS NULL)", f"coalesce({'-' if filter.order == 'highest' else ''}value, 0)", "position"]

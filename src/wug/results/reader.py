@@ -44,12 +44,12 @@ from wug.results.schema import (
     require_sound,
     row_checksum,
 )
-from wug.results.sqlite import FAULTS, Connection, why
+from wug.results.sqlite import SQLITE_ERRORS, Connection, describe
 from wug.types import Result
 
 RUNS = (
-    "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites, progress.done, progress.questions,"
-    " progress.suites AS wanted, progress.began, progress.cached, progress.told"
+    "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites, progress.done, progress.requests,"
+    " progress.suites AS wanted, progress.started AS first_request, progress.cached, progress.updated"
     " FROM runs LEFT JOIN progress ON progress.run = runs.id"
 )
 
@@ -66,13 +66,13 @@ class RunReader:
         """A text that changes with anything that a page shows of the runs, and whether a run is running."""
         row = self.one(
             "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
-            " (SELECT max(finished) FROM runs) AS finished, (SELECT total(told) FROM progress) AS told"
+            " (SELECT max(finished) FROM runs) AS finished, (SELECT total(updated) FROM progress) AS updated"
         )
         running = self.each("SELECT host, pid FROM runs WHERE status = 'running' AND removed IS NULL")
         count = sum(is_running(run["host"], run["pid"]) for run in running)
         named = self.each("SELECT id, name, note, removed FROM runs WHERE coalesce(name, note, removed) IS NOT NULL")
         digest = hashlib.blake2b(repr([tuple(one) for one in named]).encode("utf-8", "surrogatepass"), digest_size=8)
-        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished", "told")), str(count)]
+        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished", "updated")), str(count)]
         return "-".join([*parts, digest.hexdigest()]).replace(":", "").replace("+", ""), count > 0
 
     def runs(self, *, removed: bool = False) -> list[Run]:
@@ -81,10 +81,10 @@ class RunReader:
         return [run_of_row(row) for row in self.each(f"{RUNS} WHERE removed IS {which} ORDER BY id DESC")]
 
     def run(self, number: int, *, removed: bool = False) -> Run:
-        """One run, or an error that names the latest; a removed run only with `removed`."""
+        """One run; StoreError with the latest number if there is none. Removed runs only with `removed`."""
         row = self.one(f"{RUNS} WHERE id = ?", number)
         if row is not None and row["removed"] is not None and not removed:
-            raise StoreError(f"run {number} was removed; wug runs undo {number} brings it back")
+            raise StoreError(f"run {number} was removed; wug runs undo {number} restores it")
         if row is None:
             newest = self.one("SELECT max(id) AS id FROM runs WHERE removed IS NULL")["id"]
             known = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
@@ -104,7 +104,7 @@ class RunReader:
         return [summary_of_row(row) for row in rows]
 
     def warnings(self) -> dict[int, tuple[str, ...]]:
-        """The warnings of the results that have some, by result; those of a damaged row are left out."""
+        """The warnings of results, by result; damaged rows are left out."""
         found: dict[int, tuple[str, ...]] = {}
         for row in self.each("SELECT id, warnings FROM results WHERE warnings <> '[]'"):
             with suppress(ValueError, TypeError):
@@ -112,9 +112,9 @@ class RunReader:
         return found
 
     def stored(self, run: int, *, outcomes: bool = False) -> list[StoredResult]:
-        """The results of a run in the order in which they were made, with their outcomes or without.
+        """The results of a run in order, with or without their outcomes.
 
-        They are refused if one is damaged or missing. Outcomes stay in their files and are read on demand.
+        StoreError if one is damaged or missing. Outcomes stay in their files and are read on demand.
         """
         return self.stored_by_run([run], outcomes=outcomes)[run]
 
@@ -220,16 +220,16 @@ class RunReader:
         connection = self._connection()
         try:
             connection.execute("BEGIN")
-        except FAULTS as error:
-            raise StoreError(f"the store {self.path} cannot be read: {why(error)}") from None
+        except SQLITE_ERRORS as error:
+            raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
         try:
             yield
         finally:
-            with suppress(*FAULTS):
+            with suppress(*SQLITE_ERRORS):
                 connection.rollback()
 
     def identity(self) -> tuple[int, int]:
-        """What distinguishes the index from another in its place; StoreError if there is none."""
+        """Device and inode of the index, which change if it is replaced; StoreError if there is none."""
         try:
             found = (self.path / INDEX).stat()
         except OSError as error:
@@ -240,7 +240,7 @@ class RunReader:
         return found.st_dev, found.st_ino
 
     def damage(self) -> str:
-        """What is wrong with the index as a database; empty if nothing is."""
+        """The error that SQLite finds in the index; empty if there is none."""
         try:
             (found,) = self.one("PRAGMA quick_check(1)")
         except StoreError as error:
@@ -257,15 +257,15 @@ class RunReader:
             found = self._connection().execute(sql, values)
             while (row := found.fetchone()) is not None:
                 yield row
-        except (*FAULTS, OverflowError) as error:
-            raise StoreError(f"the store {self.path} cannot be read: {why(error)}") from None
+        except (*SQLITE_ERRORS, OverflowError) as error:
+            raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
 
     def _row(self, result: int) -> sqlite3.Row:
         row: sqlite3.Row | None = self.one("SELECT * FROM results WHERE id = ?", result)
         if row is None:
             raise StoreError(
-                f"no result {result} in {self.path}. A run that is resumed makes its results again: look for it among "
-                "all runs"
+                f"no result {result} in {self.path}. A resumed run gives its results new numbers: look for it in "
+                "the list of runs"
             )
         return row
 
@@ -275,7 +275,7 @@ class RunReader:
         return row
 
     def _file_of(self, row: sqlite3.Row) -> OutcomeFile:
-        """The file of outcomes that a sound row names, once its content has been checked."""
+        """The file of outcomes of a sound row, after its checksum was verified."""
         columns = load_columns(row["columns"])
         if row["file"] is None:
             return OutcomeFile(None, 0, 0, columns)
@@ -290,7 +290,7 @@ class RunReader:
         return OutcomeFile(path, row["first"], row["rows"], columns)
 
     def _connection(self) -> sqlite3.Connection:
-        """The connection of this thread, to the index that is there now."""
+        """The connection of this thread to the current index."""
         identity = self.identity()
         known: _ThreadConnection | None = getattr(self._thread, "db", None)
         if known is None or known.identity != identity:
@@ -313,7 +313,7 @@ class RunReader:
             made.execute("PRAGMA query_only=ON")
             made.execute("PRAGMA cache_size=-1000")
             (version,) = made.execute("PRAGMA user_version").fetchone()
-        except FAULTS:
+        except SQLITE_ERRORS:
             made.close()
             raise
         if version != VERSION:

@@ -1,4 +1,4 @@
-"""Runs and results as the index has them, row by row."""
+"""Runs and results as rows of the index."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Summary:
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Those over all items."""
+        """The estimates over all items."""
         return _parse_summary(self.text).estimates
 
     @property
@@ -116,7 +116,6 @@ def result_of_row(row: sqlite3.Row, model: str, outcomes: Sequence[Outcome] = ()
             estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
             warnings=tuple(json.loads(row["warnings"])),
             outcomes=outcomes,
-            descriptions=json.loads(row["descriptions"]),
             meta=json.loads(row["meta"]),
             metrics=tuple(Metric(**fields) for fields in json.loads(row["metrics"])),
         )
@@ -129,7 +128,7 @@ def signature_of_row(row: sqlite3.Row) -> Signature:
     try:
         return Signature(tuple((str(key), str(value)) for key, value in json.loads(row["signature"])))
     except (ValueError, TypeError, RecursionError):
-        return Signature((("", str(row["signature"])),))  # of a damaged row, which is refused elsewhere
+        return Signature((("", str(row["signature"])),))  # a damaged row, which is refused elsewhere
 
 
 def run_of_row(row: sqlite3.Row) -> Run:

@@ -1,4 +1,4 @@
-"""What people do with runs that are kept: name them, note something, remove them, take that back."""
+"""Rename, annotate, remove, restore and purge stored runs."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from wug.results.records import Run
 from wug.results.run_names import LAST
 from wug.results.store import Store
 
-LONGEST = 200
-"""Characters of a name."""
+MAX_NAME_CHARACTERS = 200
 
 
 def rename(store: Store, run: Run, name: str) -> str | None:
-    """What a run is called from now on; an empty name takes the one it has."""
+    """Rename a run; an empty name removes its name. Returns the new name."""
     given = " ".join(storable(name).split())
-    if len(given) > LONGEST:
-        raise InputError(f"a name has {LONGEST} characters at most, and this one {len(given):,}")
+    if len(given) > MAX_NAME_CHARACTERS:
+        raise InputError(f"a name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(given):,}")
     if given == LAST or given.isdecimal():
-        raise InputError(f"{given!r} cannot be a name: numbers and 'last' mean runs already")
+        raise InputError(f"{given!r} cannot be a name: numbers and 'last' refer to runs")
     other = next((one for one in store.runs() if given and one.name == given and one.id != run.id), None)
     if other is not None:
-        raise InputError(f"run {other.id} is called {given!r} already. Give another name")
+        raise InputError(f"run {other.id} is already called {given!r}. Choose another name")
     store.change("UPDATE runs SET name = ? WHERE id = ?", given or None, run.id)
     return given or None
 
 
 def annotate(store: Store, run: Run, note: str) -> str | None:
-    """What is noted about a run from now on; an empty note takes away the one it has."""
+    """Set the note of a run; an empty note removes it. Returns the new note."""
     given = storable(note).replace("\r\n", "\n").strip()
     store.change("UPDATE runs SET note = ? WHERE id = ?", given or None, run.id)
     return given or None
 
 
 def remove(store: Store, runs: Sequence[Run], *, force: bool = False) -> None:
-    """Remove runs, which stay in the store so that this can be taken back; none of them where one still goes on."""
-    going = [run for run in runs if run.status == "running"]
-    if going and not force:
+    """Mark runs as removed, which can be undone; StoreError if one of them is still running."""
+    running = [run for run in runs if run.status == "running"]
+    if running and not force:
         raise StoreError(
-            f"run {going[0].id} goes on: stop it first (Ctrl-C where it was started). Where its machine is gone: "
-            f"wug runs rm --force {going[0].id}"
+            f"run {running[0].id} is still running: stop it first (Ctrl-C where it was started). If its machine no "
+            f"longer exists: wug runs rm --force {running[0].id}"
         )
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     marks = ", ".join("?" * len(runs))
@@ -52,34 +51,34 @@ def remove(store: Store, runs: Sequence[Run], *, force: bool = False) -> None:
 
 
 def restore(store: Store, runs: Sequence[Run]) -> None:
-    """Take back that runs were removed."""
+    """Undo the removal of runs."""
     store.change(f"UPDATE runs SET removed = NULL WHERE id IN ({', '.join('?' * len(runs))})", *(r.id for r in runs))
 
 
 def last_removed(reader: RunReader) -> list[Run]:
-    """The runs that were removed last, all in one go."""
+    """The runs of the last removal."""
     removed = reader.runs(removed=True)
     latest = max((run.removed or "" for run in removed), default="")
     return [run for run in removed if run.removed == latest]
 
 
 def purge(store: Store) -> int:
-    """How many runs that were removed are deleted for good, with their results; one that goes on stays."""
+    """Delete removed runs permanently, except running ones; returns how many."""
     gone = [run for run in store.reader.runs(removed=True) if run.status != "running"]
     for run in gone:
         store.change("DELETE FROM runs WHERE id = ?", run.id)
-    for sweep in {run.sweep for run in gone} - {None}:  # one that goes on may have no run yet: it stays
+    for sweep in {run.sweep for run in gone} - {None}:  # a running sweep may have no run yet: it stays
         store.change(
             "DELETE FROM sweeps WHERE id = ? AND id NOT IN (SELECT sweep FROM runs WHERE sweep = ?)", sweep, sweep
         )
     if gone:
-        with suppress(StoreError):  # another process reads or writes: the room is used for the next runs
+        with suppress(StoreError):  # another process uses it: the space is reused later
             store.shrink()
     return len(gone)
 
 
 def missing_runs(reader: RunReader, store: Store) -> list[Run]:
-    """The complete runs of a store that another one does not have, the oldest first."""
+    """The complete runs that another store lacks, oldest first."""
     known = {row["key"] for row in store.reader.each(f"SELECT key FROM runs WHERE {_COMPLETE}")}
     keys = {row["id"]: row["key"] for row in reader.each(f"SELECT id, key FROM runs WHERE {_COMPLETE}")}
     return [run for run in reversed(reader.runs()) if run.id in keys and keys[run.id] not in known]

@@ -1,4 +1,4 @@
-"""The run that a user's word stands for: its number, `last`, or the beginning of a name."""
+"""Finds runs by number, `last`, or the beginning of a name."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from wug.results.reader import RunReader
 from wug.results.records import Run
 
 LAST = "last"
-"""The word for the latest run."""
+"""The name of the latest run."""
 LISTED = 5
-"""Runs that a word could stand for, listed at most."""
+"""Matching runs that an error lists."""
 
 
 def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
-    """The run of a number, the latest for `last`, or the only one whose name, or else whose model, begins so.
+    """The run with a number, the latest for `last`, or the only one whose name or model begins with `word`.
 
-    Of runs that were removed where `removed` says so.
+    Names take precedence over models. With `removed`, only removed runs.
     """
     word = word.strip()
     if word.isascii() and word.isdigit() and len(word) < 19:
@@ -36,7 +36,7 @@ def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
     if len(found) == 1:
         return reader.run(found[0].id, removed=removed)
     if found:
-        raise StoreError(f"{shortened(word)!r} could be {_listed(found)}. Write more of the name, or the number")
+        raise StoreError(f"{shortened(word)!r} matches {_listed(found)}. Write more of the name, or the number")
     near = nearest(word, [name for run in runs for name in _names(run)])
     meant = f" Did you mean {near!r}?" if near else ""
     raise StoreError(
@@ -46,14 +46,14 @@ def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
 
 
 def numbers(reader: RunReader, words: Iterable[str]) -> list[int]:
-    """The numbers of the runs that words stand for."""
+    """The numbers of runs."""
     return [find(reader, word).id for word in words]
 
 
 def side(reader: RunReader, text: str) -> list[int]:
-    """The numbers of the runs of `1,2,base`: words joined by commas, or one name that has commas itself.
+    """The numbers of the runs in `1,2,base`, or of one name that contains commas.
 
-    `sweep:NAME` stands for all runs of a sweep that are complete.
+    `sweep:NAME` means all complete runs of a sweep.
     """
     if text.startswith(sweeps.PREFIX):
         return [run.id for run in sweeps.runs_of(reader, sweeps.find(reader, text)) if run.status == "complete"]
@@ -63,7 +63,7 @@ def side(reader: RunReader, text: str) -> list[int]:
 
 
 def _beginning(runs: Sequence[Run], word: str) -> list[Run]:
-    """The runs that a word may stand for: one called exactly so, those called nearly so, those of a model."""
+    """The runs that match: the exact name, else names that begin with it, else models."""
     if not word:
         return []
     exact = [run for run in runs if run.name == word]
@@ -72,7 +72,7 @@ def _beginning(runs: Sequence[Run], word: str) -> list[Run]:
 
 
 def _models(run: Run) -> list[str]:
-    """What a run's model is called: `causal/gpt2@607a30d` as a whole and without its kind, and as the user named it."""
+    """The names of a run's model: `causal/gpt2@607a30d` with and without its kind, and as the user wrote it."""
     written = run.specification or ""
     return [run.model, ModelId.parse(run.model).path, written, written.partition(":")[2]]
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
+from wug.identity import OVERALL
 from wug.results.columns import dump
 from wug.types import Metric, phenomenon_of
 
 INDEX = "index.sqlite"
 OUTCOMES = "outcomes"
-VERSION = 1
+VERSION = 2
 """Schema version; a store of another version is refused."""
 APPLICATION_ID = 0x77756753
 """Written to the header of the SQLite file to identify an index of wug (`wugS`)."""
@@ -28,30 +29,31 @@ CREATE TABLE sweeps (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, command TEXT NOT NULL,
     started TEXT NOT NULL, plan TEXT NOT NULL);
 CREATE TABLE progress (
-    run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, done INTEGER NOT NULL, questions INTEGER NOT NULL,
-    judged INTEGER NOT NULL, suites INTEGER NOT NULL, began REAL NOT NULL, cached INTEGER NOT NULL, told REAL NOT NULL);
+    run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, done INTEGER NOT NULL, requests INTEGER NOT NULL,
+    judged INTEGER NOT NULL, suites INTEGER NOT NULL, started REAL NOT NULL, cached INTEGER NOT NULL,
+    updated REAL NOT NULL);
 CREATE TABLE results (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
-    summary TEXT NOT NULL, estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL,
+    summary TEXT NOT NULL, estimates TEXT NOT NULL, warnings TEXT NOT NULL,
     meta TEXT NOT NULL, metrics TEXT NOT NULL, file TEXT, sha256 TEXT, first INTEGER NOT NULL, rows INTEGER NOT NULL,
     columns TEXT NOT NULL, checksum BLOB NOT NULL);
 CREATE INDEX results_by_run ON results (run);
 CREATE INDEX runs_by_sweep ON runs (sweep)
 """
 RUN_CHECKED = ("id", "key", "model", "command", "started", "version", "kept", "specification", "revision")
-"""Columns of a run that its checksum covers: those that do not change while it is running, and its number of results"""
+"""Columns of a run that its checksum covers: those that do not change while it is running, and `kept`."""
 RUN_UNCHECKED = ("name", "note", "removed", "origin", "message")
 """Columns of a run that may change at any time, and that no number depends on."""
 RESULT = (
-    *("run", "suite", "kind", "status", "signature", "n", "summary", "estimates", "warnings", "descriptions", "meta"),
+    *("run", "suite", "kind", "status", "signature", "n", "summary", "estimates", "warnings", "meta"),
     *("metrics", "file", "sha256", "first", "rows", "columns"),
 )
 """Columns of a result that its checksum covers: all but its number."""
 COLUMNS = {
     "runs": {*RUN_CHECKED, *RUN_UNCHECKED, "sweep", "status", "finished", "host", "pid", "checksum"},
     "sweeps": {"id", "key", "name", "command", "started", "plan"},
-    "progress": {"run", "done", "questions", "judged", "suites", "began", "cached", "told"},
+    "progress": {"run", "done", "requests", "judged", "suites", "started", "cached", "updated"},
     "results": {"id", *RESULT, "checksum"},
 }
 
@@ -76,14 +78,14 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], metrics: Sequence[Metric] = ()) -> str:
     """What an overview shows of a result, as JSON: estimates over all items, their metrics, the phenomenon."""
-    whole = [fields for fields in estimates if fields["group"] == "all"]
+    whole = [fields for fields in estimates if fields["group"] == OVERALL]
     named = {fields["metric"] for fields in whole}
     known = [(metric.name, metric.unit, metric.better, metric.headline) for metric in metrics if metric.name in named]
     return dump({"estimates": whole, "metrics": known, "phenomenon": phenomenon_of(meta)})
 
 
 def row_checksum(row: Mapping[str, Any] | sqlite3.Row, names: Sequence[str]) -> bytes:
-    """Eight bytes that change when any of these columns does."""
+    """A checksum of these columns: eight bytes."""
     text = "\x1f".join([repr(row[name]) for name in names])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
@@ -95,19 +97,19 @@ def require_sound(row: sqlite3.Row) -> None:
 
 
 def damaged_run(run: int, how: str) -> StoreError:
-    """The error about a run that is not as it was written."""
+    """The error for a damaged run."""
     return StoreError(f"run {run}: the store is damaged here ({how}), so the run is not shown. {_AGAIN}")
 
 
 def damaged(row: Mapping[str, Any] | sqlite3.Row, how: str) -> StoreError:
-    """The error about a result that is not as it was written."""
+    """The error for a damaged result."""
     return StoreError(
         f"run {row['run']}, suite {row['suite']}: the store is damaged here ({how}), so this result is not shown. "
         f"{_AGAIN}"
     )
 
 
-_AGAIN = "Give the run's command again (wug list runs)"
+_AGAIN = "Repeat the command of the run (wug list runs)"
 
 
 def file_sha256(path: Path) -> str:

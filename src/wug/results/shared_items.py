@@ -1,19 +1,16 @@
-"""What the runs to be compared have in common: the suites that they were asked, and how."""
+"""The suites and items that compared runs share, and differences between their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
-from wug.identity import OVERALL, ModelId
+from wug.identity import ModelId
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
-from wug.results.store import Store
-from wug.tables import RowTable
-from wug.types import Result
 
 LISTED = 6
 """Names that a warning lists."""
@@ -22,12 +19,12 @@ NONE = "no such option"
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A suite that two sides or more were asked."""
+    """A suite on which at least two sides were evaluated."""
 
     name: str
     kind: str
     results: Mapping[int, tuple[StoredResult, ...]]
-    """The results of each side (by its place) that has one from each of its runs."""
+    """The results of each side, by index, that has one from each of its runs."""
 
     @property
     def first(self) -> StoredResult:
@@ -37,7 +34,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The runs of each side, the suites that they share, and what is to be answers about the rest."""
+    """The runs of each side, the suites that they share, and warnings about the rest."""
 
     sides: tuple[tuple[Run, ...], ...]
     tests: tuple[Test, ...]
@@ -45,7 +42,7 @@ class Shared:
 
 
 def test_of(stored: StoredResult) -> tuple[str, str, str]:
-    """What was asked: family, name and checksum."""
+    """Family, name and checksum of the suite."""
     result = stored.result
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
 
@@ -73,17 +70,17 @@ class ResultLoader:
 
 
 def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
-    """The runs of these numbers, or an error about one that is not there, not ended, or named twice."""
+    """The runs with these numbers; InputError for one that is missing, still running or repeated."""
     known = loader.runs()
     found: list[Run] = []
     for number in numbers:
         run = known.get(number) or loader.reader.run(number)
         if run in found:
-            raise InputError(f"run {number} is given twice: a run does not differ from itself")
+            raise InputError(f"run {number} is given twice")
         if run.status == "running":
             raise InputError(
-                f"run {number} has not ended: it is still running, or was killed. Wait for it, or give its command "
-                f"again, which takes it up where it was: {run.command}"
+                f"run {number} is still running, or was killed. Wait for it, or repeat its command, which resumes it: "
+                f"{run.command}"
             )
         found.append(run)
     return found
@@ -92,7 +89,7 @@ def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
 def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
     """The suites that two sides or more share, of the names in `suites`."""
     if len(sides) < 2 or not all(sides):
-        raise InputError("a comparison needs two runs, or two groups of runs, at least: wug compare 1 2")
+        raise InputError("a comparison needs at least two runs, or groups of runs: wug compare 1 2")
     found = iter(find_runs(loader, [number for side in sides for number in side]))
     runs = tuple(tuple(next(found) for _ in side) for side in sides)
     stored_by_run = loader.results([run.id for side in runs for run in side])
@@ -117,16 +114,14 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     warnings += [f"left out, since not every run of {who} has it: {_list(names)}" for who, names in lonely.items()]
     warnings += _versions(wanted)
     if not tests:
-        raise InputError(
-            f"the runs share no suite{' of those asked for' if suites else ''}. {_inventory(runs, results)}"
-        )
+        raise InputError(f"the runs share no suite{' that matches' if suites else ''}. {_inventory(runs, results)}")
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
 
 
 def choose(
     test: Test, columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]], patterns: Sequence[str]
 ) -> list[str]:
-    """The metrics to compare: those that `patterns` name, or those for a first look."""
+    """The metrics to compare: those that match `patterns`, or the headline metrics."""
     metrics = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
     if patterns:
         return [metric for metric in metrics if any(fnmatchcase(metric, pattern) for pattern in patterns)]
@@ -135,7 +130,7 @@ def choose(
 
 
 def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
-    """The error where suites are shared and no outcome is."""
+    """The error if suites are shared but no outcome is."""
     known = list(dict.fromkeys(metric for test in tests for metric in reader.rows(test.first.id).metrics()))
     for pattern in patterns:
         if not any(fnmatchcase(metric, pattern) for metric in known):
@@ -152,7 +147,7 @@ def _of(side: Sequence[Sequence[StoredResult]], key: tuple[str, str, str]) -> tu
 
 
 def _elsewhere(results: Sequence[StoredResult], key: tuple[str, str, str]) -> bool:
-    """Whether another version of the suite was asked too, which has a warning of its own."""
+    """Whether there are results of another version of the suite, which has its own warning."""
     return any(test_of(stored)[:2] == key[:2] and test_of(stored) != key for stored in results)
 
 
@@ -175,7 +170,7 @@ def _unusable(results: Sequence[StoredResult]) -> list[str]:
 
 
 def _versions(results: Sequence[StoredResult]) -> list[str]:
-    """A warning for each suite of which runs were asked different versions."""
+    """A warning for each suite that differs between runs."""
     versions: dict[tuple[str, str], dict[str, list[int]]] = {}
     for stored in results:
         versions.setdefault(test_of(stored)[:2], {}).setdefault(test_of(stored)[2], []).append(stored.run)
@@ -188,7 +183,7 @@ def _versions(results: Sequence[StoredResult]) -> list[str]:
 
 
 def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
-    """A warning for each option that was not the same for all, with the suites that it is about."""
+    """A warning for each option that differs between sides, with the suites."""
     found: dict[tuple[str, str], list[str]] = {}
     for test in tests:
         signatures = [(place, stored.result.signature) for place, side in test.results.items() for stored in side]
@@ -198,18 +193,18 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
             values: dict[str, list[str]] = {}
             for label, each in fields:
                 values.setdefault(each.get(key, NONE), []).append(label)
-            # What one kind of model has as an option, another need not have; only a sample shows so for suites.
+            # Backends have different options. For suites, only the sample size may be absent.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
             if key not in ("suite", "model") and len(values) > 1 and not by_nature:
-                told = {NONE: "none"} if key == "limit" else {}
-                answers = "; ".join(
-                    f"{', '.join(dict.fromkeys(who))}: {told.get(value, value)}" for value, who in values.items()
+                shown = {NONE: "none"} if key == "limit" else {}
+                settings = "; ".join(
+                    f"{', '.join(dict.fromkeys(who))}: {shown.get(value, value)}" for value, who in values.items()
                 )
-                found.setdefault((key, answers), []).append(test.name)
+                found.setdefault((key, settings), []).append(test.name)
     return [
-        f"not asked in the same way, {'version of wug' if key == 'wug' else key} – {answers} "
+        f"different settings, {'version of wug' if key == 'wug' else key} – {settings} "
         f"({'every suite' if len(names) == len(tests) else _list(names)})"
-        for (key, answers), names in found.items()
+        for (key, settings), names in found.items()
     ]
 
 
@@ -230,52 +225,3 @@ def _list(names: Sequence[str]) -> str:
 
 def _numbers(runs: Sequence[int]) -> str:
     return ", ".join(map(str, dict.fromkeys(runs)))
-
-
-OWN_PROTOCOL = "wug"
-"""What follows no other protocol."""
-PROTOCOL_RULES = ("bos", "pll", "ties", "join", "leading_space", "normalise", "link", "tokens")
-"""Fields of a signature that protocols set."""
-PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "value", "n", "shared_items", "changed")
-
-
-def protocol_table(store: Store, runs: Sequence[int], suites: Sequence[str] = ()) -> RowTable:
-    """One row per run and suite: the protocol, its rules, the score, and the judgements that it changes.
-
-    Args:
-        store: The run store.
-        runs: Runs of one model or several; each is compared with the first of the same model.
-        suites: Patterns of suites; empty for all.
-
-    Raises:
-        InputError: If no model was run under two protocols.
-    """
-    found = [(number, result) for number in runs for result in store.results(number)]
-    kept = [(number, one) for number, one in found if not suites or any(fnmatchcase(one.suite, s) for s in suites)]
-    protocols: dict[str, set[str]] = {}
-    for _, result in kept:
-        protocols.setdefault(result.model, set()).add(_protocol(result))
-    if not any(len(own) > 1 for own in protocols.values()):
-        raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
-    units = {"value": "share"}
-    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(kept)), units=units)
-
-
-def _protocol_rows(kept: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
-    firsts: dict[str, dict[str, object]] = {}
-    for number, result in kept:
-        metric = next((one.name for one in result.metrics if one.headline), result.metrics[0].name)
-        verdicts = {one.item: one.value for one in result.outcomes if one.metric == metric}
-        first = firsts.setdefault(result.model, dict(verdicts))
-        shared = first.keys() & verdicts.keys()
-        changed = sum(first[item] != verdicts[item] for item in shared)
-        overall = next((one for one in result.estimates if (one.metric, one.group) == (metric, OVERALL)), None)
-        rules = " ".join(
-            f"{key}:{set_to}" for key in PROTOCOL_RULES if (set_to := result.signature.get(key)) is not None
-        )
-        value, n = (None, 0) if overall is None else (overall.value, overall.n)
-        yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed
-
-
-def _protocol(result: Result) -> str:
-    return result.signature.get("protocol") or OWN_PROTOCOL

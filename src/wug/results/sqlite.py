@@ -1,4 +1,4 @@
-"""SQLite files of the store and the output cache: who owns them, and what is wrong with them."""
+"""SQLite files of the store and the output cache: ownership, permissions and errors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-BESIDE = ("-wal", "-shm")
-"""Endings of the files that SQLite keeps beside an open one."""
-MARK = slice(68, 72)
-"""Where the application's number stands in a file."""
-FAULTS = (sqlite3.Error, UnicodeDecodeError)
-"""What a call of SQLite's may raise; where names in a file are damaged, Python cannot even read the message."""
+SIDECAR_SUFFIXES = ("-wal", "-shm")
+"""Suffixes of the files that SQLite creates next to an open database."""
+APPLICATION_ID_BYTES = slice(68, 72)
+"""The position of the application id in the file header."""
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""Exceptions of SQLite; UnicodeDecodeError if a damaged file has damaged names in the message."""
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -24,26 +24,26 @@ REASONS = {
     sqlite3.SQLITE_IOERR: "the disk failed, or is full",
     sqlite3.SQLITE_BUSY: "another process has locked it",
 }
-"""SQLite's own words say less."""
+"""Messages that are clearer than SQLite's."""
 
 
 class Connection(sqlite3.Connection):
-    """A connection that is closed with the last reference to it; of a plain one, Python 3.13 complains then."""
+    """A connection that is closed with its last reference; Python 3.13 warns about a plain one."""
 
     def __del__(self) -> None:
-        with suppress(sqlite3.Error):  # made by another thread, which has ended: it goes with the memory
+        with suppress(sqlite3.Error):  # made by a thread that has ended; freed with its memory
             self.close()
 
 
 def code_of(error: BaseException) -> int:
-    """SQLite's number for what went wrong; 0 where it gives none."""
+    """SQLite's error code; 0 if there is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the file's content is to blame, rather than the disk, its folder or another process.
+    """Whether the content of the file is damaged, in contrast to errors of the disk or another process.
 
-    A schema that cannot be read gives a plain error, which names no table of ours.
+    A damaged schema raises an error without a code.
     """
     text = str(error)
     if isinstance(error, UnicodeDecodeError):
@@ -51,8 +51,8 @@ def is_damage(error: BaseException) -> bool:
     return code_of(error) in DAMAGE or any(sign in text for sign in ("malformed", "no such table", "no such column"))
 
 
-def why(error: BaseException) -> str:
-    """What went wrong, in words."""
+def describe(error: BaseException) -> str:
+    """The reason of an error, as text."""
     if isinstance(error, UnicodeDecodeError):
         return REASONS[sqlite3.SQLITE_CORRUPT]
     if isinstance(error, OSError):
@@ -61,25 +61,25 @@ def why(error: BaseException) -> str:
     return f"{reason} ({error})" if reason else str(error)
 
 
-def mark_of(path: Path) -> int | None:
-    """The application's number in a file's head; None where it has none."""
+def application_id_of(path: Path) -> int | None:
+    """The application id in the header of a file; None if it has no header."""
     try:
         with path.open("rb") as file:
-            head = file.read(MARK.stop)
+            head = file.read(APPLICATION_ID_BYTES.stop)
     except OSError:
         return None
-    return int.from_bytes(head[MARK], "big") if len(head) == MARK.stop else None
+    return int.from_bytes(head[APPLICATION_ID_BYTES], "big") if len(head) == APPLICATION_ID_BYTES.stop else None
 
 
 def is_ours(db: sqlite3.Connection, application: int, tables: Collection[str]) -> bool:
-    """Whether a file is of that application, or new, or of a time when it had no number; nothing is written."""
+    """Whether a database is new or belongs to an application; nothing is written."""
     (found,) = db.execute("PRAGMA application_id").fetchone()
     named = {name for (name,) in map(tuple, db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))}
-    return found in (0, application) and named <= set(tables)
+    return named <= set(tables) if found == application else not found and not named
 
 
 def make_private(path: Path) -> None:
-    """Make the file, and its folder, where they are not there yet, readable by their owner alone."""
+    """Create a file and its folder, readable only by their owner, unless they exist."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

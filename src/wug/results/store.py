@@ -38,7 +38,7 @@ from wug.results.schema import (
     row_checksum,
     summary_of,
 )
-from wug.results.sqlite import FAULTS, Connection, is_ours, make_private, why
+from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private
 from wug.types import Result, Signature, Status
 
 MAX_MERGED_ROWS = 100_000
@@ -80,7 +80,9 @@ class Store:
                     create_tables(self._db)
             require_columns(self._db)
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StoreError(f"the store {path} cannot be used: {why(error)}. Choose another with --store") from None
+            raise StoreError(
+                f"the store {path} cannot be used: {describe(error)}. Choose another with --store"
+            ) from None
 
     def close(self) -> None:
         """Close the index."""
@@ -184,7 +186,7 @@ class Store:
 
     def finish(self, run: int, status: Status, message: str | None = None) -> None:
         """Record how a run ended, why if it failed, and how many results it has."""
-        with suppress(StoreError):  # results stay in files of their own
+        with suppress(StoreError):  # results stay in separate files
             self._merge_files(run)
         with self._transaction():
             self._db.execute(
@@ -205,19 +207,19 @@ class Store:
             self._delete_orphans()
         try:
             self._db.execute("VACUUM")
-        except FAULTS as error:
-            raise StoreError(f"the store {self.path} cannot be written: {why(error)}") from None
+        except SQLITE_ERRORS as error:
+            raise StoreError(f"the store {self.path} cannot be written: {describe(error)}") from None
 
     def runs(self) -> list[Run]:
         """All runs but removed ones, the latest first."""
         return self.reader.runs()
 
     def run(self, number: int) -> Run:
-        """One run, or an error that names the latest."""
+        """One run; StoreError with the latest number if there is none."""
         return self.reader.run(number)
 
     def results(self, number: int, *, outcomes: bool = True) -> list[Result]:
-        """The results of a run in the order in which they were made."""
+        """The results of a run, in order."""
         return [stored.result for stored in self.reader.stored(number, outcomes=outcomes)]
 
     def copy_runs(self, source: RunReader, runs: Iterable[Run]) -> list[int]:
@@ -253,7 +255,6 @@ class Store:
             "summary": summary_of(estimates, result.meta, result.metrics),
             "estimates": dump(estimates),
             "warnings": dump(list(result.warnings)),
-            "descriptions": dump(dict(result.descriptions)),
             "meta": dump(dict(result.meta)),
             "metrics": dump([asdict(metric) for metric in result.metrics]),
             "file": None if file.path is None else file.path.name,
@@ -322,8 +323,8 @@ class Store:
         except FileNotFoundError:
             pass
         raise StoreError(
-            f"the store {self.path} was deleted or replaced while it was in use, so nothing more is stored in it. Give "
-            "the same command again: outputs in the cache are not computed again"
+            f"the store {self.path} was deleted or replaced while it was in use, so nothing more is stored in it. "
+            "Repeat the command: cached outputs are not computed again"
         )
 
     @contextmanager
@@ -338,15 +339,15 @@ class Store:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-        except FAULTS as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(
-                f"the store {self.path} cannot be written: {why(error)}. Give the same command again when that is "
-                "fixed, or choose another with --store: outputs in the cache are not computed again"
+                f"the store {self.path} cannot be written: {describe(error)}. Fix that and repeat the command, or "
+                "choose another with --store: cached outputs are not computed again"
             ) from None
 
 
 def run_key(signatures: Sequence[Signature | str], scope: Mapping[str, Any]) -> str:
-    """What makes two commands the same run: the signatures of its results, and options of the run."""
+    """The key that identifies a run: the signatures of its results, and options of the run."""
     return dump([list(map(str, signatures)), dict(scope)])
 
 

@@ -1,4 +1,4 @@
-"""A sweep as learning curves and as a matrix: the values of its models over their training steps, seeds pooled."""
+"""Learning curves and matrices of sweeps, with seeds averaged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from wug.errors import InputError
 from wug.identity import Group
-from wug.results.comparison import Choice, Contrast, compare
+from wug.results.comparison import ComparisonSettings, Contrast, compare
 from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary
@@ -25,7 +25,7 @@ _SEED = re.compile(r"[-_/.]?seed[-_=]?\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A run of a sweep, and where it stands on its curve."""
+    """A run of a sweep, with its training step."""
 
     run: Run
     step: float
@@ -35,7 +35,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class MatrixLine:
-    """A model, and its result on each suite; None where it has none."""
+    """A model and its result on each suite; None if it has none."""
 
     model: str
     run: int | None
@@ -54,7 +54,7 @@ class SweepMatrix:
 
 @dataclass(frozen=True, slots=True)
 class StepContrast:
-    """Two sweeps on one metric at one training step; without a step, at all of them together."""
+    """Two sweeps on one metric at one training step; without a step, at all steps."""
 
     step: float | None
     contrast: Contrast
@@ -62,17 +62,17 @@ class StepContrast:
 
 @dataclass(frozen=True, slots=True)
 class SweepComparison:
-    """Two sweeps, step by step: the difference of the second from the first."""
+    """Two sweeps, step by step: second minus first."""
 
     first: str
     second: str
     steps: tuple[StepContrast, ...]
-    """In the order of suites, metrics and steps; what is over all steps comes first."""
+    """By suite, metric and step; contrasts over all steps come first."""
     warnings: tuple[str, ...] = ()
 
 
 def placed(sweep: Sweep, runs: Sequence[Run]) -> list[Placed]:
-    """The runs whose names tell their steps."""
+    """The complete runs with a training step in their names."""
     found = []
     for run in runs:
         if run.status == "complete" and (step := step_in(run)) is not None:
@@ -91,7 +91,7 @@ def sweep_curves(
 ) -> Curves:
     """A curve for each suite and training, or for each value of the field `by` (`phenomenon`) of each.
 
-    Runs of one training at one step are its seeds: their mean, give or take one standard deviation.
+    Runs of one training at one step are its seeds: their mean ± one standard deviation.
     """
     found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
     numbers: list[int] = []
@@ -128,22 +128,22 @@ def sweep_matrix(reader: RunReader, sweep: Sweep) -> SweepMatrix:
 
 
 def signatures(reader: RunReader, runs: Sequence[int]) -> tuple[Signature, ...]:
-    """The signatures of the results of some runs, each once."""
+    """The distinct signatures of the results of runs."""
     marks = ",".join("?" * len(runs))
     rows = reader.each(f"SELECT DISTINCT signature FROM results WHERE run IN ({marks})", *runs)
     return tuple(Signature(tuple((str(k), str(v)) for k, v in json.loads(row["signature"]))) for row in rows)
 
 
-def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) -> SweepComparison:
-    """The difference of the second sweep from the first at each step that both have, and over all these steps.
+def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: ComparisonSettings) -> SweepComparison:
+    """Compare two sweeps at each training step that both have, and over all these steps.
 
-    At a step the runs of a sweep are its seeds, taken together item by item; over all steps each counts the same,
-    whether it has many seeds or few. Holm's correction is for all tests.
+    At a step, the runs of a sweep are its seeds, averaged item by item. Over all steps, every step has the same weight,
+    whatever its number of seeds. Holm's correction covers all tests.
     """
     sides = [_by_step(sweep, runs_of(store.reader, sweep)) for sweep in (first, second)]
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
-        raise InputError(f"{first} and {second} have no training step in common that the models' names tell")
+        raise InputError(f"{first} and {second} have no training step in common in the names of their models")
     found: list[StepContrast] = []
     warnings: dict[str, None] = {}
     whole = [[run for step in shared for run in side[step]] for side in sides]
@@ -172,7 +172,7 @@ def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
 
 
 def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> dict[int, list[Result]]:
-    """The results of runs: as an overview has them, or whole where groups or other metrics are asked for."""
+    """The results of runs: from the overview, or complete ones for groups and other metrics."""
     if whole:
         found = reader.stored_by_run(runs)
         return {run: [stored.result for stored in some] for run, some in found.items()}
@@ -184,7 +184,7 @@ def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> 
 
 
 def result_of(summary: Summary) -> Result:
-    """What an overview has of a result, as a result."""
+    """The summary of a result, as a result."""
     return Result(
         summary.suite,
         summary.kind,
@@ -198,7 +198,7 @@ def result_of(summary: Summary) -> Result:
 
 
 def _wanted(result: Result, metrics: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
-    """The estimates that are asked for, each with what its line is called."""
+    """The requested estimates, each with the name of its curve."""
     first = result.headline
     for estimate in result.estimates:
         fits = _fits(estimate.metric, metrics) if metrics else first is not None and estimate.metric == first.metric

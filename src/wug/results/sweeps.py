@@ -1,4 +1,4 @@
-"""Sweeps in the store: many models asked the same suites, as one thing."""
+"""Sweeps in the store: many models evaluated on the same suites."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from wug.results.reader import RunReader
 from wug.results.records import Run
 
 PREFIX = "sweep:"
-"""What stands before the name or the number of a sweep where a run may stand too."""
+"""Prefix of the name or number of a sweep where a run is also possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A model that is to be asked."""
+    """A model of a sweep."""
 
     specification: str
     """`kind:name@revision`."""
     options: tuple[tuple[str, str], ...] = ()
-    """Those that the user gave, in the order of their names."""
+    """The options that the user gave, sorted by name."""
 
     def __str__(self) -> str:
         given = "&".join(f"{name}={value}" for name, value in self.options)
@@ -32,14 +32,14 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Models that were asked the same suites by one command, given once or several times."""
+    """Models evaluated on the same suites by one command, which may have been repeated."""
 
     id: int
     name: str
     command: str
     started: str
     models: tuple[Planned, ...]
-    """All that are to be asked, as the patterns gave them."""
+    """All models that match the patterns."""
     suites: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -48,20 +48,20 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A model of a sweep, and its run; None where it was not asked yet."""
+    """A model of a sweep and its run; None if it was not evaluated yet."""
 
     model: Planned
     run: Run | None
 
 
 def plan_text(models: Iterable[Planned], suites: Iterable[str]) -> str:
-    """What a sweep has in it, as the store keeps it."""
+    """The models and suites of a sweep as JSON, for the store."""
     listed = [[model.specification, dict(model.options)] for model in models]
     return json.dumps({"models": listed, "suites": list(suites)}, ensure_ascii=True)
 
 
 def sweeps(reader: RunReader, *, removed: bool = False) -> list[Sweep]:
-    """All sweeps, the latest first, but those of which every run was removed; or those with runs that were."""
+    """All sweeps, latest first, without those whose runs were all removed; or those with removed runs."""
     here, gone = (
         f"EXISTS (SELECT 1 FROM runs WHERE sweep = sweeps.id AND removed IS {state})" for state in ("NULL", "NOT NULL")
     )
@@ -70,10 +70,7 @@ def sweeps(reader: RunReader, *, removed: bool = False) -> list[Sweep]:
 
 
 def every_run(reader: RunReader, text: str, *, removed: bool = False) -> list[Run]:
-    """All runs of the sweep that a text names, also those that were followed by later ones of the same model.
-
-    Of runs that were removed where `removed` says so.
-    """
+    """All runs of a sweep, including earlier runs of the same model; with `removed`, the removed ones."""
     sweep = find(reader, text, removed=removed)
     found = [run for run in reader.runs(removed=removed) if run.sweep == sweep.id]
     if not found:
@@ -82,7 +79,7 @@ def every_run(reader: RunReader, text: str, *, removed: bool = False) -> list[Ru
 
 
 def find(reader: RunReader, text: str, *, removed: bool = False) -> Sweep:
-    """The sweep of that name or number, `sweep:` before it or not; of several with one name, the latest."""
+    """The sweep with a name or number, with or without `sweep:`; the latest if several have the name."""
     wanted = text.removeprefix(PREFIX)
     known = sweeps(reader, removed=removed)
     for sweep in known:
@@ -96,9 +93,9 @@ def find(reader: RunReader, text: str, *, removed: bool = False) -> Sweep:
 
 
 def finished(reader: RunReader, sweep: int, key: str, specification: str) -> int | None:
-    """The complete run of a sweep with this key, of the model so named; None where there is none.
+    """The complete run in a sweep with this key and specification, or None.
 
-    Two folders may hold the same model: each has its run.
+    Two folders may contain the same model: each has its own run.
     """
     row = reader.one(
         "SELECT id FROM runs WHERE sweep = ? AND key = ? AND specification = ? AND status = 'complete'"
@@ -109,7 +106,7 @@ def finished(reader: RunReader, sweep: int, key: str, specification: str) -> int
 
 
 def finished_at(reader: RunReader, sweep: int, model: Planned, commit: str) -> int | None:
-    """The complete run of a sweep of a model as it was at a commit of the hub; None where there is none."""
+    """The complete run in a sweep of a model at a commit on the Hugging Face Hub, or None."""
     rows = reader.each(
         "SELECT id, key, model FROM runs WHERE sweep = ? AND specification = ? AND status = 'complete'"
         " AND removed IS NULL ORDER BY id DESC",
@@ -122,18 +119,18 @@ def finished_at(reader: RunReader, sweep: int, model: Planned, commit: str) -> i
 
 
 def members(reader: RunReader, sweep: Sweep) -> list[Member]:
-    """Every model of the sweep, in its order, with its run: the latest that is complete, or else the latest."""
+    """Every model of a sweep, in order, with its latest complete run, or else its latest run."""
     found = _runs_by_model(reader, sweep)
     return [Member(model, found.get(model)) for model in sweep.models]
 
 
 def runs_of(reader: RunReader, sweep: Sweep) -> list[Run]:
-    """The runs of a sweep's models, in the sweep's order."""
+    """The runs of a sweep, in the order of its models."""
     return [member.run for member in members(reader, sweep) if member.run is not None]
 
 
 def counts(members: Iterable[Member]) -> Mapping[str, int]:
-    """How many models have a run of which status; `missing` are those without one."""
+    """The number of models by status of their run; `missing` for models without one."""
     return Counter("missing" if member.run is None else member.run.status for member in members)
 
 
@@ -152,7 +149,7 @@ def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[Planned, Run]:
 
 
 def _given(key: Any) -> tuple[tuple[str, str], ...]:
-    """The options that a run's model was given, as its key has them."""
+    """The options that the user gave to a run's model, from its key."""
     try:
         return tuple(sorted(json.loads(key)[1]["given"].items()))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
@@ -165,5 +162,5 @@ def _sweep_of(row: Any) -> Sweep:
         models = tuple(Planned(str(name), tuple(sorted(given.items()))) for name, given in plan["models"])
         suites = tuple(map(str, plan["suites"]))
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise StoreError(f"the store is damaged: what sweep {row['id']} has in it cannot be read") from None
+        raise StoreError(f"the store is damaged: the plan of sweep {row['id']} cannot be read") from None
     return Sweep(row["id"], str(row["name"]), str(row["command"]), str(row["started"]), models, suites)

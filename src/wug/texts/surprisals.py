@@ -271,7 +271,7 @@ def _opened(model: Any) -> ModelHandle:
 
 def can_score_sources(model: str) -> bool:
     """Whether a model that generates text can also score it, when it is opened with `score=source`."""
-    return "score" in option_names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
+    return "score" in option_names(registry.attribute("models", ModelId.parse(model).kind, "OPTIONS") or ())
 
 
 def _ask(requests: Sequence[Request], model: ModelHandle, cache: Cache | None, progress: Progress) -> Sequence[Scored]:

@@ -29,8 +29,6 @@ COLUMNS = (
 )
 ALIGN = "llrrrrcrrl"
 """Alignment of the columns of `head`."""
-NEUTRAL_METRICS = ("overgeneralisation", "memorisation")
-"""Metrics whose higher values are neither better nor worse."""
 MAX_DETAIL_CHARACTERS = 100
 """Characters of a detail that a terminal shows."""
 MIN_TABLE_COLUMNS = 130
@@ -144,12 +142,13 @@ def line(contrast: Contrast) -> list[str]:
 
 
 def verdict(contrast: Contrast) -> str:
-    """The significant difference: `B better`, `B higher` (for numbers), or `no difference shown`.
+    """The significant difference: `B better`, `B higher` (without a better direction), or `no difference shown`.
 
     `only unadjusted` where p is below 0.05 and the interval excludes 0, but Holm's correction leaves no difference.
     """
     if contrast.significant and contrast.higher is not None:
-        return f"{contrast.higher.label} {'better' if _is_better(contrast) else 'higher'}"
+        better = contrast.better_side
+        return f"{contrast.higher.label} higher" if better is None else f"{better.label} better"
     if contrast.p < 0.05:
         return "only unadjusted"
     return "equal" if contrast.disagreeing == 0 else "no difference shown"
@@ -181,8 +180,9 @@ def summary(comparison: Comparison) -> list[str]:
     for first, second, contrasts in side_pairs(comparison):
         a, b, n = names[first.label], names[second.label], len(contrasts)
         found = [c for c in contrasts if c.significant and c.higher is not None]
-        won = Counter(c.higher.label for c in found if c.higher is not None)
-        word = "better" if all(_is_better(c) for c in found) else "higher"
+        directed = all(c.better_side is not None for c in found)
+        won = Counter(side.label for c in found if (side := c.better_side if directed else c.higher) is not None)
+        word = "better" if directed else "higher"
         scores = [
             f"{name} is {word} on {won[side.label]}" for side, name in ((second, b), (first, a)) if won[side.label]
         ]
@@ -193,11 +193,6 @@ def summary(comparison: Comparison) -> list[str]:
         else:
             said.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
     return said
-
-
-def _is_better(contrast: Contrast) -> bool:
-    """Whether the higher value is the better one."""
-    return contrast.share and contrast.metric not in NEUTRAL_METRICS
 
 
 def methods(comparison: Comparison) -> str:

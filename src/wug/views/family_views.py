@@ -52,7 +52,7 @@ def items_of(result: Result, rows: Rows) -> ItemsView:
 
 def option_pages_of(result: Result) -> list[OptionPage]:
     """The family's pages about options that the model's backend has."""
-    options = registry.offered("models", ModelId.parse(result.model).kind, "OPTIONS") or ()
+    options = registry.attribute("models", ModelId.parse(result.model).kind, "OPTIONS") or ()
     names = {option.name for option in options}
     return [page for page in getattr(module_of(result.kind), "OPTION_PAGES", ()) if page.option in names]
 

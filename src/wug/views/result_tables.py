@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from fnmatch import fnmatchcase
 
 from wug import registry
 from wug.errors import InputError, UnknownName
@@ -22,6 +23,11 @@ MAX_DEFAULT_GROUPS = 24
 """Groups of a field by which results are broken down by default."""
 COLUMNS = ("suite", "kind", "model", "metric", "group", "value", "n", "low", "high", "method", "signature")
 NUMBERS: Mapping[str, Kind] = {"value": float, "n": int, "low": float, "high": float}
+OWN_PROTOCOL = "wug"
+"""The protocol of results that name no other."""
+PROTOCOL_RULES = ("bos", "pll", "ties", "join", "leading_space", "normalise", "link", "tokens")
+"""Fields of a signature that protocols set."""
+PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "value", "n", "shared_items", "changed")
 
 
 def headline(result: Result) -> Result:
@@ -39,7 +45,7 @@ def fields(result: Result) -> dict[str, int]:
 def default_field(result: Result) -> str | None:
     """The field that results are broken down by unless the user chooses: the family's `BREAKDOWN`, or the first."""
     few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
-    own: Sequence[str] = registry.offered("families", result.kind, "BREAKDOWN") or ()
+    own: Sequence[str] = registry.attribute("families", result.kind, "BREAKDOWN") or ()
     return next((name for name in (*own, *few) if name in few), None)
 
 
@@ -63,7 +69,7 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
     """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
     kinds = {result.kind for result in results}
-    own = registry.offered("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    own = registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
     if own is not None:
         names, rows = own(results)
         return RowTable(names, rows)
@@ -193,3 +199,43 @@ def _document(result: Result) -> dict[str, object]:
         "warnings": list(result.warnings),
         **({} if record is None else {DATA: dict(record)}),
     }
+
+
+def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] = ()) -> RowTable:
+    """One row per run and suite: the protocol, its rules, the score, and the judgements that it changes.
+
+    Args:
+        results: Results with the numbers of their runs; each is compared with the first of the same model.
+        suites: Patterns of suites; empty for all.
+
+    Raises:
+        InputError: If no model was run under two protocols.
+    """
+    kept = [(number, one) for number, one in results if not suites or any(fnmatchcase(one.suite, s) for s in suites)]
+    protocols: dict[str, set[str]] = {}
+    for _, result in kept:
+        protocols.setdefault(result.model, set()).add(_protocol(result))
+    if not any(len(own) > 1 for own in protocols.values()):
+        raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
+    units = {"value": "share"}
+    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(kept)), units=units)
+
+
+def _protocol_rows(kept: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
+    firsts: dict[str, dict[str, object]] = {}
+    for number, result in kept:
+        metric = next((one.name for one in result.metrics if one.headline), result.metrics[0].name)
+        verdicts = {one.item: one.value for one in result.outcomes if one.metric == metric}
+        first = firsts.setdefault(result.model, dict(verdicts))
+        shared = first.keys() & verdicts.keys()
+        changed = sum(first[item] != verdicts[item] for item in shared)
+        overall = next((one for one in result.estimates if (one.metric, one.group) == (metric, OVERALL)), None)
+        rules = " ".join(
+            f"{key}:{set_to}" for key in PROTOCOL_RULES if (set_to := result.signature.get(key)) is not None
+        )
+        value, n = (None, 0) if overall is None else (overall.value, overall.n)
+        yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed
+
+
+def _protocol(result: Result) -> str:
+    return result.signature.get("protocol") or OWN_PROTOCOL

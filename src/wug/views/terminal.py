@@ -140,7 +140,8 @@ def overview(results: Sequence[Result]) -> Table:
 
 def across_suites(results: Sequence[Result]) -> Iterator[Table]:
     """One table per field that families summarise across suites (`ACROSS_SUITES`)."""
-    fields = (registry.offered("families", kind, "ACROSS_SUITES") for kind in {result.kind: None for result in results})
+    kinds = dict.fromkeys(result.kind for result in results)
+    fields = (registry.attribute("families", kind, "ACROSS_SUITES") for kind in kinds)
     return (_means(results, field) for field in dict.fromkeys(filter(None, fields)))
 
 
@@ -153,7 +154,7 @@ def _means(results: Sequence[Result], field: str) -> Table:
     suites: Counter[str] = Counter()
     for result in results:
         headline = result.headline.metric if result.headline else None
-        metric = registry.offered("families", result.kind, "SUMMARY") or headline
+        metric = registry.attribute("families", result.kind, "SUMMARY") or headline
         groups = [(ResultGroup.parse(e.group), e.value) for e in result.estimates if e.metric == metric]
         own = [(group.value, value) for group, value in groups if group.field == field]
         suites[result.model] += bool(own)

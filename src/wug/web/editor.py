@@ -185,7 +185,7 @@ class DraftStore:
 @functools.cache
 def suite_editors() -> dict[str, SuiteEditor]:
     """The editors by family."""
-    found = {name: registry.submodule(family, "editor") for name, family in registry.usable("families")}
+    found = {name: registry.submodule(family, "editor") for name, family in registry.modules("families")}
     return {name: cast(SuiteEditor, module) for name, module in found.items() if module is not None}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from command_line import wug
 from wug.errors import InputError, SuiteError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import family_of, open_suites
 from wug.families import choices
 from wug.families.choices import Candidate
@@ -68,7 +68,7 @@ def only(suites: Sequence[Suite]) -> ChoicesSuite:
 
 def run(path: Path, model: Words, **options: str) -> Result:
     (suite,) = choices.read(path, options)
-    return conclude(suite, "words", "wug:0", suite.run(model))
+    return build_result(suite, "words", "wug:0", suite.run(model))
 
 
 def estimate(result: Result, metric: str, group: str = "all") -> Estimate:

@@ -220,7 +220,7 @@ def test_estimates_made_of_outcomes_are_those_made_of_columns(scored: ScoredPred
 def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: ScoredPredictions) -> None:
     perfect = write(tmp_path, "seed_2.tsv", *(form for _, form, _ in GOLD))
     both = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv", perfect])
-    means = {(e.metric, e.group): e for e in stats.over_runs([system.estimates() for system in both])}
+    means = {(e.metric, e.group): e for e in stats.mean_over_runs([system.estimates() for system in both])}
     found = means["exact_match", "all"]
     deviation = math.sqrt((0.25 - 0.625) ** 2 + (1 - 0.625) ** 2)
     assert (found.value, found.n) == (0.625, 2)

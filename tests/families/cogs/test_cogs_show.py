@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
-from wug.evaluation.evaluate import conclude
+from html_helpers import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
+from wug.evaluation.evaluate import build_result
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
 from wug.families.cogs.suite import CogsSuite
@@ -52,7 +52,7 @@ def scored(folder: Path, predicted: Sequence[Sequence[str]] = (PREDICTED,), **op
     systems = family.score(gold, paths, dialect=None, **options)
     suite = CogsSuite(systems[0].gold, systems[0].options)
     results = [
-        conclude(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
+        build_result(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
         for number, judged in enumerate(systems)
     ]
     return results[0] if len(results) == 1 else averages(results)[0]

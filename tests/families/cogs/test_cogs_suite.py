@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import ModelError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import cogs
 from wug.families.cogs import OPTIONS
 from wug.families.cogs.read import GENERALISATIONS, SLOG_TYPES
@@ -46,7 +46,7 @@ def suite(tmp_path: Path) -> CogsSuite:
 
 def test_a_suite_asks_for_every_sentence(suite: CogsSuite) -> None:
     assert list(suite.requests()) == ["Emma napped .", "A cat napped ."]
-    assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "generator", 2)
+    assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "text", 2)
 
 
 def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
@@ -112,7 +112,7 @@ def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_o
     (tmp_path / "gen.tsv").write_text("\n".join(f"A cat {n}\t{form}" for n, form in enumerate(forms)))
     (suite,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
     rows = suite.run(Parrot({f"A cat {n}": "cat" for n in range(3)}))
-    found = conclude(suite, "parrot", "", rows).estimates
+    found = build_result(suite, "parrot", "", rows).estimates
     for metric in ("exact_match", "well_formed"):  # made of the lines' outcomes; given by the suite
         groups = [one.group for one in found if one.metric == metric]
         types = ["type=subj_to_obj_common", "type=cp_recursion", "type=pp_recursion"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from command_line import wug
 from wug.errors import InputError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import cogs
 from wug.families.cogs.syntax import SyntaxSuite, brackets, recognise_syntax
 from wug.results.queries import table_of
@@ -163,7 +163,7 @@ def test_tags_are_compared_one_by_one_and_types_have_their_kind(tmp_path: Path) 
 def test_a_view_shows_types_and_wrong_outputs(tmp_path: Path) -> None:
     suite = suite_of(written(tmp_path, TAGS))
     rows = list(suite.score(["N V Det N", "Det N"]))
-    result = conclude(suite, "toy/model", Signature((("suite", "x"),)), rows)
+    result = build_result(suite, "toy/model", Signature((("suite", "x"),)), rows)
     outcomes = table_of([row for row in rows if isinstance(row, Outcome)])
     assert "types" in {part.id for part in parts_of(result, outcomes) if isinstance(part, Figure)}
     assert items_of(result, outcomes).samples[0].verb == "wrong"

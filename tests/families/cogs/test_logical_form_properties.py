@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.errors import FormulaError
 from wug.families.cogs.logical_form import (
     DIALECTS,

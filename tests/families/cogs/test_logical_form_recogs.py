@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug.families.cogs.logical_form import recogs_exact_match, score_form
 
 GOLD = "Emma ( 3 ) ; * cake ( 17 ) ; eat ( 4 ) AND agent ( 4 , 3 ) AND theme ( 4 , 17 )"

@@ -17,7 +17,7 @@ from command_line import refused, wug
 from evaluating import cached
 from tiny import save_causal
 from wug.errors import InputError, SuiteError
-from wug.evaluation.evaluate import conclude, evaluate
+from wug.evaluation.evaluate import build_result, evaluate
 from wug.evaluation.opening import builtin_suites, open_model, open_suites
 from wug.families import morphology
 from wug.families.morphology import carriers, make
@@ -83,7 +83,7 @@ class Writer:
 def run(path: Path, model: WordScorer | Writer, **options: str) -> Result:
     (suite,) = morphology.read(path, options)
     suite = suite.for_model(model)
-    return conclude(suite, model.id, "wug:0", suite.run(model))
+    return build_result(suite, model.id, "wug:0", suite.run(model))
 
 
 def estimate(result: Result, metric: str, group: str = "all") -> Estimate:

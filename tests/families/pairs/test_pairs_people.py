@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families.pairs.outcomes import HumanCorrelations, correlation, ranks
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.settings import PairsSettings
@@ -41,7 +41,7 @@ def judged(margins: Sequence[float], human: Sequence[float | None]) -> Result:
     suite = PairsSuite("people", pairs, PairsSettings(), "blimp", (), "0")
     logprobs = {f"good {n}": -10.0 + margin for n, margin in enumerate(margins)}
     logprobs |= {f"bad {n}": -10.0 for n in range(len(margins))}
-    return conclude(suite, "given", "wug:0|suite:people", suite.run(Lengths(logprobs)))
+    return build_result(suite, "given", "wug:0|suite:people", suite.run(Lengths(logprobs)))
 
 
 def numbers(result: Result) -> dict[str, Estimate]:

@@ -9,7 +9,7 @@ import pytest
 from reference import reference
 from wug.errors import SuiteError, UnknownName
 from wug.families.pairs import read, read_published
-from wug.stats import estimates, over_runs
+from wug.stats import estimates, mean_over_runs
 from wug.types import Notice, Outcome
 
 OUTPUT = "pairs/gulordava_eval_output_en"
@@ -63,7 +63,7 @@ def test_the_five_best_models_have_the_published_mean_and_standard_deviation() -
     columns = read_published(reference(f"{OUTPUT}/all_models.tab.gz"), FIVE_BEST).columns
     assert list(columns) == list(FIVE_BEST)
     each = [estimates(row for row in rows if isinstance(row, Outcome)) for rows in columns.values()]
-    means = {found.group: found for found in over_runs(each)}
+    means = {found.group: found for found in mean_over_runs(each)}
     for group, mean, spread in (("type=original", 80.98, 2.04), ("type=nonce", 74.09, 1.64)):
         found = means[group]
         assert (found.metric, found.n) == ("accuracy", 5)

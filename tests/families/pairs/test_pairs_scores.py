@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import pairs
 from wug.families.pairs.pair import difference
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
@@ -207,7 +207,7 @@ class Latin(Words):
 def test_a_pair_with_a_sentence_without_tokens_is_excluded_and_counted(tmp_path: Path) -> None:
     path = table(tmp_path, "cats sleep\tcats sleeps", "猫が\tcats", "cats\t猫が", "犬が\t猫が")
     (suite,) = pairs.read(path, {})
-    result = conclude(suite, "latin", "wug:0", suite.run(Latin({"sleeps": -3.0})))
+    result = build_result(suite, "latin", "wug:0", suite.run(Latin({"sleeps": -3.0})))
     assert [outcome.value for outcome in result.outcomes] == [True, None, None, None]
     assert result.outcomes[1].detail["why"] == "no token begins in one of the sentences"
     assert result.warnings == ("3 of 4 pairs not judged: no token begins in one of the sentences",)

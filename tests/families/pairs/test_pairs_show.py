@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import made_runs
-from seen_page import Seen, check_escaped, read, tainted_outcomes
-from wug.evaluation.evaluate import conclude
+import run_factory
+from html_helpers import Seen, check_escaped, read, tainted_outcomes
+from wug.evaluation.evaluate import build_result
 from wug.families import pairs as family
 from wug.families.pairs import view
 from wug.families.pairs.view.figures import RIGHT, TIED, WRONG, histogram
@@ -72,7 +72,7 @@ def blimp(folder: Path, rows: Sequence[tuple[str, str, str, str, str]] = BLIMP, 
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     [suite] = family.read(path, options)
     model = Weights({"swims.": 3.0, "sings.": 2.5})
-    return conclude(suite, model.id, "wug:0.1.0|suite:blimp|normalise:none", suite.run(model))
+    return build_result(suite, model.id, "wug:0.1.0|suite:blimp|normalise:none", suite.run(model))
 
 
 @pytest.fixture(scope="module")
@@ -430,7 +430,7 @@ def test_pairs_are_the_same_in_memory_and_in_a_store(tmp_path: Path, options: Ma
 
 
 def check_same_in_a_store(result: Result, folder: Path) -> None:
-    number = made_runs.keep(folder / "runs.db", result)
+    number = run_factory.keep(folder / "runs.db", result)
     reader = RunReader(folder / "runs.db")
     [kept] = reader.overview([number])
     memory, store = table_of(result.outcomes), reader.rows(kept.id)

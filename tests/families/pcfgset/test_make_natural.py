@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
+from case_selection import cases
 from reference import reference
-from shares import cases
 from wug.families.pcfgset.language import arity, pairs, parse
 from wug.families.pcfgset.make import statistics
 from wug.families.pcfgset.make.corpus import corpus

@@ -77,7 +77,7 @@ def test_a_folder_without_a_test_of_its_own_has_all_tests_below(tmp_path: Path) 
 def test_every_suite_is_one_and_an_oracle_passes_it(tmp_path: Path) -> None:
     for suite in pcfgset.read(published(tmp_path), {}):
         assert isinstance(suite, Suite)
-        assert (suite.kind, suite.needs) == ("pcfgset", "generator")
+        assert (suite.kind, suite.needs) == ("pcfgset", "text")
         outcomes = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
         assert {row.metric for row in outcomes} <= {metric.name for metric in suite.metrics}
         accurate = [row.value for row in outcomes if "accuracy" in row.metric or row.metric == "consistency"]

@@ -11,9 +11,9 @@ from statistics import fmean, pstdev
 
 import pytest
 
+from case_selection import WHOLE
 from pcfgset_names import our_name
 from reference import reference
-from shares import WHOLE
 from wug.families import pcfgset
 from wug.families.pcfgset.localism import score_trace
 from wug.families.pcfgset.overgeneralisation import score_exceptions

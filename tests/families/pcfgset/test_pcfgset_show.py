@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from seen_page import EVIL, check_escaped, read, tainted_outcomes
-from wug.evaluation.evaluate import conclude
+from html_helpers import EVIL, check_escaped, read, tainted_outcomes
+from wug.evaluation.evaluate import build_result
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
@@ -48,7 +48,7 @@ class Mistaken:
 
 
 def concluded(suite: Suite, rows: Iterable[Row], model: str = "toy/mistaken") -> Result:
-    return conclude(suite, model, f"wug:0.1.0|suite:{suite.name}|model:{model}", rows)
+    return build_result(suite, model, f"wug:0.1.0|suite:{suite.name}|model:{model}", rows)
 
 
 def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:

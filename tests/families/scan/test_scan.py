@@ -15,7 +15,7 @@ from command_line import wug
 from reference import reference
 from wug import data
 from wug.errors import InputError, SuiteError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import scan
 from wug.families.pcfgset.language import SourceError
 from wug.families.scan.commands import SPLIT_NAMES
@@ -341,7 +341,7 @@ def test_a_view_has_a_chart_for_each_group_and_the_wrong_outputs(tmp_path: Path)
     suite = read_suite(written(tmp_path, TASKS))
     rows = list(suite.score(["I_JUMP", "I_TURN_RIGHT I_JUMP", ""]))
     signature = Signature((("suite", "scan_small"),))
-    result = conclude(suite, "toy/model", signature, rows)
+    result = build_result(suite, "toy/model", signature, rows)
     outcomes = table_of([row for row in rows if isinstance(row, Outcome)])
     figures = {part.id: part for part in parts_of(result, outcomes) if isinstance(part, Figure)}
     assert [row[0] for row in figures["by-primitive"].rows] == ["walk", "jump", "turn"]

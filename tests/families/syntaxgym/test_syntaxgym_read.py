@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shares import examples
+from case_selection import examples
 from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
@@ -74,7 +74,7 @@ def checked(document: object, folder: Path, **options: str) -> list[str]:
 def test_a_suite_knows_its_parts(suite: dict[str, Any], tmp_path: Path) -> None:
     loaded = load(suite, tmp_path)
     assert isinstance(loaded, Suite)
-    assert (loaded.name, loaded.kind, loaded.needs, len(loaded)) == ("agreement", "syntaxgym", "scorer", 2)
+    assert (loaded.name, loaded.kind, loaded.needs, len(loaded)) == ("agreement", "syntaxgym", "scores", 2)
     assert loaded.regions == {1: "subject", 2: "verb"}
     assert loaded.options == {"join": "space", "eos": "none", "metric": "sum", "unit": "bits"}
     assert loaded.metrics == [

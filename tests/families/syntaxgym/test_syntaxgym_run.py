@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from wug.errors import FormulaError, InputError
-from wug.evaluation.evaluate import conclude
+from wug.evaluation.evaluate import build_result
 from wug.families import syntaxgym
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.families.syntaxgym.view.editor import scores
@@ -127,7 +127,7 @@ def test_without_predictions_there_is_nothing_to_judge_but_all_to_measure(tmp_pa
     rows = list(asked.run(Speaker()))
     assert verdicts(rows) == {"all_predictions": None}
     assert notices(rows) == ["the suite has no predictions"]
-    assert conclude(asked, "speaker", "wug:0", rows).n == 1
+    assert build_result(asked, "speaker", "wug:0", rows).n == 1
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0])
 
 
@@ -170,7 +170,7 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
         {"a": ["x", "l"], "b": ["x", "k"]},
         {"a": ["x", ""], "b": ["x", "l"]},
     )
-    result = conclude(asked, "speaker", "wug:0", asked.run(Speaker({"k": 2.0, "l": 3.0})))
+    result = build_result(asked, "speaker", "wug:0", asked.run(Speaker({"k": 2.0, "l": 3.0})))
     judged = [row.value for row in result.outcomes if row.metric == "prediction_0"]
     assert judged == [True, False, None]  # 50 %; 0 bits for the empty region would give 2 of 3
     numbers = {one.metric: (one.value, one.n) for one in result.estimates if one.group == "all"}
@@ -223,7 +223,7 @@ def test_an_empty_region_is_left_out_of_a_sum_of_regions_and_nowhere_else(
 
 def test_an_excluded_item_neither_holds_nor_fails_in_tables_and_in_the_editor(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", "(1;%a%) = (1;%b%)", a=["x", ""], b=["x", "l"])
-    result = conclude(asked, "speaker", "wug:0", asked.run(Speaker()))
+    result = build_result(asked, "speaker", "wug:0", asked.run(Speaker()))
     assert syntaxgym.tsv([result])[1] == [("number_wugs", "0", "7", None), ("number_wugs", "1", "7", True)]
     shown = scores(result, rows_of(result))["items"]["7"]
     assert (shown["held"], shown["failed"]) == ([1], [])

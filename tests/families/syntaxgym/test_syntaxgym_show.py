@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import made_runs
-from seen_page import EVIL, check_escaped, read, taint
+import run_factory
+from html_helpers import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
 from wug.families.syntaxgym.view.regions import ShownRegion, region_means
 from wug.results.queries import table_of
@@ -292,7 +292,7 @@ def test_a_suite_that_says_nothing_of_itself_is_shown_all_the_same() -> None:
 
 def test_parts_and_items_are_the_same_in_memory_and_over_a_store(tmp_path: Path) -> None:
     result = suite_result(items=30)
-    made_runs.keep(tmp_path / "wug.db", result)
+    run_factory.keep(tmp_path / "wug.db", result)
     reader = RunReader(tmp_path / "wug.db")
     kept, _ = reader.result(1)
     stored: Rows = reader.rows(1)

@@ -11,7 +11,7 @@ import pytest
 from transformers import AutoModelForCausalLM
 
 import tiny_architectures
-from shares import each_kind, share
+from case_selection import each_kind, share
 from wug.errors import ModelError
 from wug.models.causal import selftest as _trial
 from wug.models.causal.selftest import choose_engine

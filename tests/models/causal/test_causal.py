@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
-from shares import examples
+from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
 from wug.models.spec import ModelSpec

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import tiny_architectures
-from shares import cases, share
+from case_selection import cases, share
 from wug.errors import ModelError
 from wug.models.causal import output_layer
 from wug.models.causal.forward import CausalEngine, ScoringMethods

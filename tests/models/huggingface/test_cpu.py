@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tiny_architectures
-from shares import each_kind
+from case_selection import each_kind
 from wug.models.causal.selftest import choose_engine
 from wug.models.huggingface.cpu import ThreadPool, linear, multiplies, prepack
 

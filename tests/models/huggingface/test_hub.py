@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.models.huggingface import hub
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import tiny
 import tiny_masked
-from shares import examples, share
+from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
 from wug.models.masked.masked_copies import MaskedTargets, plan

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from case_selection import examples
 from pickles import MAGIC, SYSTEM, Call, Named, Reference, Writer, archive, dumps, legacy, storage, tensor
-from shares import examples
 from wug.errors import InputError, ModelError
 from wug.models.weights.unpickling import TENSORS, Inert, InertDict, InertSet, Pickled, read
 

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from asking import ended, shared
 from browsing import client_of
 from command_line import wug
+from job_helpers import ended, shared
 from reference import reference
 from wug.families import syntaxgym
 from wug.web.jobs.queue import job_queue

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from asking import ended, shared
 from browsing import full_disk
 from command_line import wug
 from editing import begun, cell, document, grid, kept_, paste, ready
+from job_helpers import ended, shared
 from reference import reference
 from wug.errors import InputError
 from wug.files import write_text

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from asking import shared
 from editing import begun, cell, document, grid, kept_, paste, ready
+from job_helpers import shared
 from wug.results.store import Store
 from wug.web.site import Site
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from asking import ended, gone, heard
-from patience import PATIENCE
+from job_helpers import ended, gone, heard
+from timeouts import PATIENCE
 from wug.errors import ModelError
 from wug.families import syntaxgym
 from wug.results.reader import RunReader

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-import made_runs
-import material
+import run_factory
+import sample_results
 from browsing import Served
 from wug.web.site import Site
 
@@ -21,9 +21,13 @@ SEEDS = [f"causal/lab/small-seed{seed}@{seed}" for seed in (1, 2, 3)]
 def seeds(site: Site) -> Site:
     """Three seeds of one model (runs 1 to 3) that have all right, and another model (run 4) that has half."""
     for model in SEEDS:
-        made_runs.keep(site.store.path, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True] * 130})))
+        run_factory.keep(
+            site.store.path, run_factory.result("s", model, run_factory.outcomes({"accuracy": [True] * 130}))
+        )
     half = [place % 2 == 0 for place in range(130)]
-    made_runs.keep(site.store.path, made_runs.result("s", "causal/lab/big@9", made_runs.outcomes({"accuracy": half})))
+    run_factory.keep(
+        site.store.path, run_factory.result("s", "causal/lab/big@9", run_factory.outcomes({"accuracy": half}))
+    )
     return site
 
 
@@ -41,15 +45,21 @@ def test_runs_are_offered_by_model_with_date_and_suites_and_seeds_together(clien
 
 
 def test_only_runs_with_the_chosen_suite_are_offered(client: TestClient, seeds: Site) -> None:
-    material.keep(seeds.store, material.pairs(items=8))
+    sample_results.keep(seeds.store, sample_results.pairs(items=8))
     assert list(options(client.get("/compare?suite=reflexives").text)) == ["", "5"]
 
 
 def test_models_stand_for_their_newest_runs_that_share_most(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8, model="a/x@1"), material.syntaxgym(model="a/x@1"))
-    material.keep(site.store, material.pairs(items=8, model="a/x@1"), material.syntaxgym(model="a/x@1"))
-    material.keep(site.store, material.pairs(suite="other", items=8, model="a/x@1"))
-    material.keep(site.store, material.pairs(items=8, model="a/y@1"), material.syntaxgym(model="a/y@1"))
+    sample_results.keep(
+        site.store, sample_results.pairs(items=8, model="a/x@1"), sample_results.syntaxgym(model="a/x@1")
+    )
+    sample_results.keep(
+        site.store, sample_results.pairs(items=8, model="a/x@1"), sample_results.syntaxgym(model="a/x@1")
+    )
+    sample_results.keep(site.store, sample_results.pairs(suite="other", items=8, model="a/x@1"))
+    sample_results.keep(
+        site.store, sample_results.pairs(items=8, model="a/y@1"), sample_results.syntaxgym(model="a/y@1")
+    )
     page = client.get("/compare?model=a/x@1&model=a/y@1").text
     assert '<option value="2" selected>' in page
     assert '<option value="4" selected>' in page
@@ -92,8 +102,8 @@ def test_all_items_that_differ_are_there_page_by_page(client: TestClient, seeds:
 
 def test_a_suite_whose_name_is_a_pattern_has_its_items_too(client: TestClient, site: Site) -> None:
     for model, right in (("a/x@1", True), ("a/y@1", False)):
-        rows = made_runs.outcomes({"accuracy": [right] * 30})
-        made_runs.keep(site.store.path, made_runs.result("s[1]*", model, rows))
+        rows = run_factory.outcomes({"accuracy": [right] * 30})
+        run_factory.keep(site.store.path, run_factory.result("s[1]*", model, rows))
     link = re.search(r'href="(/compare/items[^"]+)"', client.get("/compare?side=1&side=2").text)
     assert link
     assert "30 items that differ" in client.get(html.unescape(link[1])).text
@@ -107,9 +117,9 @@ def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: Te
         for step in (200, 0, 100):
             run = site.store.begin(f"{name}{step}", f"causal/{name}@{step}", "x", revision=f"step{step}", sweep=number)
             values = [place < step // 10 for place in range(30)]
-            rows = made_runs.outcomes({"accuracy": values})
+            rows = run_factory.outcomes({"accuracy": values})
             for suite in ("s", "t"):
-                site.store.add(run, made_runs.result(suite, f"causal/{name}@{step}", rows))
+                site.store.add(run, run_factory.result(suite, f"causal/{name}@{step}", rows))
             site.store.finish(run, "complete")
     page = client.get("/compare?side=sweep:1&side=sweep:2").text
     assert "(the last of 3)" in page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from wug.web.pages.items import item_page, neighbours, sorted_places
 from wug.web.site import Site
 
@@ -34,7 +34,7 @@ def items(client: TestClient, sort: str) -> list[str]:
 
 
 def test_regions_are_sorted_by_margin_surprisal_and_length(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     # Margins are 5.5 bits but for items 3 and 6: 3 − 4.3 and 3 − 4.6.
     assert items(client, "margin")[:2] == ["6", "3"]
     assert items(client, "-margin")[-2:] == ["3", "6"]
@@ -44,7 +44,7 @@ def test_regions_are_sorted_by_margin_surprisal_and_length(client: TestClient, s
 
 
 def test_pairs_are_sorted_by_what_they_carry_and_by_group(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     assert items(client, "logprob_good")[:1] == ["6"]  # −26.5
     assert items(client, "group:paradigm") == [str(number) for number in range(8)]
     assert items(client, "-group:paradigm") == ["4", "5", "6", "7", "0", "1", "2", "3"]
@@ -52,7 +52,7 @@ def test_pairs_are_sorted_by_what_they_carry_and_by_group(client: TestClient, si
 
 
 def test_a_pair_is_a_suite_of_two_conditions_for_the_editor(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     suite = client.get("/result/1/item/0/suite.json").json()
     contents = {
         one["condition_name"]: [region["content"] for region in one["regions"]]
@@ -66,5 +66,5 @@ def test_a_pair_is_a_suite_of_two_conditions_for_the_editor(client: TestClient, 
 
 
 def test_an_item_without_sentences_is_no_suite(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.localism())
+    sample_results.keep(site.store, sample_results.localism())
     assert client.get("/result/1/item/0/suite.json").status_code == 404

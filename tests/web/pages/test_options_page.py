@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from wug.types import Result, Signature
 from wug.web.site import Site
 
 
 def counted(boundary: str | None, shift: float = 0.0) -> Result:
     """A result whose verbs are so many bits more surprising."""
-    made = material.syntaxgym(items=4)
+    made = sample_results.syntaxgym(items=4)
     moved = [
         replace(outcome, detail={**outcome.detail, "conditions": _moved(outcome.detail["conditions"], shift)})
         if "conditions" in outcome.detail
@@ -32,8 +32,8 @@ def _moved(conditions: dict, shift: float) -> dict:  # type: ignore[type-arg]
 
 
 def test_both_values_stand_side_by_side(client: TestClient, site: Site) -> None:
-    material.keep(site.store, counted(None))
-    material.keep(site.store, counted("yes", shift=1.5))
+    sample_results.keep(site.store, counted(None))
+    sample_results.keep(site.store, counted("yes", shift=1.5))
     assert "/result/1/option/boundary" in client.get("/result/1").text
     for result in (1, 2):
         page = " ".join(client.get(f"/result/{result}/option/boundary").text.split())
@@ -44,8 +44,8 @@ def test_both_values_stand_side_by_side(client: TestClient, site: Site) -> None:
 
 
 def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client: TestClient, site: Site) -> None:
-    material.keep(site.store, counted(None))
-    material.keep(
+    sample_results.keep(site.store, counted(None))
+    sample_results.keep(
         site.store,
         replace(counted("yes"), signature=Signature.read("wug:0|suite:number_prep@other|bos:yes|boundary:yes")),
     )
@@ -55,5 +55,5 @@ def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client:
 
 
 def test_other_families_and_models_have_no_such_page(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=4))
+    sample_results.keep(site.store, sample_results.pairs(items=4))
     assert client.get("/result/1/option/boundary").status_code == 404

@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 from starlette.testclient import TestClient
 
-import material
+import sample_results
 from wug.results.schema import INDEX, OUTCOMES
 from wug.web.site import Site
 
@@ -63,21 +63,23 @@ def test_an_error_for_a_program_is_json(client: TestClient) -> None:
 
 
 def test_every_link_of_every_family_answers(client: TestClient, site: Site) -> None:
-    material.keep(site.store, *material.every())
-    material.keep(site.store, material.syntaxgym(model="causal/other@1"), material.pairs(model="causal/other@1"))
+    sample_results.keep(site.store, *sample_results.every())
+    sample_results.keep(
+        site.store, sample_results.syntaxgym(model="causal/other@1"), sample_results.pairs(model="causal/other@1")
+    )
     seen = crawl(client)
     assert len(seen) > 150
 
 
 def test_the_grid_shows_value_and_interval(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     page = client.get("/").text
     assert '<td class="value h4"><a href="/result/1" title="[30.0, 90.3] n 6\nitem 2' in page  # Wilson's, 4 of 6
     assert '">66.7<sup class="warned"' in page
 
 
 def test_the_grid_as_csv_has_the_row_in_full(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     (row,) = csv.DictReader(io.StringIO(client.get("/runs.csv").text))
     assert row["suite"] == "number_prep"
     assert float(row["value"]) == pytest.approx(4 / 6)
@@ -85,14 +87,20 @@ def test_the_grid_as_csv_has_the_row_in_full(client: TestClient, site: Site) -> 
 
 
 def test_the_grid_as_json_has_the_rows_that_the_page_is_filtered_to(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(), material.pairs(items=8), command="wug run --model causal:one")
-    material.keep(site.store, material.pairs(items=8, model="causal/other@1"), command="wug run --model causal:two")
+    sample_results.keep(
+        site.store, sample_results.syntaxgym(), sample_results.pairs(items=8), command="wug run --model causal:one"
+    )
+    sample_results.keep(
+        site.store, sample_results.pairs(items=8, model="causal/other@1"), command="wug run --model causal:two"
+    )
     rows = client.get("/runs.json?q=one&kind=pairs").json()
     assert [(row["run"], row["suite"]) for row in rows] == [(1, "reflexives")]
 
 
 def test_a_run_shows_command_signature_and_warnings(client: TestClient, site: Site) -> None:
-    number = material.keep(site.store, material.syntaxgym(), command="wug run number_prep --model causal:gpt2")
+    number = sample_results.keep(
+        site.store, sample_results.syntaxgym(), command="wug run number_prep --model causal:gpt2"
+    )
     page = client.get(f"/run/{number}").text
     assert "wug run number_prep --model causal:gpt2" in page
     assert "wug:0|suite:number_prep@1|unit:bits" in page
@@ -100,7 +108,7 @@ def test_a_run_shows_command_signature_and_warnings(client: TestClient, site: Si
 
 
 def test_a_prediction_has_formula_english_and_counts(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     page = client.get("/result/1").text
     assert "(2;%mismatch%) &gt; (2;%match%)" in page
     assert "the verb is more surprising in mismatch than in match" in page
@@ -109,7 +117,7 @@ def test_a_prediction_has_formula_english_and_counts(client: TestClient, site: S
 
 
 def test_the_region_chart_is_of_all_items_or_of_one(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     mean = client.get("/result/1/figure/regions.json").json()
     one = client.get("/result/1/figure/regions.json?item=3").json()
     assert {row["items"] for row in mean} == {6}
@@ -121,7 +129,7 @@ def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_
     client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wug.families.syntaxgym.view.MANY", 5)
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     page = client.get("/result/1").text
     assert 'data-spec="/result/1/figure/regions.vl.json"' in page
     assert "The numbers of this chart" not in page
@@ -131,26 +139,26 @@ def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_
 
 
 def test_an_item_has_its_tokens_shaded(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     page = client.get("/result/1/item/1").text
     assert '<b class="s4" title="8.5">author</b>' in page
 
 
 def test_failing_items_of_a_prediction_are_listed_alone(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym(items=6))
+    sample_results.keep(site.store, sample_results.syntaxgym(items=6))
     rows = client.get("/result/1/items.json?metric=prediction_0&value=false").json()
     assert [row["item"] for row in rows] == ["3", "6"]
 
 
 def test_a_pair_has_its_difference_marked(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     page = client.get("/result/1/items").text
     assert "<ins>themselves</ins>" in page
     assert "<del>herself</del>" in page
 
 
 def test_pairs_page_forth_and_back(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=120))
+    sample_results.keep(site.store, sample_results.pairs(items=120))
     first = client.get("/result/1/items").text
     forth = re.search(r'rel="next" href="([^"]+)"', first)
     assert forth
@@ -162,18 +170,18 @@ def test_pairs_page_forth_and_back(client: TestClient, site: Site) -> None:
 
 
 def test_pairs_are_filtered_by_group(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=60))
+    sample_results.keep(site.store, sample_results.pairs(items=60))
     rows = client.get("/result/1/items.json?group=paradigm%3Dparadigm_1&value=false").json()
     assert [row["item"] for row in rows] == ["32", "36", "40", "44", "48", "52", "56"]
 
 
 def test_pairs_are_found_by_a_word(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=60))
+    sample_results.keep(site.store, sample_results.pairs(items=60))
     assert [row["item"] for row in client.get("/result/1/items.json?q=HERSELF+41.").json()] == ["41"]
 
 
 def test_words_of_a_pair_are_shaded_by_surprisal(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.words())
+    sample_results.keep(site.store, sample_results.words())
     page = client.get("/result/1/items").text
     assert '<b class="s5" title="10.1"><del>laugh</del></b>' in page  # 7 nats are 10.1 bits
     assert '<b class="sx" title="–">.</b>' in page
@@ -181,7 +189,7 @@ def test_words_of_a_pair_are_shaded_by_surprisal(client: TestClient, site: Site)
 
 
 def test_a_pair_stands_with_its_scores_and_by_how_much_one_is_ahead(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     page = client.get("/result/1/items?value=false").text
     assert "Many girls insulted <del>herself</del> 0." in page
     assert "<span>by −1.50</span>" in page
@@ -191,26 +199,26 @@ def test_a_pair_stands_with_its_scores_and_by_how_much_one_is_ahead(client: Test
 
 
 def test_what_became_of_the_pairs_is_counted_afterwards(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     assert 'data-fragment="/result/1/part/tally"' in client.get("/result/1").text
     counted = re.findall(r"<dt>(.+?)</dt><dd><strong>(\d+)</strong>", client.get("/result/1/part/tally").text)
     assert counted == [("right", "5"), ("wrong", "2"), ("not judged", "1")]
 
 
 def test_localism_is_a_tree_with_the_first_divergence(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.localism())
+    sample_results.keep(site.store, sample_results.localism())
     page = client.get("/result/1/items?value=false").text
     assert page.count("first wrong here") == 1
     assert "<b>reverse</b>" in page
 
 
 def test_substitutivity_says_which_of_the_twins_is_right(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.substitutivity())
+    sample_results.keep(site.store, sample_results.substitutivity())
     assert "only the first is right" in client.get("/result/1/items?value=false").text
 
 
 def test_how_whole_and_steps_go_together_is_read_afterwards(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.localism())
+    sample_results.keep(site.store, sample_results.localism())
     page = client.get("/result/1").text
     assert 'data-fragment="/result/1/part/together"' in page
     assert "A step is right if its answer is the result of the function for the inputs" in page
@@ -223,21 +231,21 @@ def test_how_whole_and_steps_go_together_is_read_afterwards(client: TestClient, 
 
 
 def test_cogs_differs_term_by_term(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.cogs())
+    sample_results.keep(site.store, sample_results.cogs())
     page = client.get("/result/1/items?value=false").text
     assert "wrong role" in page
     assert "<del>recipient</del>" in page
 
 
 def test_cogs_errors_are_read_afterwards(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.cogs())
+    sample_results.keep(site.store, sample_results.cogs())
     assert 'data-fragment="/result/1/part/types-by-error"' in client.get("/result/1").text
     assert "Errors type by type" in client.get("/result/1/part/types-by-error").text
 
 
 def test_two_runs_are_compared(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=60))
-    material.keep(site.store, material.pairs(items=60, model="causal/other@1"))
+    sample_results.keep(site.store, sample_results.pairs(items=60))
+    sample_results.keep(site.store, sample_results.pairs(items=60, model="causal/other@1"))
     page = client.get("/compare?run=1&run=2").text
     assert "no difference shown" in page.lower()
     assert client.get("/compare.json?run=1&run=2").json()["contrasts"][0]["p"] == 1
@@ -245,7 +253,7 @@ def test_two_runs_are_compared(client: TestClient, site: Site) -> None:
 
 
 def test_a_run_against_itself_is_refused_on_the_page(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     answer = client.get("/compare?run=1&run=1")
     assert answer.status_code == 400
     assert "is given twice" in answer.text
@@ -253,7 +261,7 @@ def test_a_run_against_itself_is_refused_on_the_page(client: TestClient, site: S
 
 def test_a_run_that_goes_on_is_told_by_the_small_state(client: TestClient, site: Site) -> None:
     before = client.get("/state.json").json()
-    material.keep(site.store, material.pairs(items=8), status="running")
+    sample_results.keep(site.store, sample_results.pairs(items=8), status="running")
     after = client.get("/state.json").json()
     assert before["going"] is False
     assert after["going"] is True
@@ -261,7 +269,7 @@ def test_a_run_that_goes_on_is_told_by_the_small_state(client: TestClient, site:
 
 
 def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8), material.syntaxgym())
+    sample_results.keep(site.store, sample_results.pairs(items=8), sample_results.syntaxgym())
     with closing(sqlite3.connect(site.store.path / INDEX)) as db, db:
         db.execute("UPDATE results SET summary = '{', estimates = '{\"', warnings = 'x' WHERE id = 1")
         (second,) = db.execute("SELECT file FROM results WHERE id = 2").fetchone()
@@ -275,7 +283,7 @@ def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Sit
 
 
 def test_a_result_with_a_damaged_outcome_is_refused_by_every_page_of_it(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     (file,) = (site.store.path / OUTCOMES).iterdir()
     file.write_bytes(file.read_bytes().replace(b"paradigm", b"Paradigm", 1))
     for address in ("", "/items", "/items?group=paradigm%3Dparadigm_1", "/figure/margins.vl.json", "/items.csv"):
@@ -285,7 +293,7 @@ def test_a_result_with_a_damaged_outcome_is_refused_by_every_page_of_it(client: 
 
 
 def test_odd_wishes_in_an_address_do_no_harm(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=8))
+    sample_results.keep(site.store, sample_results.pairs(items=8))
     for query in (
         "page=x",
         "page=999999999",
@@ -313,9 +321,9 @@ def test_odd_wishes_in_an_address_do_no_harm(client: TestClient, site: Site) -> 
 
 def test_a_learning_curve_is_drawn_for_checkpoints(client: TestClient, site: Site) -> None:
     for step in (10, 20):
-        material.keep(
+        sample_results.keep(
             site.store,
-            material.pairs(items=8, model=f"causal/m-step{step}@1"),
+            sample_results.pairs(items=8, model=f"causal/m-step{step}@1"),
             command=f"wug run p --model causal:m@step{step}",
         )
     assert "Learning curves" in client.get("/compare?run=1&run=2").text
@@ -323,13 +331,13 @@ def test_a_learning_curve_is_drawn_for_checkpoints(client: TestClient, site: Sit
 
 
 def test_a_chart_is_a_picture_too(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.syntaxgym())
+    sample_results.keep(site.store, sample_results.syntaxgym())
     assert client.get("/result/1/figure/regions.svg").text.startswith("<svg")
     assert client.get("/result/1/figure/regions.png").content.startswith(b"\x89PNG")
 
 
 def test_the_groups_of_a_run_are_read_afterwards(client: TestClient, site: Site) -> None:
-    material.keep(site.store, material.pairs(items=60))
+    sample_results.keep(site.store, sample_results.pairs(items=60))
     assert 'data-fragment="/run/1/groups"' in client.get("/run/1").text
     page = client.get("/run/1/groups").text
     assert "paradigm_<wbr/>1" in page

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import material
+import sample_results
 from browsing import Served, follow
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.results import run_admin as tidying
-from wug.results.progress import Report
+from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
@@ -21,8 +21,8 @@ A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
 def fill(store: Store) -> None:
     """Three models on two suites; gamma has one of them."""
     for model in (A, B):
-        material.keep(store, material.pairs(items=60, model=model), material.syntaxgym(model=model))
-    material.keep(store, material.pairs(items=60, model=C))
+        sample_results.keep(store, sample_results.pairs(items=60, model=model), sample_results.syntaxgym(model=model))
+    sample_results.keep(store, sample_results.pairs(items=60, model=C))
 
 
 def names(page: Any) -> list[str]:
@@ -40,7 +40,7 @@ def until(page: Any, found: Callable[[], bool]) -> None:
 
 def test_the_grid_has_one_row_a_model_with_its_newest_result(served: Served, page: Any) -> None:
     fill(served.site.store)
-    number = material.keep(served.site.store, material.pairs(items=8, model=A))
+    number = sample_results.keep(served.site.store, sample_results.pairs(items=8, model=A))
     page.goto("/")
     assert names(page) == ["alpha", "gamma", "beta"]
     assert page.locator(".matrix tbody tr").nth(0).locator("td a").all_inner_texts() == ["71.4", "66.7!"]  # 5 of 7
@@ -50,7 +50,7 @@ def test_the_grid_has_one_row_a_model_with_its_newest_result(served: Served, pag
 
 
 def test_the_interval_is_told_on_pointing_at_a_cell_and_on_reaching_it_by_keyboard(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.syntaxgym(items=6))
+    sample_results.keep(served.site.store, sample_results.syntaxgym(items=6))
     page.goto("/")
     link = page.locator(".matrix td a")
     link.hover()
@@ -103,7 +103,7 @@ def test_back_brings_the_list_back_and_the_text_of_the_filter_with_it(served: Se
 def test_back_from_another_page_leaves_no_text_in_a_filter_that_the_list_is_not_filtered_by(
     served: Served, page: Any
 ) -> None:
-    material.keep(served.site.store, material.pairs(items=60))
+    sample_results.keep(served.site.store, sample_results.pairs(items=60))
     page.goto("/result/1/items")
     page.fill("input[name=q]", "themselves 7.")
     page.keyboard.press("Enter")
@@ -184,7 +184,7 @@ def test_scorings_from_the_editor_stand_apart_as_drafts(served: Served, page: An
     fill(served.site.store)
     store = served.site.store
     number = store.begin("draft", A, "wug run my_suite.json", origin="editor")
-    store.add(number, material.syntaxgym(suite="my_suite", model=A))
+    store.add(number, sample_results.syntaxgym(suite="my_suite", model=A))
     store.finish(number, "complete")
     page.goto("/")
     assert "my_suite" not in page.locator("#grid").inner_text()
@@ -207,8 +207,10 @@ def test_a_failed_run_shows_the_message_that_it_gave(served: Served, page: Any) 
 def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, page: Any) -> None:
     from dataclasses import replace
 
-    made = replace(material.pairs(items=8), status="failed", warnings=("2 of 8 are odd", "failed: line 3 has no verb"))
-    material.keep(served.site.store, made, status="failed")
+    made = replace(
+        sample_results.pairs(items=8), status="failed", warnings=("2 of 8 are odd", "failed: line 3 has no verb")
+    )
+    sample_results.keep(served.site.store, made, status="failed")
     page.goto("/run/1")
     assert "reflexives: line 3 has no verb" in page.locator(".notice.bad").inner_text()
 
@@ -217,22 +219,22 @@ def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, pag
 def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Served, page: Any) -> None:
     store, now = served.site.store, [1000.0]
     number = store.begin("x", A, "wug run x")
-    report = Report(None, lambda: now[0])
+    report = ProgressReporter(None, lambda: now[0])
     report.begin(store, number, 2, 0, 4000)
     page.goto(f"/run/{number}")
-    assert "0 of 4,000 questions · 0 of 2 suites done" in page.locator("main").inner_text()
+    assert "0 of 4,000 requests · 0 of 2 suites done" in page.locator("main").inner_text()
     page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
     page.evaluate("scrollTo(0, 120)")
     page.click("summary >> text=Name, note, remove")
     page.fill("input[name=name]", "half a na")
     at = page.evaluate("scrollY")
     now[0] += 10
-    report.answered(1000, 4000)
-    page.wait_for_selector("text=1,000 of 4,000 questions · 100 a second · 30 s left · 0 of 2 suites done")
+    report.computed(1000, 4000)
+    page.wait_for_selector("text=1,000 of 4,000 requests · 100 per second · 30 s left · 0 of 2 suites done")
     assert page.locator("progress").get_attribute("value") == "1000"
-    store.add(number, material.pairs(items=8, model=A))
+    store.add(number, sample_results.pairs(items=8, model=A))
     page.wait_for_selector("#result-rows tr")
-    store.add(number, material.syntaxgym(model=A))
+    store.add(number, sample_results.syntaxgym(model=A))
     page.wait_for_selector("#result-rows tr >> nth=1")
     assert "2 of 2 suites done" in page.locator(".far p").inner_text()
     store.finish(number, "complete")
@@ -247,14 +249,16 @@ def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Ser
 def test_the_grid_keeps_up_without_losing_ticks_scroll_or_focus(served: Served, page: Any) -> None:
     store = served.site.store
     for place in range(30):
-        material.keep(store, material.pairs(items=8, model=f"causal/m{place:02}@1"), material.syntaxgym())
+        sample_results.keep(
+            store, sample_results.pairs(items=8, model=f"causal/m{place:02}@1"), sample_results.syntaxgym()
+        )
     number = store.begin("x", A, "wug run x")
     page.goto("/")
     assert "loading" in page.locator("#now").inner_text()
     page.check("[aria-label='compare m20']")
     page.focus("[aria-label='compare m20']")
     page.evaluate("document.getElementById('grid-scroll').scrollTop = 100")
-    store.add(number, material.pairs(items=8, model=A))
+    store.add(number, sample_results.pairs(items=8, model=A))
     until(page, lambda: "alpha" in names(page))
     assert page.is_checked("[aria-label='compare m20']")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "compare m20"
@@ -270,7 +274,7 @@ def test_a_sweep_is_one_row_that_leads_to_its_curves(served: Served, page: Any) 
     )
     for step in (0, 1000, 2000):
         number = store.begin(f"{step}", f"causal/alpha@{step}", "wug run", revision=f"step{step}", sweep=1)
-        store.add(number, material.pairs(items=8, model=f"causal/alpha@{step}"))
+        store.add(number, sample_results.pairs(items=8, model=f"causal/alpha@{step}"))
         store.finish(number, "complete")
     page.goto("/")
     assert [name.split()[0] for name in names(page)] == ["alpha@step*"]

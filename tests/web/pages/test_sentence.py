@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
-from asking import shared
 from browsing import client_of
+from job_helpers import shared
 from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.jobs.queue import JobQueue

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import tabbing
-from asking import shared
+from job_helpers import shared
 from wug.results.store import Store
 from wug.web.site import Site
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from made_runs import outcomes, result
+from run_factory import outcomes, result
 from wug.results.store import Store, run_key
 from wug.results.sweeps import Planned, plan_text
 from wug.web.pages import sweep as pages

@@ -21,13 +21,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from browsing import Served, client_of
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.results.reader import RunReader
 
 SCRIPT = Path(__file__).parents[2] / "cli" / "killable.py"
 PAUSE = float(os.environ.get("WUG_WATCH_PAUSE", "0.25"))
 QUESTIONS, SUITES = 192, 2
-FAR = re.compile(r"([\d,]+) of ([\d,]+) questions.*?(\d+) of (\d+) suites? done", re.DOTALL)
+FAR = re.compile(r"([\d,]+) of ([\d,]+) requests.*?(\d+) of (\d+) suites? done", re.DOTALL)
 STATUS = re.compile(r'class="status (\w+)"')
 
 
@@ -48,7 +48,7 @@ def stored(reader: RunReader) -> Seen:
         run = reader.run(1)
         far = run.progress
         shown = far is not None and run.status in ("running", "interrupted")
-        numbers = (far.done, far.questions, far.judged, far.suites) if far is not None and shown else (0, 0, 0, 0)
+        numbers = (far.done, far.requests, far.judged, far.suites) if far is not None and shown else (0, 0, 0, 0)
         return Seen(run.status, *numbers, len(reader.overview([1])))
 
 
@@ -141,7 +141,7 @@ def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on
         seen = look(client, reader)
         assert (seen.status, seen.questions, seen.judged, seen.results) == ("interrupted", QUESTIONS, 1, 1)
         page.wait_for_selector(".status.interrupted")
-        words = f"interrupted at {seen.done} of {QUESTIONS} questions · 1 of {SUITES} suites done. The same command"
+        words = f"interrupted at {seen.done} of {QUESTIONS} requests · 1 of {SUITES} suites done. The same command"
         assert words in page.locator("#about").inner_text()
     with running(folder, 0.0) as again:
         assert again.wait() == 0

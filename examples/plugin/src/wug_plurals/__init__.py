@@ -39,7 +39,7 @@ class Plurals:
     nouns: tuple[Noun, ...]
     options: Mapping[str, str]
     kind: str = "plurals"
-    needs: Literal["scorer", "generator"] = "scorer"
+    needs: Literal["scores", "text"] = "scores"
     metrics: Sequence[Metric] = METRICS
 
     @property

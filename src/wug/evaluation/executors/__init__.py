@@ -1,30 +1,36 @@
-"""Where models are evaluated: one interface, three implementations."""
+"""Where models are evaluated: one interface, and one module per executor."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from wug import registry
 from wug.errors import UnknownName
-from wug.evaluation.recorder import Recorder
-from wug.evaluation.request import ExecutorName, Plan
 
-NAMES = ("auto", "serial", "processes", "ray")
+if TYPE_CHECKING:
+    from wug.evaluation.recorder import Recorder
+    from wug.evaluation.request import Plan
+
+AUTO = "auto"
+"""Several processes if models share a GPU or `workers` is given; otherwise this process."""
+FOLDER = "evaluation.executors"
 
 
 class Executor(Protocol):
-    """Evaluates the models of a plan and hands results to its recorder, the only writer."""
+    """Evaluates the models of a plan and passes results to its recorder."""
 
     def run(self, recorder: Recorder) -> None:
         """Evaluate every model that is not complete; a model that fails does not stop the others."""
 
 
-def choose(name: ExecutorName, workers: int | None, plan: Plan) -> Executor:
-    """The executor of a name; `auto` uses several processes where models share a GPU, or `workers` asks for them."""
-    from wug.evaluation.executors import processes, ray, serial
+def names() -> list[str]:
+    """The names of the executors, the default first; each module of this package is one."""
+    return [AUTO, *registry.names(FOLDER)]
 
-    if name not in NAMES:
-        raise UnknownName("executor", name, NAMES)
-    if name == "ray":
-        return ray.RayExecutor(workers)
-    count = processes.worker_count(plan, workers) if name != "serial" else 1
-    return processes.ProcessExecutor(count, required=workers is not None) if count > 1 else serial.SerialExecutor()
+
+def choose(name: str, workers: int | None, plan: Plan) -> Executor:
+    """The executor with this name, for a plan and a number of workers."""
+    if name not in names():
+        raise UnknownName("executor", name, names())
+    executor: Executor = registry.find(FOLDER, "processes" if name == AUTO else name).executor(workers, plan)
+    return executor

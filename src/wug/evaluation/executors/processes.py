@@ -1,7 +1,7 @@
-"""Several models at a time on this machine, each in a process of its own (`concurrent.futures`, spawn).
+"""Several models at a time on this machine, one process each (`concurrent.futures`, spawn).
 
-A GPU finishes a small model long before Python does: several processes keep it busy. Workers write outputs to the
-cache themselves; results come back to this process, the only writer of the store.
+For small models, Python is slower than the GPU, so several processes share it. Workers write outputs to the cache
+themselves; results return to this process, which writes them to the store.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wug import stages
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.cache import Cache
-from wug.evaluation.evaluate import RequestMemo, key_of
+from wug.evaluation.evaluate import RequestMemo, run_key_for
 from wug.evaluation.executors.serial import SerialExecutor
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
@@ -40,25 +40,31 @@ from wug.results.sweeps import finished
 from wug.types import Suite
 
 GRACE_SECONDS = 10.0
-"""How long a worker has to stop programs that it started."""
+"""Time for a worker to stop programs that it started."""
 INITIALIZER_SECONDS = 0.2
-"""How long a worker has to return from its initializer, if the command is gone by then."""
+"""Time for a worker to return from its initializer if the command has ended."""
 UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
 
 log = logging.getLogger("wug")
 
 
+def executor(workers: int | None, plan: Plan) -> ProcessExecutor | SerialExecutor:
+    """An executor with as many processes as `worker_count` says; the serial one for a single process."""
+    count = worker_count(plan, workers)
+    return ProcessExecutor(count, required=workers is not None) if count > 1 else SerialExecutor()
+
+
 def worker_count(plan: Plan, workers: int | None) -> int:
-    """How many processes to use: as many as asked for, else as many as keep a GPU busy."""
+    """The number of processes: `workers`, or as many as keep a GPU busy."""
     specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
-    if len(specs) < len(plan.tasks):  # objects stay in this process
+    if len(specs) < len(plan.tasks):  # model objects cannot be sent to another process
         return 1
     return min(len(specs), capacity.processes(specs) if workers is None else workers)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What every worker gets once."""
+    """Data that every worker gets once."""
 
     suites: tuple[Suite, ...]
     cache: Path | None
@@ -80,7 +86,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a worker returns: results, or the number of the complete run that the store has."""
+    """The reply of a worker: results, or the number of the complete run in the store."""
 
     finished: Finished
     run: int | None = None
@@ -222,8 +228,8 @@ def _start_worker(payload: bytes) -> None:
     try:
         shared: _Shared | None = pickle.loads(payload)
         error = ""
-    except Exception as fault:  # whatever the code of a plugin raises
-        shared, error = None, f"a suite cannot be used in another process ({fault}): use one worker"
+    except Exception as reason:  # whatever the code of a plugin raises
+        shared, error = None, f"a suite cannot be used in another process ({reason}): use one worker"
     if shared is not None and shared.threads is not None:  # read by torch and tokenizers when they are imported
         os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(shared.threads)
     _worker.update(shared=shared, error=error, memo=RequestMemo())
@@ -269,7 +275,7 @@ def _evaluated(work: _Work) -> _Done:
     def complete(handle: ModelHandle) -> bool:
         if shared.store is None or shared.sweep is None:
             return False
-        key = key_of(suites, handle, work.task.interval, memo)
+        key = run_key_for(suites, handle, work.task.interval, memo)
         run = finished(RunReader(shared.store), shared.sweep, key, str(handle.spec))
         found.extend([] if run is None else [run])
         return run is not None

@@ -1,8 +1,8 @@
-"""Models on a Ray cluster: one task per model, or copies of one model where there are more GPUs than models.
+"""Models on a Ray cluster: one task per model, or copies of one model if there are more GPUs than models.
 
-Ray places tasks, starts those of lost machines again, and limits how far they run ahead. Outputs and results come to
-this process, the only writer. Tasks rather than actors: an actor that Ray restarts may wait forever for a machine that
-is gone.
+Ray schedules tasks, restarts those of lost machines, and applies back-pressure. Outputs and results are sent to this
+process, which writes them. Tasks are used rather than actors, because an actor that Ray restarts may wait forever for a
+lost machine.
 """
 
 from __future__ import annotations
@@ -24,20 +24,25 @@ from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
 from wug.evaluation.remote import Described, Finished, Outputs, RemoteTask, known_rows
-from wug.evaluation.request import ModelTask
+from wug.evaluation.request import ModelTask, Plan
 from wug.models import Identity, ModelSpec
 from wug.types import Answer, Request, Scored
 
 RETRIES = 5
-"""How often Ray starts a task again whose process or machine was lost."""
+"""How often Ray restarts a task whose process or machine was lost."""
 CHUNKS_PER_ROUND = 2
 """Chunks that each copy of a model gets before outputs are stored."""
 TASKS_PER_SLOT = 2
-"""Tasks submitted for each slot of the cluster: while one runs, the next is on its way."""
+"""Tasks submitted per slot of the cluster: while one runs, the next is transferred."""
 UNREAD_MESSAGES = 1
-"""Messages of a task that may wait here before the task pauses."""
+"""Unread messages of a task before the task pauses."""
 
 log = logging.getLogger("wug")
+
+
+def executor(workers: int | None, plan: Plan) -> RayExecutor:
+    """An executor on the cluster, with at most `workers` models or copies at a time."""
+    return RayExecutor(workers)
 
 
 class RayExecutor:
@@ -64,7 +69,7 @@ class RayExecutor:
 
 @dataclass(slots=True)
 class _Cluster:
-    """What Ray has, and what a task needs."""
+    """The resources of the cluster, and those of a task."""
 
     ray: Any
     workers: int | None
@@ -75,7 +80,7 @@ class _Cluster:
 
     @property
     def gpus(self) -> int:
-        """As many as there are now: machines come and go."""
+        """GPUs at this moment; machines may join and leave."""
         return int(self.ray.cluster_resources().get("GPU", 0))
 
     @property
@@ -84,12 +89,12 @@ class _Cluster:
 
     @property
     def submitted(self) -> int:
-        """How many tasks to submit at a time."""
+        """Tasks to submit at a time."""
         return self.workers or TASKS_PER_SLOT * (self.gpus or max(1, self.cpus))
 
     @property
     def copies(self) -> int:
-        """Copies of one model that are worth having: one per GPU, or as many as the user says."""
+        """Copies of one model: one per GPU, or `workers`."""
         return self.workers or self.gpus or 1
 
     def task(self, function: Any, **more: Any) -> Any:
@@ -196,13 +201,13 @@ def _spread(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
     copy: Described = _value(cluster.ray, function.remote(spec, str(Path.cwd())), set())
     if copy.ordered:
         raise ModelError(f"{copy.id}: its outputs depend on one another, so it cannot be spread: use --executor serial")
-    identity = Identity(copy.id, copy.options, "scores" if copy.scores else "text", copy.bounded)
+    identity = Identity(copy.id, copy.options, copy.returns, copy.bounded)
     model = SpreadModel(cluster, spec, copy)
     return ModelHandle(identity, lambda: model, spec)
 
 
 def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
-    """What a copy sent, once its warnings are logged; its errors are raised here."""
+    """The value that a copy sent; its warnings are logged, and its errors are raised."""
     try:
         found: remote.Reply = ray.get(reply)
     except ray.exceptions.RayError as error:
@@ -218,8 +223,8 @@ def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
 
 @contextmanager
 def joined() -> Iterator[Any]:
-    """Ray, joined or started, and left again if it was started for this."""
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what it holds back it would print when this is over
+    """Ray, joined or started; shut down at the end if it was started here."""
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # otherwise it prints collected lines at the end
     try:
         ray = importlib.import_module("ray")
     except ImportError:
@@ -236,7 +241,7 @@ def joined() -> Iterator[Any]:
 
 
 class _RayOutput(io.TextIOBase):
-    """Where Ray prints: pages about a lost machine become one warning, and do not mix with results."""
+    """Replaces stdout for Ray: messages about a lost machine become one warning, and the rest is logged."""
 
     def writable(self) -> bool:
         return True
@@ -254,7 +259,7 @@ def _start(ray: Any) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        # What a copy prints would appear on this program's standard output, among the results.
+        # Otherwise the output of copies would mix with the results on stdout.
         ray.init(log_to_driver=False, include_dashboard=False, configure_logging=True, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise ModelError(f"Ray cannot be started: {error}. RAY_ADDRESS names the cluster to join") from None

@@ -9,12 +9,17 @@ from wug import registry
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
 from wug.evaluation.recorder import Recorder
-from wug.evaluation.request import ModelTask
+from wug.evaluation.request import ModelTask, Plan
 from wug.stages import stage
 
 
+def executor(workers: int | None, plan: Plan) -> SerialExecutor:
+    """An executor that uses one process, whatever `workers` says."""
+    return SerialExecutor()
+
+
 class SerialExecutor:
-    """Evaluates models in order; the files of the next one are downloaded meanwhile."""
+    """Evaluates models in order, while the files of the next one are downloaded."""
 
     def run(self, recorder: Recorder) -> None:
         """Evaluate every model that is not complete."""
@@ -40,6 +45,6 @@ def _prefetch(following: Sequence[ModelTask]) -> None:
     """Let the backend of the next model fetch its files in a background thread; errors are left to loading."""
     if not following or (spec := following[0].spec) is None:
         return
-    prefetch = registry.offered("models", spec.kind, "prefetch")
+    prefetch = registry.attribute("models", spec.kind, "prefetch")
     if prefetch is not None:
         threading.Thread(target=prefetch, args=(spec,), name="wug-prefetch", daemon=True).start()

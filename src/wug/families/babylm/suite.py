@@ -43,7 +43,7 @@ class BabylmSuite:
     strata: int = 1
     protocol: str = "babylm"
     kind: str = "babylm"
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     @property
     def checksum(self) -> str:

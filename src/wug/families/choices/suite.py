@@ -43,7 +43,7 @@ class ChoicesSuite:
     strata: int = 1
     """The number of groups that the sample was drawn from."""
     kind: str = "choices"
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -239,7 +239,7 @@ class _Counts:
             yield Estimate("ties", OVERALL, self.events["ties"] / n, n)
         if rows := self.events["rows"]:
             interval = wilson(self.events["both"], rows)
-            yield Estimate("both", OVERALL, self.events["both"] / rows, rows, interval.low, interval.high, "wilson")
+            yield Estimate.of("both", OVERALL, self.events["both"] / rows, rows, interval, "wilson")
 
     def notices(self, total: int, settings: ChoicesSettings) -> Iterator[str]:
         links, how = settings.links, COUNTED[settings.ties]

@@ -97,16 +97,13 @@ def _parts(counts: OverlapCounts, name: str) -> tuple[NDArray[np.float64], NDArr
 
 def _share(metric: str, group: str, flags: NDArray[np.bool_]) -> Estimate:
     successes, n = int(flags.sum()), len(flags)
-    interval = wilson(successes, n)
-    return Estimate(metric, group, successes / n, n, interval.low, interval.high, "wilson")
+    return Estimate.of(metric, group, successes / n, n, wilson(successes, n), "wilson")
 
 
 def _mean(metric: str, group: str, values: NDArray[np.float64]) -> Estimate:
     n, mean = len(values), float(values.mean())
     made = ratio_interval(values, np.ones(n))
-    if made.interval is None:
-        return Estimate(metric, group, mean, n, method=made.method)
-    return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, made.method)
+    return Estimate.of(metric, group, mean, n, made.interval, made.method)
 
 
 def _micro(

@@ -24,7 +24,7 @@ class CogsSuite:
     gold: Gold
     metric_options: MetricOptions
     kind: str = "cogs"
-    needs: Literal["generator"] = "generator"
+    needs: Literal["text"] = "text"
 
     @property
     def name(self) -> str:

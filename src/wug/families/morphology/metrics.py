@@ -21,8 +21,8 @@ from wug.families.morphology.statistics import (
     spearman,
 )
 from wug.identity import OVERALL, Group
-from wug.stats import Floats, Interval, effective_number, estimate, mean_interval, wilson
-from wug.types import Estimate, Metric, Notice, Outcome, Row
+from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
+from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row
 
 PREFERENCE, ACCURACY, CHANCE, REGULAR_RATE = "preference_accuracy", "accuracy", "chance", "regular_rate"
 PRIOR = ":prior"
@@ -344,6 +344,5 @@ def _bootstrap_mean(values: Sequence[float]) -> Interval | None:
 
 
 def _estimate(metric: str, group: str, value: float, n: int, interval: Interval | None, method: str) -> Estimate:
-    if interval is None:
-        return Estimate(metric, group, value, n, method="none: all values are equal, or they are too few")
-    return Estimate(metric, group, value, n, interval.low, interval.high, method)
+    reason = "none: all values are equal, or they are too few"
+    return Estimate.of(metric, group, value, n, interval, reason if interval is None else method)

@@ -13,7 +13,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from wug.stats import Floats, Interval
+from wug.stats import Floats
+from wug.types import Interval
 
 PARAMETERS = 4
 """Intercept, slope, precision, and the standard deviation of the random intercept."""

@@ -74,9 +74,9 @@ class MorphologySuite:
     kind: str = field(default="morphology", init=False)
 
     @property
-    def needs(self) -> Literal["scorer", "generator"]:
+    def needs(self) -> Literal["scores", "text"]:
         """What a model must do; `for_model` chooses it."""
-        return "generator" if self.asking == "answer" else "scorer"
+        return "text" if self.asking == "answer" else "scores"
 
     @property
     def items(self) -> Sequence[WugItem]:

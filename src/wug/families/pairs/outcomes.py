@@ -114,7 +114,7 @@ class LanguageAccuracies:
             counts = list(self.counts.values())
             mean, interval = fmean(correct / n for correct, n in counts), mean_of_shares(counts)
             pairs = sum(n for _, n in counts)
-            yield Estimate(MACRO_ACCURACY, "all", mean, pairs, interval.low, interval.high, "wilson, mean of languages")
+            yield Estimate.of(MACRO_ACCURACY, "all", mean, pairs, interval, "wilson, mean of languages")
 
 
 @dataclass(slots=True)

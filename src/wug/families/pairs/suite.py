@@ -52,7 +52,7 @@ class PairsSuite:
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
     kind: str = "pairs"
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:

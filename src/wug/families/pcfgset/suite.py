@@ -49,7 +49,7 @@ class PcfgSuite(ABC, Generic[T]):
 
     metrics: ClassVar[tuple[Metric, ...]]
     kind: ClassVar[str] = "pcfgset"
-    needs: ClassVar[Literal["generator"]] = "generator"
+    needs: ClassVar[Literal["text"]] = "text"
 
     @abstractmethod
     def requests(self) -> list[str | Source]:

@@ -17,7 +17,7 @@ import numpy as np
 from wug.distributions import beta_cdf, t_quantile
 from wug.errors import InputError
 from wug.families.reading.settings import Sigma
-from wug.stats import Interval
+from wug.types import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

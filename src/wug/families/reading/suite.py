@@ -41,7 +41,7 @@ class ReadingSuite:
     checksum: str
     limit: int | None = None
     kind: str = "reading"
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
         column = fit.slope_of(term)
         interval = fit.coefficients.interval(column)
         value = float(fit.coefficients.values[column + 1])
-        yield Estimate(f"slope:{term}", group, value, n, interval.low, interval.high, "t")
+        yield Estimate.of(f"slope:{term}", group, value, n, interval, "t")
     for effect in fit.lags:
         name = f"{effect.term}@{effect.name}"
         yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, n)

@@ -122,7 +122,7 @@ class SyntaxGymSuite:
     understood: str | None = field(default=None, compare=False)
     """How a table was read, in one line; None for JSON."""
     kind: str = "syntaxgym"
-    needs: Literal["scorer"] = "scorer"
+    needs: Literal["scores"] = "scores"
 
     @property
     def name(self) -> str:

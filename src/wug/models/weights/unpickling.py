@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError, ModelError
-from wug.files import BOUND, largest
+from wug.files import MAX_BYTES_ENV, max_unpacked_bytes
 from wug.models.weights.pickle_limits import check_instructions, check_values
 
 if TYPE_CHECKING:
@@ -280,11 +280,11 @@ def _unpacked(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
 
 def _require_room(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse an archive that unpacks to far more than its size; PyTorch does not compress."""
-    total, most = sum(entry.file_size for entry in archive.infolist()), max(largest(), path.stat().st_size)
+    total, most = sum(entry.file_size for entry in archive.infolist()), max(max_unpacked_bytes(), path.stat().st_size)
     if total > most:
         raise ModelError(
             f"{path}: refused, because it unpacks to {total:,} bytes, and the bound is {most:,}. If it is what it "
-            f"should be, set a higher one: {BOUND}={2 * total}"
+            f"should be, set a higher one: {MAX_BYTES_ENV}={2 * total}"
         )
 
 

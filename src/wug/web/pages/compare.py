@@ -19,7 +19,7 @@ from wug.errors import InputError, StoreError, UnknownName
 from wug.formatting import FormattedEstimate
 from wug.identity import ModelId
 from wug.labels import caption, short_names
-from wug.results.comparison import Choice, Comparison, compare
+from wug.results.comparison import Comparison, ComparisonSettings, compare
 from wug.results.learning_curves import learning_curves, step_of
 from wug.results.records import Run, Summary
 from wug.views import charts
@@ -233,7 +233,7 @@ def _differing_items(request: Request) -> Response:
     sides = ComparisonOptions(site).sides(query)
     suites, metrics = ([escape(query.get(name, ""))] for name in ("suite", "metric"))
     with site.open_store() as store:
-        choice = Choice(suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE)
+        choice = ComparisonSettings(suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE)
         found = compare(store, [side.compared_runs for side in sides], choice)
     side_pair = section(found).side_pairs[0]
     return site.render(
@@ -298,7 +298,7 @@ ROUTES: list[BaseRoute] = [
 
 def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> Comparison:
     query = request.query_params
-    choice = Choice(
+    choice = ComparisonSettings(
         suites=[name for name in query.getlist("suite") if name],
         metrics=[name for name in query.getlist("metric") if name],
         all_pairs=query.get("pairs") == "all",

@@ -233,7 +233,7 @@ def run_entry(run: Run, names: Mapping[str, str]) -> RunEntry:
 
 def _message(run: Run) -> str:
     if run.status in ("running", "interrupted"):
-        return "" if run.progress is None else in_words(run.progress, going=run.status == "running")
+        return "" if run.progress is None else in_words(run.progress, running=run.status == "running")
     return run.message or "" if run.status == "failed" else ""
 
 

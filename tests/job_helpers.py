@@ -1,4 +1,4 @@
-"""What the tests of jobs share: a worker for all of them, and eyes on processes."""
+"""Helpers for tests of jobs: one shared worker, and checks of processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import select
 from pathlib import Path
 
-from patience import PATIENCE
+from timeouts import PATIENCE
 from wug.web.jobs.queue import Job, JobQueue
 
 

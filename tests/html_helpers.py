@@ -1,4 +1,4 @@
-"""A page as a browser reads it, and results with markup in them, which has to stay text."""
+"""Parses pages as a browser does, and builds results that contain markup, which must stay text."""
 
 from __future__ import annotations
 

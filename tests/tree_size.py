@@ -1,4 +1,4 @@
-"""Counts of the source tree: `python tests/house.py` prints them, and tests/test_house.py keeps them from growing."""
+"""Counts of the source tree: `python tests/tree_size.py` prints them, and tests/test_tree_size.py limits them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Counts:
     """Modules of more than 400 lines."""
     wide_functions: int
     """Functions with more than 8 parameters, `self` not counted."""
-    slivers: int
+    tiny_modules: int
     """Modules of at most 70 lines that exactly one other module imports."""
 
 
@@ -47,11 +47,11 @@ def count(folder: Path = SOURCE) -> Counts:
         class_names_used_twice=sum(times > 1 for times in names.values()),
         long_modules=sum(text.count("\n") > 400 for text in texts),
         wide_functions=sum(_parameters(node) > 8 for tree in trees for node in ast.walk(tree)),
-        slivers=len(slivers(dict(zip(paths, trees, strict=True)), folder)),
+        tiny_modules=len(tiny_modules(dict(zip(paths, trees, strict=True)), folder)),
     )
 
 
-def slivers(trees: Mapping[Path, ast.Module], folder: Path) -> list[Path]:
+def tiny_modules(trees: Mapping[Path, ast.Module], folder: Path) -> list[Path]:
     """The modules of at most 70 lines that exactly one other module imports."""
     importers: dict[str, set[Path]] = {}
     for path, tree in trees.items():

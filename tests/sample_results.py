@@ -1,4 +1,4 @@
-"""Results of every family, made by hand, and one of the size of BLiMP."""
+"""Sample results of every family, and one of the size of BLiMP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from wug import stats
 from wug.results.store import Store, run_key
-from wug.types import Estimate, Outcome, Result, Signature
+from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MODEL = "causal/gpt2@607a30d"
@@ -47,7 +47,8 @@ def syntaxgym(suite: str = "number_prep", items: int = 6, model: str = MODEL) ->
         suite=suite, kind="syntaxgym", model=model, status="complete",
         signature=Signature.read(f"wug:0|suite:{suite}@1|unit:bits"),
         n=items, estimates=tuple(stats.estimates(outcomes)), warnings=("item 2 has a region with a trailing space",),
-        outcomes=tuple(outcomes), descriptions={"prediction_0": english, "all_predictions": "every prediction holds"},
+        outcomes=tuple(outcomes),
+        metrics=(Metric("prediction_0", meaning=english), Metric("all_predictions", meaning="every prediction holds")),
         meta={"regions": {"1": "subject", "2": "verb"}, "formulas": [formula], "metric": ["sum"],
               "phenomenon": "Agreement", "description": "The verb agrees with its subject."},
     )  # fmt: skip
@@ -60,7 +61,7 @@ def pairs(suite: str = "reflexives", items: int = 60, model: str = MODEL, paradi
         suite=suite, kind="pairs", model=model, status="complete",
         signature=Signature.read(f"wug:0|suite:{suite}@2|normalise:none"),
         n=items, estimates=tuple(stats.estimates(outcomes)), outcomes=tuple(outcomes),
-        descriptions={"accuracy": "the grammatical sentence has the higher log-probability"},
+        metrics=(Metric("accuracy", meaning="the grammatical sentence has the higher log-probability"),),
     )  # fmt: skip
 
 
@@ -186,7 +187,8 @@ def unknown(suite: str = HOSTILE, model: str = f"command/{HOSTILE}") -> Result:
     found = _made(suite, "other-family", model, outcomes)
     return Result(
         found.suite, found.kind, found.model, found.status, Signature.read(f"wug:0|{HOSTILE}"), found.n,
-        found.estimates, (HOSTILE,), found.outcomes, {f"check{HOSTILE}": HOSTILE}, {HOSTILE: HOSTILE},
+        found.estimates, (HOSTILE,), found.outcomes, {HOSTILE: HOSTILE},
+        (Metric(f"check{HOSTILE}", meaning=HOSTILE),),
     )  # fmt: skip
 
 

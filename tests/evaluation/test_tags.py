@@ -9,7 +9,7 @@ import pytest
 
 from wug.errors import InputError
 from wug.evaluation.opening import builtin_suites, open_suites
-from wug.evaluation.tags import tagged, tags_of
+from wug.evaluation.service import tagged, tags_of
 from wug.types import Suite
 
 
@@ -40,5 +40,5 @@ def test_a_tag_is_found_however_it_is_spelt(tmp_path: Path, tag: str) -> None:
 
 
 def test_a_tag_that_nothing_has_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no suite has the tag agrement\. Did you mean 'agreement'\? Tags there: agr"):
+    with pytest.raises(InputError, match=r"no suite has the tag agrement\. Did you mean 'agreement'\? Tags: agr"):
         tagged(published(tmp_path, "number_prep"), ["agrement"])

@@ -63,26 +63,26 @@ def test_seeds_are_an_option_of_models_that_draw_by_chance(tmp_path: Path) -> No
     [
         ("models = [", "not TOML"),
         (f"models = {'[' * 100_000}{']' * 100_000}", "nested too deeply"),
-        ('suites = ["s"]', r"says no models. models = \["),
-        ('models = ["causal:x"]', "says no suites"),
+        ('suites = ["s"]', r"models is missing. Write models = \["),
+        ('models = ["causal:x"]', "suites is missing"),
         ('models = ["causal:x"]\nsuites = ["s"]\nsead = [1]', "unknown key 'sead'. Did you mean 'seeds'?"),
         ('models = "causal:x"\nsuites = ["s"]', "models is a list of texts, not 'causal:x'"),
         ('models = ["causal:x"]\nsuites = ["s"]\nlimit = 0', "limit is a whole number, not 0"),
         ('models = ["causal:x"]\nsuites = ["s"]\ninterval = "wald"', "interval is wilson or clopper-pearson"),
-        ('models = ["causal:x"]\nsuites = ["s"]\nseeds = [1]', "has no place for a seed"),
-        ('models = ["causal:x-{seed}"]\nsuites = ["s"]', "there are no seeds"),
+        ('models = ["causal:x"]\nsuites = ["s"]\nseeds = [1]', "has no option seed"),
+        ('models = ["causal:x-{seed}"]\nsuites = ["s"]', "seeds is missing"),
         ('models = ["causal:x"]\nsuites = ["s"]\nmodel = {dtype = ["a"]}', "model is a table of options"),
-        ('model = ["causal:x"]\nsuites = ["s"]', "is a table of options, not .*What is asked stands under models"),
+        ('model = ["causal:x"]\nsuites = ["s"]', "is a table of options, not .*List models under `models`"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_the_remedy(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_file_is_refused_with_a_fix(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert "sweep.toml" in str(caught.value)
 
 
-def test_every_key_stands_in_the_docs() -> None:
+def test_every_key_is_in_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     for key in KEYS:
         assert f"| `{key.name}` | {key.values} | {key.help} |" in page

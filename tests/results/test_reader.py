@@ -1,4 +1,4 @@
-"""The run store read page by page, and stores of the first version."""
+"""Reading a store page by page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def result(items: int = 10) -> Result:
         (whole, Estimate("a", "half=first", 0.6, 5)),
         (),
         tuple(outcomes),
-        {},
         {"phenomenon": "C"},
     )
 

@@ -1,4 +1,4 @@
-"""A run as it is recorded: who was asked, what is worked out once, how it ends."""
+"""How a run is recorded, and how it ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Words:
     fault: BaseException | None = None
     asked: int = 0
     kind: str = "pairs"
-    needs: Literal["scorer", "generator"] = "scorer"
+    needs: Literal["scores", "text"] = "scores"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
     metrics: tuple[Any, ...] = ()
@@ -130,17 +130,17 @@ class Writing:
 @pytest.mark.parametrize(
     ("model", "needs", "remedy"),
     [
-        (Lengths("endpoint/tiny@1"), "generator", "can only score it. Open it with mode=generate"),
-        (Writing("endpoint/tiny@1"), "scorer", "can only generate it. Open it without mode=generate"),
-        (Lengths("causal/gpt2@1"), "generator", "Use prompt: instead of causal:, or a seq2seq: model"),
-        (Writing("prompt/gpt2@1"), "scorer", "Use causal: instead of prompt:"),
-        (Writing("seq2seq/t5@1"), "scorer", "Open it with score=source"),
-        (Lengths("seq2seq/t5@1"), "generator", "Open it without score=source"),
-        (Writing("oracle/pcfgset@1"), "scorer", "can only generate it"),
+        (Lengths("endpoint/tiny@1"), "text", "can only score it. Open it with mode=generate"),
+        (Writing("endpoint/tiny@1"), "scores", "can only generate it. Open it without mode=generate"),
+        (Lengths("causal/gpt2@1"), "text", "Use prompt: instead of causal:, or a seq2seq: model"),
+        (Writing("prompt/gpt2@1"), "scores", "Use causal: instead of prompt:"),
+        (Writing("seq2seq/t5@1"), "scores", "Open it with score=source"),
+        (Lengths("seq2seq/t5@1"), "text", "Open it without score=source"),
+        (Writing("oracle/pcfgset@1"), "scores", "can only generate it"),
     ],
 )
 def test_a_model_that_cannot_do_what_a_suite_needs_is_refused_with_the_remedy(
-    model: Any, needs: Literal["scorer", "generator"], remedy: str
+    model: Any, needs: Literal["scores", "text"], remedy: str
 ) -> None:
     with pytest.raises(ModelError) as error:
         record([Words(needs=needs)], model, command="wug run")
@@ -149,5 +149,5 @@ def test_a_model_that_cannot_do_what_a_suite_needs_is_refused_with_the_remedy(
 
 def test_a_model_that_cannot_answer_leaves_no_run(store: Store) -> None:
     with pytest.raises(ModelError, match="suite words needs a model that can generate text"):
-        record([Words(needs="generator")], MODEL, command="wug run", store=store)
+        record([Words(needs="text")], MODEL, command="wug run", store=store)
     assert store.runs() == []

@@ -1,4 +1,4 @@
-"""What the words for suites and models mean, and those that could mean two things."""
+"""Names of suites and models, and ambiguous ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.evaluation.opening import builtin_models, builtin_suites, locate, model_spec, open_suites
+from wug.evaluation.opening import builtin_models, builtin_suites, model_spec, open_suites, suite_paths
 
 PAIR = '{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\n'
 
@@ -24,16 +24,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("family", ["syntaxgym", "pairs", "pcfgset", "cogs"])
 def test_built_in_suites_of_a_family_have_a_name(family: str) -> None:
-    assert locate(f"wug_{family}") == [path for path in builtin_suites().values() if path.parent.name == family]
+    assert suite_paths(f"wug_{family}") == [path for path in builtin_suites().values() if path.parent.name == family]
 
 
 def test_pairs_are_built_in_suites_too_since_no_set_is_called_so() -> None:
-    assert locate("pairs") == locate("wug_pairs")
+    assert suite_paths("pairs") == suite_paths("wug_pairs")
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'wug_syntaxgym'"):
-        locate("wug_syntaxgim")
+        suite_paths("wug_syntaxgim")
 
 
 def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None:
@@ -41,8 +41,8 @@ def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None
     with pytest.raises(InputError) as caught:
         model_spec("wug-causal?dtype=float32")
     assert str(caught.value) == (
-        "wug-causal could mean two things: the folder wug-causal here, which is written ./wug-causal, "
-        f"and the built-in model, which is written {builtin_models()['wug-causal']}"
+        "wug-causal is ambiguous: write ./wug-causal for the folder here, "
+        f"or {builtin_models()['wug-causal']} for the built-in model"
     )
     for text in ("./wug-causal", str(here / "wug-causal"), "causal:./wug-causal", "causal:wug-causal"):
         assert model_spec(text).name.endswith("wug-causal")
@@ -67,16 +67,16 @@ def test_a_name_like_a_built_in_models_is_told_with_it() -> None:
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [
-        ("wug_reflexive", r"the built-in suite, which is written /.*wug_reflexive\.json"),
-        ("wug_cogs", "the built-in suites, which is written /.*/cogs"),
-        ("turblimp", r'the published set turblimp, which is written "\$\(wug data path turblimp\)"'),
-        ("turblimp/base", "the published set turblimp/base"),
+        ("wug_reflexive", r"/.*wug_reflexive\.json for the built-in suite"),
+        ("wug_cogs", "/.*/cogs for the built-in suites"),
+        ("turblimp", r'"\$\(wug data path turblimp\)" for the published set turblimp'),
+        ("turblimp/base", ".* for the published set turblimp/base"),
     ],
 )
 def test_a_folder_called_like_a_suite_is_told_apart(name: str, meaning: str, here: Path) -> None:
     (here / name).mkdir(parents=True)
     (here / name / "a.jsonl").write_text(PAIR, encoding="utf-8")
-    with pytest.raises(InputError, match=f"^{name} could mean two things: the folder {name} here.* {meaning}"):
+    with pytest.raises(InputError, match=f"^{name} is ambiguous: write ./{name} for the folder here, or {meaning}"):
         open_suites(name)
     (suite,) = open_suites(f"./{name}")
     assert len(suite) == 1

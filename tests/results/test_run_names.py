@@ -1,4 +1,4 @@
-"""Words for runs: numbers, `last`, beginnings of names."""
+"""Finding runs by number, `last` and the beginning of a name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 from wug.errors import StoreError
 from wug.results.reader import RunReader
 from wug.results.run_names import find, numbers, side
@@ -47,8 +47,8 @@ def test_a_word_stands_for_the_one_run_that_it_fits(reader: RunReader, word: str
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("base", r"'base' could be run 2 \(base-2\), 1 \(base-1\)\. Write more of the name, or the number"),
-        ("gpt2", r"'gpt2' could be run 2 \(base-2\), 1 \(base-1\)"),
+        ("base", r"'base' matches run 2 \(base-2\), 1 \(base-1\)\. Write more of the name, or the number"),
+        ("gpt2", r"'gpt2' matches run 2 \(base-2\), 1 \(base-1\)"),
         ("bass-2", r"no run 'bass-2' in .*store\. Did you mean 'base-2'\?"),
         ("9", r"no run 9 in .*store; the latest is 4"),
         ("", r"no run '' in"),
@@ -76,7 +76,7 @@ def test_a_removed_run_is_found_only_where_removed_ones_are_asked_for(reader: Ru
         store._update_checksum(4)
     store.close()
     assert find(reader, "last").id == 3
-    with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 brings it back"):
+    with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 restores it"):
         find(reader, "4")
     with pytest.raises(StoreError, match="no run 'masked'"):
         find(reader, "masked")

@@ -16,10 +16,10 @@ from evaluating import cached
 from reference import reference
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import builtin_suites, open_suites
-from wug.evaluation.signature import sign, signature
+from wug.evaluation.signature import build_signature, signature
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
-from wug.results.comparison import Choice, compare
+from wug.results.comparison import ComparisonSettings, compare
 from wug.results.store import Store, run_key
 from wug.types import Request, Result, Scored, Signature, Suite, Token
 
@@ -73,7 +73,7 @@ def suite_named(name: str) -> Suite:
 
 def keep(store: Store, suite: Suite, name: str) -> int:
     """A run of the suite by the stand-in that can take it."""
-    model: Any = Letters(id=f"letters/{name}@0") if suite.needs == "scorer" else Last(id=f"last/{name}@0")
+    model: Any = Letters(id=f"letters/{name}@0") if suite.needs == "scores" else Last(id=f"last/{name}@0")
     (result,) = evaluate([suite], cached(model))
     number = store.begin(run_key([result.signature], {}), model.id, f"wug run {name}")
     store.add(number, result)
@@ -84,7 +84,7 @@ def keep(store: Store, suite: Suite, name: str) -> int:
 @pytest.mark.parametrize("name", sorted(builtin_suites()))
 def test_a_limit_stands_beside_the_checksum_of_the_whole_and_only_where_it_cuts(name: str) -> None:
     for suite in open_suites(name):
-        model: Any = Letters() if suite.needs == "scorer" else Last()
+        model: Any = Letters() if suite.needs == "scores" else Last()
         for items in (len(suite), len(suite) + 1, 100_000):
             assert str(signature(suite.sample(items), model)) == str(signature(suite, model))
         short = suite.sample(3)
@@ -102,14 +102,12 @@ def test_a_limited_run_is_compared_with_a_whole_one_item_by_item(name: str, tmp_
     whole = suite_named(name).sample(20)
     store = Store(tmp_path / "store")
     numbers = [keep(store, whole, "whole"), keep(store, whole.sample(7), "some")]
-    found = compare(store, [[number] for number in numbers], Choice(items=100))
+    found = compare(store, [[number] for number in numbers], ComparisonSettings(items=100))
     assert max(contrast.items for contrast in found.contrasts) == 7
     assert all(contrast.difference == 0 and not contrast.disagreements for contrast in found.contrasts)
     told = [warning.replace(" by group", "") for warning in found.warnings]
-    assert "not asked in the same way, limit – A: 20; B: 7 (every suite)" in told
-    assert any(
-        "of A left out: the other has none to compare with" in w for one in found.contrasts for w in one.warnings
-    )
+    assert "different settings, limit – A: 20; B: 7 (every suite)" in told
+    assert any("of A left out: the other side does not have them" in w for one in found.contrasts for w in one.warnings)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +116,7 @@ def test_a_limited_run_is_compared_with_a_whole_one_item_by_item(name: str, tmp_
 @pytest.mark.parametrize("name", FAMILIES)
 def test_no_field_stands_twice(name: str, model_options: dict[str, str]) -> None:
     suite = suite_named(name).sample(5)
-    made = sign(suite.name, suite.checksum, suite.options, "m", model_options)
+    made = build_signature(suite.name, suite.checksum, suite.options, "m", model_options)
     keys = [key for key, _ in made.fields]
     assert len(set(keys)) == len(keys)
     assert {*model_options.values()} <= {value.removeprefix("m,") for _, value in made.fields}
@@ -126,7 +124,7 @@ def test_no_field_stands_twice(name: str, model_options: dict[str, str]) -> None
 
 def test_an_option_of_the_model_that_a_suite_has_too_is_called_the_models() -> None:
     suite = suite_named("wug_reflexive")
-    fields = dict(sign(suite.name, suite.checksum, suite.options, "m", {"eos": "yes"}).fields)
+    fields = dict(build_signature(suite.name, suite.checksum, suite.options, "m", {"eos": "yes"}).fields)
     assert (fields["eos"], fields["model_eos"]) == ("none", "yes")
 
 
@@ -165,7 +163,7 @@ def backwards_localism(folder: Path) -> tuple[Suite, Suite]:
 def test_items_that_are_not_called_after_their_place_may_stand_in_any_order(read: Any, tmp_path: Path) -> None:
     one, two = read(tmp_path)
     assert one.checksum == two.checksum
-    model: Any = Letters() if one.needs == "scorer" else Last()
+    model: Any = Letters() if one.needs == "scores" else Last()
     rows = [{(row.item, row.metric): row for row in suite.run(model)} for suite in (one, two)]
     assert rows[0] == rows[1]  # every item has the same content in both
     assert [row.item for row in rows[0].values()] != [row.item for row in rows[1].values()]
@@ -219,5 +217,5 @@ def test_a_result_takes_its_signature_as_text_too() -> None:
 
 
 def test_a_value_may_contain_what_separates_fields() -> None:
-    made = sign("a|b", "1", {"join": "x|y:z"}, "m", {"path": "p|q"})
+    made = build_signature("a|b", "1", {"join": "x|y:z"}, "m", {"path": "p|q"})
     assert made.without("wug").fields == (("suite", "a|b@1"), ("model", "m"), ("path", "p|q"), ("join", "x|y:z"))

@@ -1,4 +1,4 @@
-"""How much of what takes long is tried: a fixed share, or all of it where WUG_TEST_WHOLE=yes, as every night."""
+"""Selects cases of slow tests: a fixed sample, or all of them if WUG_TEST_WHOLE=yes, as every night."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ WHOLE = os.environ.get("WUG_TEST_WHOLE") == "yes"
 LONGEST_FIRST = (
     *("test_reproduce", "test_ray", "test_editor_browser", "test_docs_site", "test_charts_browser", "test_processes"),
     *("test_seq2seq_engines", "test_docs_run", "test_editor_tools_browser", "test_keyboard", "test_axe", "test_fuzz"),
-    *("test_demo", "test_watching", "test_browser_pages", "test_endpoint", "test_runs_browser", "test_ahead"),
-    *("test_causal_head", "test_deferred", "test_pcfgset_published", "test_reproduce_on_ray", "test_seq2seq"),
-    *("test_families_suites", "test_train", "test_scoring", "test_editor", "test_notebook", "test_python_examples"),
+    *("test_demo", "test_watching", "test_browser_pages", "test_endpoint", "test_runs_browser"),
+    *("test_deferred", "test_pcfgset_published", "test_reproduce_on_ray", "test_seq2seq"),
+    *("test_families_suites", "test_train", "test_editor", "test_notebook", "test_python_examples"),
     *("test_published_recipes", "test_damage", "test_media", "test_api", "test_resume"),
 )
 """Test files that take longest; the others take seconds each."""
 
 
 def cases(always: Iterable[Case], at_night: Iterable[Case]) -> list[Case]:
-    """The cases that are tried here."""
+    """The cases to test."""
     return [*always, *(at_night if WHOLE else ())]
 
 
 def share(every: Iterable[Case], part: int) -> list[Case]:
-    """One case in `part`, rounded up, or all of them at night; which ones, a hash of what they are says."""
+    """One case in `part`, rounded up and chosen by a hash; all of them at night."""
     given = list(every)
     return given if WHOLE else [case for case in given if case in _drawn(given)[: -(-len(given) // part)]]
 
 
 def each_kind(every: Iterable[Case], kind: Callable[[Case], Hashable], most: int = 1) -> list[Case]:
-    """At most so many cases of each kind, or all of them at night; which ones, a hash of what they are says."""
+    """At most `most` cases of each kind, chosen by a hash; all of them at night."""
     given = list(every)
     if WHOLE:
         return given
@@ -43,10 +43,10 @@ def each_kind(every: Iterable[Case], kind: Callable[[Case], Hashable], most: int
 
 
 def examples(most: int) -> int:
-    """How many examples of a property are tried: so many at night, and a third of them by day."""
+    """The number of examples of a property: `most` at night, a third of it by day."""
     return most if WHOLE else -(-most // 3)
 
 
 def _drawn(given: list[Case]) -> list[Case]:
-    """The cases in an order that is the same everywhere and that nobody chose: no case may name a folder."""
+    """The cases in the order of their hashes, which is the same on every machine if no case contains a path."""
     return sorted(given, key=lambda case: crc32(repr(case).encode()))

@@ -1,4 +1,4 @@
-"""Runs made of given values, kept in a store as if models had been asked."""
+"""Builds stored runs from given values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from wug.stats import estimates
 from wug.types import Outcome, Result, Value
 
 Values = Mapping[str, Sequence[Value]]
-"""The values of each check, item by item."""
+"""The values of each metric, by item."""
 
 
 def outcomes(values: Values, items: Sequence[str] | None = None, **detail: Any) -> list[Outcome]:
-    """An outcome for each value; items are numbered from 1 where they have no names."""
+    """One outcome per value; items without names are numbered from 1."""
     longest = max(map(len, values.values()))
     names = items or [str(number + 1) for number in range(longest)]
     return [
@@ -27,7 +27,7 @@ def outcomes(values: Values, items: Sequence[str] | None = None, **detail: Any) 
 
 
 def result(suite: str, model: str, rows: Sequence[Outcome], *, mark: str = "1f3a", **changes: Any) -> Result:
-    """A result made of outcomes; `options` are fields of the signature."""
+    """A result with these outcomes; `options` are fields of the signature."""
     options = "".join(f"|{key}:{value}" for key, value in changes.pop("options", {"unit": "bits"}).items())
     fields: dict[str, Any] = {
         "suite": suite,
@@ -45,7 +45,7 @@ def result(suite: str, model: str, rows: Sequence[Outcome], *, mark: str = "1f3a
 def keep(
     path: Path, *results: Result, status: str = "complete", command: str = "wug run x", revision: str | None = None
 ) -> int:
-    """The number of a new run with these results."""
+    """Store a run with these results; returns its number."""
     store = Store(path)
     model = results[0].model if results else "causal/x@1"
     number = store.begin(f"{len(store.runs())}", model, command, revision=revision)

@@ -1,4 +1,4 @@
-"""A catalogue of made-up sets, and a server in a thread that has their files and can serve them badly."""
+"""A catalogue of fake datasets, and a server in a thread that can return errors."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_list_has_one_model_a_line_with_options_and_comments(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "there is no such list of models"), ("# none\n", "the list names no model"), ("@x.txt", "another list")],
+    [(None, "no such list of models"), ("# none\n", "the list contains no model"), ("@x.txt", "another list")],
 )
 def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, content: str | None, message: str) -> None:
     if content is not None:
@@ -98,11 +98,11 @@ def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, content: str | No
 def test_a_pattern_that_fits_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"unknown kind of model 'casual'\. Did you mean 'causal'\?"):
         expand(["casual:runs/*"])
-    with pytest.raises(InputError, match="no file or folder fits the model 'causal:runs/\\*'"):
+    with pytest.raises(InputError, match="no file or folder matches the model 'causal:runs/\\*'"):
         expand(["causal:runs/*"])
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "log.txt").write_text("")
-    with pytest.raises(InputError, match=r"1 files or folders fit, such as runs/log\.txt, and none is a model"):
+    with pytest.raises(InputError, match=r"1 files or folders match, such as runs/log\.txt, but none is a model"):
         expand(["causal:runs/*"])
 
 
@@ -131,7 +131,7 @@ def test_revisions_of_the_hub_come_in_natural_order_with_their_commits(monkeypat
 
 def test_a_pattern_that_fits_no_revision_is_refused_with_those_there(monkeypatch: pytest.MonkeyPatch) -> None:
     hub(monkeypatch, {"main": "m", "step8": "a"})
-    with pytest.raises(InputError, match=r"no revision of org/pythia fits 'stage\*'. There is: main, step8"):
+    with pytest.raises(InputError, match=r"no revision of org/pythia matches 'stage\*'. Revisions: main, step8"):
         expand(["causal:org/pythia@stage*"])
 
 
@@ -142,13 +142,13 @@ def test_without_the_hub_the_revisions_on_this_machine_are_told(
 
     hub(monkeypatch, ConnectionError("no route"))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelError, match=r"since the hub cannot be reached \(no route\)"):
+    with pytest.raises(ModelError, match=r"since the Hugging Face Hub cannot be reached \(no route\)"):
         expand(["causal:org/pythia@step*"])
     refs = tmp_path / "models--org--pythia" / "refs"
     refs.mkdir(parents=True)
     (refs / "step8").write_text("a" * 40)
     assert expand(["causal:org/pythia@step*"]) == [Named("causal:org/pythia@step8", "a" * 40)]
-    assert "the hub cannot be reached; these are its 1 revisions on this machine" in caplog.text
+    assert "the Hugging Face Hub cannot be reached; using 1 revisions on this machine" in caplog.text
 
 
 def test_numbers_in_names_are_compared_as_numbers() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_runs import keep, outcomes, result
+from run_factory import keep, outcomes, result
 from wug.errors import InputError
 from wug.results.learning_curves import learning_curves, step_of
 from wug.results.store import Store
@@ -74,7 +74,9 @@ def test_several_runs_at_one_step_are_one_point(db: Path) -> None:
 def test_steps_may_be_given(db: Path) -> None:
     for model in ("causal/a@1", "causal/a@2"):
         checkpoint(db, model, 5)
-    with pytest.raises(InputError, match=r"the training step of run 1 \(causal/a@1\) cannot be told.*--steps 0,1000"):
+    with pytest.raises(
+        InputError, match=r"the training step of run 1 \(causal/a@1\) is not in its name.*--steps 0,1000"
+    ):
         learning_curves(Store(db), [1, 2])
     (curve,) = learning_curves(Store(db), [1, 2], steps=[7, 3]).curves
     assert [point.step for point in curve.points] == [3, 7]
@@ -84,7 +86,7 @@ def test_steps_may_be_given(db: Path) -> None:
 
 def test_one_run_is_no_curve(db: Path) -> None:
     checkpoint(db, "causal/step1@1", 5)
-    with pytest.raises(InputError, match="two runs at least"):
+    with pytest.raises(InputError, match="at least two runs"):
         learning_curves(Store(db), [1])
     checkpoint(db, "causal/step1@2", 5)
     with pytest.raises(InputError, match="no curve to draw"):

@@ -1,4 +1,4 @@
-"""Runs that are named, noted, removed, brought back and deleted for good."""
+"""Runs are renamed, annotated, removed, restored and purged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import made_runs
+import run_factory
 from wug.errors import InputError, StoreError
 from wug.results import run_admin as tidying
 from wug.results import run_names as naming
@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Store:
     """Three runs, each with one result of two outcomes; the second is called `first try`, the third `final`."""
     path = tmp_path / "store"
     for model in ("causal/a@1", "causal/b@1", "causal/c@1"):
-        made_runs.keep(path, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True, False]})))
+        run_factory.keep(path, run_factory.result("s", model, run_factory.outcomes({"accuracy": [True, False]})))
     made = Store(path)
     tidying.rename(made, made.run(2), "first try")
     tidying.rename(made, made.run(3), "final")
@@ -38,7 +38,7 @@ def count(store: Store, table: str) -> int:
     [
         ("12", "cannot be a name"),
         ("last", "cannot be a name"),
-        ("final", "run 3 is called"),
+        ("final", "run 3 is already called"),
         ("x" * 201, "200 characters"),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_removed_run_vanishes_everywhere_until_that_is_undone(store: Store) ->
     assert [one.run for one in store.reader.overview()] == [1, 3]
     assert store.reader.state() != before
     for look in (lambda: store.run(2), lambda: store.results(2), lambda: store.reader.result(2)):
-        with pytest.raises(StoreError, match="wug runs undo 2 brings it back"):
+        with pytest.raises(StoreError, match="wug runs undo 2 restores it"):
             look()
     tidying.restore(store, [naming.find(store.reader, "first", removed=True)])
     assert [run.id for run in store.runs()] == [3, 2, 1]
@@ -86,7 +86,7 @@ def test_purging_deletes_removed_runs_with_all_that_is_theirs_and_nothing_else(s
 
 def test_a_run_that_goes_on_is_removed_by_force_alone_and_not_purged(store: Store) -> None:
     number = store.begin("going", "causal/d@1", "wug run")
-    with pytest.raises(StoreError, match="goes on: stop it first"):
+    with pytest.raises(StoreError, match="is still running: stop it first"):
         tidying.remove(store, [store.run(1), store.run(number)])
     assert len(store.runs()) == 4
     tidying.remove(store, [store.run(number)], force=True)

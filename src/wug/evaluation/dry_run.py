@@ -1,0 +1,129 @@
+"""`wug run --dry-run`: what a plan would compute, and how much of it is cached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from wug.errors import WugError
+from wug.evaluation.cache import Cache
+from wug.evaluation.cached_model import CachedModel
+from wug.evaluation.evaluate import run_key_for
+from wug.evaluation.opening import identify_model
+from wug.evaluation.recorder import sweep_key
+from wug.evaluation.request import ModelTask, Plan, planned
+from wug.formatting import plural
+from wug.results.store import Store
+from wug.results.sweeps import Planned, finished
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """What a model would compute."""
+
+    model: Planned
+    cached: int | None = None
+    """Requests with an output in the cache; None if the model has to be loaded to know."""
+    requests: int = 0
+    run: int | None = None
+    """Its complete run in the sweep, which is not repeated."""
+    error: str = ""
+    """Why it cannot be evaluated."""
+
+    @property
+    def state(self) -> str:
+        """One line of text."""
+        if self.error:
+            return f"cannot be evaluated: {self.error}"
+        if self.run is not None:
+            return f"done, run {self.run}"
+        known = "cached outputs are known only after loading" if self.cached is None else f"{self.cached:,} cached"
+        return f"{plural(self.requests, 'request')} · {known}"
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a command would compute."""
+
+    models: tuple[ModelEstimate, ...]
+    suites: tuple[str, ...]
+    items: int
+    requests: int
+    """Distinct requests per model that are known before the run."""
+
+    @property
+    def heading(self) -> str:
+        """The numbers of models, suites, items and requests, in one line."""
+        return (
+            f"{plural(len(self.models), 'model')} × {plural(len(self.suites), 'suite')} "
+            f"({plural(self.items, 'item')}), {plural(self.requests, 'request')} each"
+        )
+
+    @property
+    def requests_to_compute(self) -> int:
+        """Requests of all models without an output in the cache."""
+        return sum(one.requests - (one.cached or 0) for one in self.models if one.run is None and not one.error)
+
+    @property
+    def total(self) -> str:
+        """How much there is to compute, in one line."""
+        done = sum(one.run is not None for one in self.models)
+        errors = sum(bool(one.error) for one in self.models)
+        unknown = sum(one.cached is None and one.run is None and not one.error for one in self.models)
+        parts = [
+            f"{'at most ' if unknown else ''}{plural(self.requests_to_compute, 'request')} to compute",
+            *([f"{plural(done, 'model')} done"] if done else []),
+            *([f"{plural(errors, 'model')} cannot be evaluated"] if errors else []),
+        ]
+        return " · ".join(parts)
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as JSON data."""
+        return {
+            "suites": list(self.suites),
+            "items": self.items,
+            "requests": self.requests,
+            "requests_to_compute": self.requests_to_compute,
+            "models": [
+                {
+                    "model": str(one.model),
+                    "requests": one.requests,
+                    "cached": one.cached,
+                    "run": one.run,
+                    "error": one.error or None,
+                }
+                for one in self.models
+            ],
+        }
+
+
+def dry_run(plan: Plan, store: Store | None, cache: Cache | None) -> DryRun:
+    """What a plan would compute; no model is loaded."""
+    number = None
+    if store is not None and plan.sweep is not None:
+        row = store.reader.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
+        number = None if row is None else row["id"]
+    models = tuple(_estimate(task, plan, store, cache, number) for task in plan.tasks)
+    count = max((one.requests for one in models), default=0)
+    return DryRun(models, tuple(suite.name for suite in plan.suites), sum(map(len, plan.suites)), count)
+
+
+def _estimate(
+    task: ModelTask, plan: Plan, store: Store | None, cache: Cache | None, sweep: int | None
+) -> ModelEstimate:
+    requests: list[Any] = list(chain.from_iterable(suite.requests() for suite in task.suites))
+    count = len(set(requests))
+    assert task.spec is not None
+    name = planned(task.spec)
+    try:
+        handle = identify_model(task.spec)
+        if handle is None:
+            return ModelEstimate(name, None, count)
+        run = None
+        if store is not None and sweep is not None:
+            run = finished(store.reader, sweep, run_key_for(task.suites, handle, plan.interval), str(task.spec))
+        missing = count if cache is None else CachedModel(handle, cache).missing(requests)
+        return ModelEstimate(name, max(0, count - missing), count, run)
+    except WugError as error:
+        return ModelEstimate(name, None, count, None, str(error))
