@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
-from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
 from wug.types import Request, Token
 
 if TYPE_CHECKING:
@@ -77,7 +75,7 @@ class SpecialTokens:
 class OffsetTokenizer:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_bytes", "_drops", "_table", "_unknown", "hf")
+    __slots__ = ("_backend", "_drops", "_unknown", "hf")
 
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
         if not hf.is_fast:
@@ -91,29 +89,11 @@ class OffsetTokenizer:
         self._backend.no_padding()
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
         self._drops = _dropping(self._backend)
-        self._table = WordTokenCache(self._words) if tokenizes_words_separately(self._backend) else None
 
     @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = [request.text for request in requests]
-        found = self._by_words(texts) or self._by_offsets(texts)
-        return cut_off(found, requests) if cut else found
-
-    def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
-        found = None if self._table is None or not texts else self._table(texts)
-        return None if found is None else TokenizedTexts(*found, {})
-
-    def _words(self, words: list[str]) -> list[Word] | None:
-        """The tokens of words; None if a part of one is unknown or dropped."""
-        found = self._by_offsets(words)
-        if found.pieces or found.notices:
-            return None
-        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
-        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
-        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
-
-    def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
         starts: list[list[int]] = []
@@ -132,7 +112,8 @@ class OffsetTokenizer:
         if self._drops is not None:
             each = enumerate(zip(texts, encoded, strict=True))
             notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
-        return TokenizedTexts(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
+        found = TokenizedTexts(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
+        return cut_off(found, requests) if cut else found
 
 
 def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
