@@ -186,14 +186,14 @@ class CausalEngine:
             found[one.batch.where] = values
         return found
 
-    def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> tuple[Floats, Ints]:
-        """The entropies in nats and the ranks of the tokens; NaN and 0 for those not scored."""
-        entropies, ranks = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
+    def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> Floats:
+        """The entropies in nats and the ranks of the tokens, as two rows; NaN for those not scored."""
+        found = np.full((2, size), np.nan)
         for one in pending:
             one.wait()
-            entropies[one.batch.where] = one.columns["entropies"].numpy()
-            ranks[one.batch.where] = one.columns["ranks"].numpy()
-        return entropies, ranks
+            for row, name in zip(found, ("entropies", "ranks"), strict=True):
+                row[one.batch.where] = one.columns[name].numpy()
+        return found
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
         """For each sequence, the log-probabilities of its tokens but the first."""

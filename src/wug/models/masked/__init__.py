@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models.decoding.conditional_scoring import score_by_reading
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
@@ -37,12 +36,14 @@ from wug.models.tokenization.tokens import (
     SpecialTokens,
     TokenizedTexts,
     likeliest,
+    score_by,
     word_ends,
     word_spans,
 )
 from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
-from wug.types import Reading, Request, Scored, Token, Traits
+from wug.scores import Scores, texts_of
+from wug.types import Reading, Request, Token, Traits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -127,9 +128,9 @@ class MaskedModel:
         self.ordered = False
         self.training_context: str | None = getattr(model.config, "training_context", None)
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by_reading(requests, self._score)
+        return score_by(lambda request: request.reading, requests, self._score)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
@@ -145,7 +146,7 @@ class MaskedModel:
         requests = [Request(text)]
         tokens = self._tokenize(requests)
         sequences = self._special.around(tokens.ids)
-        refuse_long(sequences, self._limit, [request.text for request in requests], self._spec)
+        refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         targets, where = self._targets(requests, tokens, _selected(requests, tokens))
         found = np.flatnonzero(where == place)
         if not len(found):
@@ -156,14 +157,14 @@ class MaskedModel:
             logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         return likeliest(logits[0, targets.places[found[0]]], self._tokenize.hf, int(tokens.starts[place]), count)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Iterator[Scored]:
+    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
         tokens = self._tokenize([Request(request.text) for request in requests])
         parts = None
         if reading is not None:
             special = len(self._special.before) + len(self._special.after)
             parts = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
         sequences = self._special.around(tokens.ids if parts is None else parts.tokens)
-        refuse_long(sequences, self._limit, [request.text for request in requests], self._spec)
+        refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         selected = _selected(requests, tokens)
         targets, where = self._targets(requests, tokens, selected)
         if parts is not None:
@@ -172,11 +173,9 @@ class MaskedModel:
         more = reading is not None and reading.distribution
         engine = self._engine.with_distribution() if more else self._engine
         found = engine.columns(plan(sequences, targets, self._mask))
-        columns: list[list[Any]] = [[None] * len(tokens.ids.flat) for _ in found]
-        for column, values in zip(columns, found, strict=True):
-            for place, value in zip(where.tolist(), values.tolist(), strict=True):
-                column[place] = value
-        return _assemble(requests, tokens, selected, columns)
+        columns = np.full((len(found), len(tokens.ids.flat)), np.nan)
+        columns[:, where] = found
+        return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
 
     def _targets(
         self, requests: Sequence[Request], tokens: TokenizedTexts, selected: npt.NDArray[np.bool_]
@@ -191,7 +190,7 @@ class MaskedModel:
         if self._metric == "global_l2r":  # the end-of-sequence token too
             stops = lengths[of_text] + len(self._special.after)
         if by_word or spans.any():
-            ends = word_ends(self._tokenize.hf.backend_tokenizer, [request.text for request in requests], tokens)
+            ends = word_ends(self._tokenize.hf.backend_tokenizer, texts_of(requests), tokens)
             if by_word:
                 stops = ends
             if self._metric == "whole_word":
@@ -273,32 +272,6 @@ def _within(parts: Passages, targets: MaskedTargets, where: Ints, before: int, a
     first, last = parts.firsts[here], parts.tokens.lengths[here] + before + after
     begins = np.maximum(targets.first_masked - first, before)
     return MaskedTargets(here, targets.places - first, np.minimum(targets.stops - first, last), begins)
-
-
-def _assemble(
-    requests: Sequence[Request],
-    tokens: TokenizedTexts,
-    selected: npt.NDArray[np.bool_],
-    columns: Sequence[Sequence[float | None]],
-) -> Iterator[Scored]:
-    bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
-    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
-    values, *more = columns
-    for number, request in enumerate(requests):
-        first, last = bounds[number], bounds[number + 1]
-        here = (np.flatnonzero(selected[first:last]) + first).tolist()
-        names = tokens.pieces.get(number)
-        entropies, ranks = (tuple(column[place] for place in here) for column in more) if more else (None, None)
-        yield Scored(
-            request.text,
-            tuple(starts[place] for place in here),
-            tuple(ends[place] for place in here),
-            tuple(values[place] for place in here),
-            None if names is None else tuple(names[place - first] for place in here),
-            tokens.notices.get(number, ()),
-            entropies=entropies,
-            ranks=None if ranks is None else tuple(None if rank is None else int(rank) for rank in ranks),
-        )
 
 
 def _context(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
