@@ -16,7 +16,7 @@ from wug.errors import ModelError
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
-from wug.models.masked.masked_copies import MaskedTargets, plan
+from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import (
     ADAPTER,
     DEVICE,
@@ -92,8 +92,6 @@ class MaskedModel:
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
-        import torch
-
         from wug.models.masked.forward import choose_engine
 
         tokenizer, model = loaded.tokenizer, loaded.model
@@ -111,20 +109,9 @@ class MaskedModel:
         self._limit = _context(model, tokenizer)
         self.chunk = requests_per_chunk(model, cpu=(6e3, 32, 1024), gpu=(4e5, 256, 16384))
         pad = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-        self._engine: MaskedEngine = choose_engine(
-            model,
-            mask=self._mask,
-            pad=pad,
-            nodes=options["nodes"],
-            # Remote code may not be thread-safe.
-            workers=torch.get_num_threads() if model.device.type == "cpu" and not options["trust_remote_code"] else 1,
-        )
+        self._engine: MaskedEngine = choose_engine(model, mask=self._mask, pad=pad, nodes=options["nodes"])
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
-        self.options = {
-            "dtype": loaded.dtype,
-            "pll": self._metric,
-            **signature_options(options),
-        }
+        self.options = {"dtype": loaded.dtype, "pll": self._metric, **signature_options(options)}
         self.ordered = False
         self.training_context: str | None = getattr(model.config, "training_context", None)
 
@@ -152,7 +139,7 @@ class MaskedModel:
         if not len(found):
             return []
         ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self._engine.model.device)
-        ids[0, targets.first_masked[found[0]] : targets.stops[found[0]]] = self._mask
+        ids[0, targets.begins[found[0]] : targets.stops[found[0]]] = self._mask
         with torch.inference_mode():
             logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         return likeliest(logits[0, targets.places[found[0]]], self._tokenize.hf, int(tokens.starts[place]), count)
@@ -170,9 +157,8 @@ class MaskedModel:
         if parts is not None:
             after = len(self._special.after) if self._metric == "global_l2r" else 0
             targets = _within(parts, targets, where, len(self._special.before), after)
-        more = reading is not None and reading.distribution
-        engine = self._engine.with_distribution() if more else self._engine
-        found = engine.columns(plan(sequences, targets, self._mask))
+        distribution = reading is not None and reading.distribution
+        found = self._engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
         columns = np.full((len(found), len(tokens.ids.flat)), np.nan)
         columns[:, where] = found
         return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
@@ -201,7 +187,7 @@ class MaskedModel:
             stops = np.where(spans, last[of_text], stops)
         where = np.flatnonzero(selected & ~np.isin(tokens.ids.flat, self._unscored))
         before = len(self._special.before)
-        columns = (column[where] + before for column in (places, stops, begins))
+        columns = (column[where] + before for column in (places, begins, stops))
         return MaskedTargets(of_text[where], *columns), where
 
 
@@ -270,8 +256,8 @@ def _within(parts: Passages, targets: MaskedTargets, where: Ints, before: int, a
     of_token[parts.where[parts.where >= 0]] = passage[parts.where >= 0]
     here = of_token[where]
     first, last = parts.firsts[here], parts.tokens.lengths[here] + before + after
-    begins = np.maximum(targets.first_masked - first, before)
-    return MaskedTargets(here, targets.places - first, np.minimum(targets.stops - first, last), begins)
+    begins = np.maximum(targets.begins - first, before)
+    return MaskedTargets(here, targets.places - first, begins, np.minimum(targets.stops - first, last))
 
 
 def _context(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
