@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 
 import tiny_architectures
 from shares import each_kind
 from wug.models.causal.selftest import choose_engine
-from wug.models.huggingface.cpu import ThreadPool, fuse_norms, linear, multiplies, prepack
+from wug.models.huggingface.cpu import ThreadPool, linear, multiplies, prepack
 
 LAYERS = [("gpt2", "c_fc"), ("llama", "up_proj"), ("gpt_neox", "dense"), ("opt", "fc1")]
 PACKED = [(wanted, *layer) for wanted in ("auto", "plain") for layer in LAYERS]
@@ -105,33 +104,3 @@ def test_workers_compute_by_themselves_and_share_out_no_further() -> None:
 
     assert workers.each(look, [10, 20]) == [(10, 1, 1, [11, 12]), (20, 1, 1, [21, 22])]
     assert workers.each(lambda _: threading.get_ident(), [0]) == [threading.get_ident()]
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_an_rms_norm_is_computed_in_one_kernel(dtype: str) -> None:
-    model = _random("LlamaForCausalLM", "LlamaConfig").to(getattr(torch, dtype))
-    tokens = torch.arange(1, 30)[None]
-    with torch.inference_mode():
-        before = model(input_ids=tokens).logits.float()
-        assert fuse_norms(model) == 2 * model.config.num_hidden_layers + 1
-        after = model(input_ids=tokens).logits.float()
-    assert torch.allclose(before, after, atol=1e-5 if dtype == "float32" else 0.05)
-    assert fuse_norms(model) == 0
-
-
-def test_a_norm_whose_weights_are_offsets_is_left_alone() -> None:
-    model = _random("GemmaForCausalLM", "GemmaConfig", head_dim=16)
-    assert fuse_norms(model) == 0
-
-
-def _random(kind: str, config: str, **more: Any) -> Any:
-    torch.manual_seed(5)
-    settings = getattr(transformers, config)(
-        vocab_size=60, hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=2,
-        num_key_value_heads=2, **more,
-    )  # fmt: skip
-    model = getattr(transformers, kind)(settings).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.3)
-    return model

@@ -300,12 +300,6 @@ def load(spec: ModelSpec) -> CausalModel:
 
 def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     """A model around weights that are in memory."""
-    from wug.models.huggingface.cpu import fuse_activations, fuse_norms
-    from wug.models.huggingface.devices import device_of
-
-    fuse_activations(loaded.model)
-    if device_of(loaded.model).type == "cuda":
-        fuse_norms(loaded.model)
     return CausalModel(loaded, spec)
 
 

@@ -1,4 +1,4 @@
-"""Faster layers: a pool of single-threaded workers and oneDNN prepacking on a CPU, fused activations and norms."""
+"""Faster computing on a CPU: a pool of single-threaded workers, and oneDNN prepacking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import torch
 from transformers import PreTrainedModel
-from transformers.activations import NewGELUActivation
 from transformers.pytorch_utils import Conv1D
 
 Item = TypeVar("Item")
@@ -103,42 +102,6 @@ def _undo(packed: list[tuple[torch.nn.Module, torch.Tensor]]) -> None:
         layer.weight = torch.nn.Parameter(plain, requires_grad=False)
 
 
-def fuse_norms(model: PreTrainedModel) -> int:
-    """Compute RMS normalisation in one kernel where PyTorch's own gives the same; returns how many were replaced.
-
-    Models of transformers take seven kernels, each a pass over memory: a fifth of the time of a 7B model on a GPU.
-    A normalisation that computes something else (Gemma's weights are offsets from 1) is left as it is.
-    """
-    replaced = 0
-    for parent in list(model.modules()):
-        for name, module in list(parent.named_children()):
-            eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
-            weight = getattr(module, "weight", None)
-            if not type(module).__name__.endswith("RMSNorm") or not isinstance(eps, float) or weight is None:
-                continue
-            if type(module) is torch.nn.RMSNorm or weight.dim() != 1 or weight.is_meta:
-                continue
-            fused = torch.nn.RMSNorm(weight.shape[0], eps, device="meta", dtype=weight.dtype)
-            fused.weight = module.weight
-            if _same_function(module, fused, weight):
-                setattr(parent, name, fused.eval())
-                replaced += 1
-    return replaced
-
-
-def _same_function(module: torch.nn.Module, other: torch.nn.Module, weight: torch.Tensor) -> bool:
-    """Whether two layers agree on random input, up to rounding."""
-    generator = torch.Generator().manual_seed(1957)
-    probe = (3 * torch.randn(8, weight.shape[0], generator=generator)).to(weight)
-    try:
-        with torch.inference_mode():
-            first, second = module(probe).float(), other(probe).float()
-    except (RuntimeError, TypeError):
-        return False
-    rounding = 4 * torch.finfo(weight.dtype).eps
-    return bool(torch.allclose(first, second, rtol=rounding, atol=rounding))
-
-
 def multiplies(weight: torch.Tensor) -> bool:
     """Whether oneDNN multiplies by a matrix: in float32, on a CPU, if this torch has it."""
     if weight.device.type != "cpu" or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
@@ -149,11 +112,3 @@ def multiplies(weight: torch.Tensor) -> bool:
 def linear(weight: torch.Tensor, bias: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
     """The product with a matrix (outputs, inputs), prepacked or not."""
     return torch.ops.mkldnn._linear_pointwise(values, weight, bias, "none", [], "")
-
-
-def fuse_activations(model: PreTrainedModel) -> None:
-    """Compute GPT-2's GELU in one kernel: the same function, rounded once instead of after each of eight steps."""
-    for parent in list(model.modules()):
-        for name, module in parent.named_children():
-            if type(module) is NewGELUActivation:
-                setattr(parent, name, torch.nn.GELU(approximate="tanh"))
