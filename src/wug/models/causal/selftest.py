@@ -32,7 +32,6 @@ from wug.models.causal.noise import (
 from wug.models.causal.output_layer import Adjustment, find_output_layer, known_output_layer
 from wug.models.causal.word_boundaries import WordStarts
 from wug.models.huggingface.cpu import prepack, thread_pool_for
-from wug.models.huggingface.device_selftest import ArchitectureCache
 from wug.models.huggingface.devices import device_of
 
 FAILURES = (
@@ -63,7 +62,8 @@ class SelfTestResult:
     noise: Noise
 
 
-PASSED: ArchitectureCache[SelfTestResult] = ArchitectureCache()
+PASSED: dict[str, SelfTestResult] = {}
+"""By architecture digest: checkpoints of one training need only a shorter test."""
 
 
 def choose_engine(
@@ -88,7 +88,7 @@ def choose_engine(
     vocabulary, limit = model.get_input_embeddings().num_embeddings, position_limit(model) or ROW_TOKENS * 3 // 2
     probes = _probes(vocabulary, min(ROW_TOKENS, limit))
     long_text = _tokens(np.random.default_rng(1928), vocabulary, min(ROW_TOKENS + EXTRA_PROBE_TOKENS, limit))
-    known = PASSED.get(architecture) if method != "plain" else None
+    known = PASSED.get(architecture) if architecture is not None and method != "plain" else None
     if known is not None:
         known = replace(known, methods=replace(known.methods, pool=pool))
         if confirmed := _confirmed(model, known, [probes[n] for n in CONFIRMING_PROBES], word_starts):
@@ -134,9 +134,9 @@ def choose_engine(
     methods = replace(methods, padded=not problem)
     if method != "plain":
         methods = _with_trees(model, methods, tree_problem, required=method == "tree")
-    if methods.padded and methods.layout is not None:
+    if architecture is not None and methods.padded and methods.layout is not None:
         adjustment = None if methods.output_layer is None else methods.output_layer.adjustment
-        PASSED.keep(architecture, SelfTestResult(replace(methods, output_layer=None, pool=None), adjustment, noise))
+        PASSED[architecture] = SelfTestResult(replace(methods, output_layer=None, pool=None), adjustment, noise)
     return CausalEngine(model, methods, nodes=nodes, word_starts=word_starts, noise=noise)
 
 
