@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError
 from wug.models.causal.attention_windows import Layout, Reach
-from wug.models.causal.logprobs import LogprobQuery, ModelLogits, TokenGroup, compute_logprobs
+from wug.models.causal.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
 from wug.models.causal.noise import Noise
 from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
@@ -96,7 +96,7 @@ class CausalEngine:
         self.device = device_of(model)
         vocabulary = model.get_input_embeddings().num_embeddings
         self.nodes = nodes or _affordable_nodes(self.device, vocabulary, all_logits=methods.output_layer is None)
-        self._logits = methods.output_layer or ModelLogits(self.device, vocabulary)
+        self._logits = methods.output_layer or LogitSource(self.device, vocabulary)
         self._distribution = distribution
         self._takes_use_cache = _takes(model, "use_cache")
         nothing = np.empty(0, dtype=np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -65,42 +65,26 @@ class LogprobQuery:
     """Whether entropies and ranks are needed."""
 
 
-class LogitSource(Protocol):
-    """Where logits come from."""
-
-    def step(self, positions: int) -> int:
-        """How many of this many positions to take at a time."""
-
-    def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
-        """The results of `read` for the positions from each of `lows` on."""
-
-    def blocks(self, states: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
-        """Logits in float32, each block with its first token; blocks may be overwritten, and share memory."""
-
-    def log_softmax(self, states: torch.Tensor) -> torch.Tensor | None:
-        """The log-probabilities of all tokens in float32, if they are computed at once."""
-
-
-class ModelLogits:
-    """Logits that the model has computed itself: right for every model."""
+class LogitSource:
+    """Where logits come from: here, the model has computed them itself, which is right for every model."""
 
     def __init__(self, device: torch.device, vocabulary: int) -> None:
         self._positions = max(1, MAX_LOGITS.get(device.type, MAX_LOGITS["cpu"]) // vocabulary)
 
     def step(self, positions: int) -> int:
-        """As many as bound the copies that are made."""
+        """How many of this many positions to take at a time."""
         return self._positions
 
     def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
-        """One after the other."""
+        """The results of `read` for the positions from each of `lows` on."""
         return [read(low) for low in lows]
 
     def blocks(self, states: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
-        """One block: the states are the logits."""
+        """Logits in float32, each block with its first token; blocks may be overwritten, and share memory."""
         yield 0, states.float()
 
     def log_softmax(self, states: torch.Tensor) -> torch.Tensor | None:
-        """On a GPU, which does in one step what would be four."""
+        """The log-probabilities of all tokens in float32 if they are computed at once: on a GPU, in one step."""
         return torch.log_softmax(states, dim=-1, dtype=torch.float32) if states.is_cuda else None
 
 

@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from wug.errors import ModelError
-from wug.models.causal.logprobs import LogprobResult
+from wug.models.causal.logprobs import LogitSource, LogprobResult
 from wug.models.huggingface.cpu import ThreadPool, linear, multiplies
 from wug.models.huggingface.devices import device_of
 
@@ -43,8 +43,8 @@ class Adjustment:
         return logits if math.isinf(self.cap) else logits.div_(self.cap).tanh_().mul_(self.cap)
 
 
-class OutputLayer:
-    """The weights of an output layer, applied in blocks; a `LogitSource`."""
+class OutputLayer(LogitSource):
+    """The weights of an output layer, applied in blocks."""
 
     adjustment: Adjustment
     """The same for all checkpoints of a training."""

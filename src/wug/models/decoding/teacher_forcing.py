@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from wug.models.causal.logprobs import LogprobQuery, ModelLogits, compute_logprobs
+from wug.models.causal.logprobs import LogitSource, LogprobQuery, compute_logprobs
 from wug.models.decoding.conditional_scoring import Floats, ForcedTarget
 from wug.models.huggingface.devices import halving, nan_error
 from wug.models.tokenization.ragged import Ints
@@ -136,7 +136,7 @@ class TeacherForcing:
 
     def _logprobs(self, logits: torch.Tensor, tokens: Ints, distribution: bool) -> Floats:
         every = np.arange(len(tokens))
-        source = ModelLogits(self._network.device, self._network.vocabulary)
+        source = LogitSource(self._network.device, self._network.vocabulary)
         found = compute_logprobs(source, logits, LogprobQuery(every, every, tokens, (), distribution), self._send)
         more = (found.entropies, found.ranks) if distribution else ()
         return np.stack([column.double().cpu().numpy() for column in (found.values, *more)])
