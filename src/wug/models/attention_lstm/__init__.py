@@ -93,12 +93,10 @@ class AttentionLSTMModel:
         def decode(low: int, high: int) -> list[Decoded]:
             return network.decode_greedily(self._model, self._vocabulary, rows[low:high], limit)
 
-        def single(row: int) -> str:
-            words = f"a source of {len(rows[row]):,} words"
-            return f"{words} in {self.id}: use -M dtype=bfloat16, or another --device"
+        def size(low: int, high: int) -> str:
+            return f"{high - low:,} sources of up to {max(map(len, rows[low:high])):,} words in {self.id}"
 
-        parts = halving(decode, 0, len(rows), shrink=lambda low, high: f"{high - low:,} sources", single=single)
-        return [*chain.from_iterable(parts)]
+        return [*chain.from_iterable(halving(decode, 0, len(rows), size))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.causal.word_boundaries import WordStarts, add_word_ends, text_starts
 from wug.models.huggingface.cpu import ThreadPool
-from wug.models.huggingface.devices import MEMORY_ADVICE, device_of, halving, nan_error
+from wug.models.huggingface.devices import device_of, halving, nan_error
 from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
@@ -204,14 +204,13 @@ class CausalEngine:
     def _rows(self, batch: TokenBatch, first: int, last: int) -> list[Columns]:
         """Compute the rows `first:last`; when memory runs out, fewer at a time."""
 
-        def shrink(low: int, high: int) -> str:
-            self.nodes = max(1, (high - low) * batch.width)
-            return f"{self.nodes:,} tokens"
+        def size(low: int, high: int) -> str:
+            return f"{(high - low) * batch.width:,} tokens on {self.device}"
 
-        def single(_: int) -> str:
-            return f"{batch.width} tokens on {self.device}: {MEMORY_ADVICE}"
-
-        return halving(partial(self._compute, batch), first, last, shrink=shrink, single=single)
+        parts = halving(partial(self._compute, batch), first, last, size)
+        if len(parts) > 1:
+            self.nodes = max(1, (last - first) // len(parts) * batch.width)
+        return parts
 
     def _compute(self, batch: TokenBatch, low: int, high: int) -> Columns:
         """Compute some rows; each node that is queried goes through the output layer once."""

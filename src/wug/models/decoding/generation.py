@@ -110,15 +110,14 @@ class Decoder:
             decoded = self._generate(part, limit)["sequences"].tolist()
             return [trim_at_end(row, self._ends) for row in decoded]
 
-        def shrink(low: int, high: int) -> str:
-            self.batch_tokens = max(1, (high - low) * (max(map(len, rows)) + limit) * self.beams)
-            return f"{self.batch_tokens:,} tokens"
-
-        def single(row: int) -> str:
-            remedy = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
-            return f"{len(rows[row]) + limit:,} tokens on {self.device}: {remedy}"
-
-        return [*chain.from_iterable(halving(decode, 0, len(rows), shrink=shrink, single=single))]
+        width = (max(map(len, rows)) + limit) * self.beams
+        advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
+        parts = halving(
+            decode, 0, len(rows), lambda low, high: f"{(high - low) * width:,} tokens on {self.device}", advice
+        )
+        if len(parts) > 1:
+            self.batch_tokens = max(1, len(rows) // len(parts) * width)
+        return [*chain.from_iterable(parts)]
 
     def _generate(self, rows: Sequence[Sequence[int]], limit: int, *, probing: bool = False) -> Any:
         """The result of `generate`; `sequences` has only the new tokens.

@@ -102,17 +102,14 @@ class TeacherForcing:
             yield batch
 
     def _halved(self, targets: Sequence[ForcedTarget], distribution: bool) -> list[Floats]:
-        def shrink(low: int, high: int) -> str:
-            self._tokens = max(1, self._tokens // 2)
-            return f"{high - low:,} texts"
-
-        def single(row: int) -> str:
-            return f"a text of {len(targets[row].written):,} tokens: use -M dtype=bfloat16, or another --device"
-
         def compute(low: int, high: int) -> list[Floats]:
             return self._compute(targets[low:high], distribution)
 
-        return [*chain.from_iterable(halving(compute, 0, len(targets), shrink=shrink, single=single))]
+        longest = max(len(target.written) for target in targets)
+        parts = halving(compute, 0, len(targets), lambda low, high: f"{high - low:,} texts of {longest:,} tokens")
+        if len(parts) > 1:
+            self._tokens = max(1, self._tokens // len(parts))
+        return [*chain.from_iterable(parts)]
 
     def _compute(self, targets: Sequence[ForcedTarget], distribution: bool) -> list[Floats]:
         network = self._network

@@ -146,14 +146,12 @@ def halving(
     compute: Callable[[int, int], Result],
     low: int,
     high: int,
-    *,
-    shrink: Callable[[int, int], str],
-    single: Callable[[int], str],
+    size: Callable[[int, int], str],
+    advice: str = MEMORY_ADVICE,
 ) -> list[Result]:
     """The results of `compute` for the rows `low:high`; when memory runs out, for each half of them.
 
-    `shrink` gets the rows that are tried next, to plan smaller batches, and returns their size ("512 tokens");
-    `single` describes one row that does not fit, with advice ("512 tokens on cuda: use …").
+    `size` describes some rows ("512 tokens"). Several results tell the caller to plan smaller batches.
     """
     import torch
 
@@ -163,13 +161,10 @@ def halving(
         if not ran_out(error):
             raise
         if high - low == 1:
-            raise ModelError(f"out of memory for {single(low)}") from error
+            raise ModelError(f"out of memory for {size(low, high)}: {advice}") from error
     # After the except clause, since the error keeps tensors alive.
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
     half = (low + high) // 2
-    log.warning("memory ran out: continuing with %s at a time", shrink(low, half))
-    return [
-        *halving(compute, low, half, shrink=shrink, single=single),
-        *halving(compute, half, high, shrink=shrink, single=single),
-    ]
+    log.warning("memory ran out: continuing with %s at a time", size(low, half))
+    return [*halving(compute, low, half, size, advice), *halving(compute, half, high, size, advice)]

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.cpu import prepack
-from wug.models.huggingface.devices import MEMORY_ADVICE, halving, nan_error
+from wug.models.huggingface.devices import halving, nan_error
 from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets
 from wug.models.tokenization.ragged import Ints, Ragged
 
@@ -69,14 +69,13 @@ class MaskedEngine:
             with torch.inference_mode():
                 return batch.where, self._compute(batch, distribution)
 
-        def shrink(first: int, last: int) -> str:
-            self.nodes = (last - first) * int(planned.lengths[first])
-            return f"{self.nodes:,} tokens"
+        def size(first: int, last: int) -> str:
+            return f"{(last - first) * int(planned.lengths[first]):,} tokens on {self.model.device}"
 
-        def single(copy: int) -> str:
-            return f"{planned.lengths[copy]} tokens on {self.model.device}: {MEMORY_ADVICE}"
-
-        return halving(compute, first, last, shrink=shrink, single=single)
+        parts = halving(compute, first, last, size)
+        if len(parts) > 1:
+            self.nodes = (last - first) // len(parts) * int(planned.lengths[first])
+        return parts
 
     def _compute(self, batch: MaskedBatch, distribution: bool) -> torch.Tensor:
         device = self.model.device
