@@ -331,7 +331,7 @@ def test_memory_that_runs_out_halves_the_batch(
     assert texts(model.generate(asked)) == expected
     assert "memory ran out" in caplog.text
     most = 0
-    with pytest.raises(ModelError, match="out of memory for 1 sources of up to 3 words"):
+    with pytest.raises(ModelError, match="out of memory for 3 words"):
         model.generate(["copy A"])
 
 

@@ -94,7 +94,7 @@ class AttentionLSTMModel:
             return network.decode_greedily(self._model, self._vocabulary, rows[low:high], limit)
 
         def size(low: int, high: int) -> str:
-            return f"{high - low:,} sources of up to {max(map(len, rows[low:high])):,} words in {self.id}"
+            return f"{(high - low) * max(map(len, rows[low:high])):,} words in {self.id}"
 
         return [*chain.from_iterable(halving(decode, 0, len(rows), size))]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -17,7 +16,7 @@ from wug.errors import ModelError
 from wug.models.causal.tree import TokenBatch
 from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.spec import (
     ADAPTER,
@@ -136,7 +135,7 @@ class CausalModel:
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
-        from wug.models.causal.selftest import choose_engine, position_limit
+        from wug.models.causal.selftest import choose_engine
 
         options = spec.read(OPTIONS)
         self._spec = spec
@@ -220,7 +219,7 @@ class CausalModel:
         blocks: list[Scores] = []
         pending: list[tuple[PreparedRequests, list[PendingBatch]]] = []
         pieces = self._prepare([requests[place] for place in order], plan)
-        for prepared in _one_ahead(pieces) if plan.engine.device.type == "cuda" else pieces:
+        for prepared in pieces:
             pending.append((prepared, plan.engine.start(prepared.batches)))
             if len(pending) > 1:
                 blocks.append(self._assemble(*pending.pop(0), plan))
@@ -267,18 +266,6 @@ class CausalModel:
             columns.extend(plan.engine.collect_distributions(pending, count))
         word_ends = placed(plan.engine.collect(pending, count)) if reading.boundary else None
         return tokens.scores(texts_of(prepared.requests), np.stack([*map(placed, columns)]), word_ends)
-
-
-def _one_ahead(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
-    """The pieces, each prepared by a thread while the one before is computed.
-
-    A GPU takes about a thousand kernels in advance: with a large model, the thread that launches them waits.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = pool.submit(next, pieces, None)
-            yield piece
 
 
 def identify(spec: ModelSpec) -> Identity | None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-import torch
 from transformers import PreTrainedModel
 
 from wug.errors import InputError, ModelError, first_line
@@ -32,7 +31,7 @@ from wug.models.causal.noise import (
 from wug.models.causal.output_layer import Adjustment, find_output_layer, known_output_layer
 from wug.models.causal.word_boundaries import WordStarts
 from wug.models.huggingface.cpu import prepack, thread_pool_for
-from wug.models.huggingface.devices import device_of
+from wug.models.huggingface.devices import device_of, position_limit
 
 FAILURES = (
     TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError, AssertionError, ModelError,
@@ -124,7 +123,7 @@ def choose_engine(
         engine, texts = probe_engine(padded), [probes[2], probes[3], long_text]
         return structure.problem(padded) or _problem(lambda: engine.logprobs(texts)[:2], expected[2:4], allowed)
 
-    undo = prepack(model, keep=_output_embeddings(model))
+    undo = prepack(model, output_layer=False)
     problem = padding_problem()
     if problem:
         undo()
@@ -214,7 +213,7 @@ def _confirmed(
     in_blocks_allowed = max(allowed / 10, known.noise.largest)
     if _problem(lambda: [in_blocks.logprobs([probe])[0] for probe in probes[1:]], expected[1:], in_blocks_allowed):
         return None
-    undo = prepack(model, keep=_output_embeddings(model))
+    undo = prepack(model, output_layer=False)
     problems = (
         _problem(score(replace(methods, layout=None), probes[1:]), expected[1:], allowed),
         _problem(score(methods, probes), expected, allowed),
@@ -340,23 +339,3 @@ def _not_causal(model: PreTrainedModel, why: str) -> ModelError:
     return ModelError(
         f"{name} looks at words to the right, so it is not a causal model ({why}). Use masked:{model.name_or_path}"
     )
-
-
-def position_limit(model: PreTrainedModel) -> int | None:
-    """Maximum length of a text in tokens, BOS token included; None if there is none."""
-    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    if limit is not None and limit < 1:  # XLNet has none
-        return None
-    for name, module in model.named_modules():
-        # In models derived from RoBERTa, positions begin after that of the padding.
-        skipped = getattr(module, "padding_idx", None)
-        if limit is not None and skipped is not None and name.endswith("position_embeddings"):
-            return limit - int(skipped) - 1
-    return limit
-
-
-def _output_embeddings(model: PreTrainedModel) -> torch.nn.Module | None:
-    try:
-        return model.get_output_embeddings()
-    except FAILURES:
-        return None

@@ -106,7 +106,7 @@ class TeacherForcing:
             return self._compute(targets[low:high], distribution)
 
         longest = max(len(target.written) for target in targets)
-        parts = halving(compute, 0, len(targets), lambda low, high: f"{high - low:,} texts of {longest:,} tokens")
+        parts = halving(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
         if len(parts) > 1:
             self._tokens = max(1, self._tokens // len(parts))
         return [*chain.from_iterable(parts)]

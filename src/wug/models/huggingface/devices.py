@@ -79,6 +79,19 @@ def requests_per_chunk(model: PreTrainedModel, *, cpu: tuple[float, int, int], g
     return int(min(maximum, max(minimum, rate / max(millions, 1.0))))
 
 
+def position_limit(model: PreTrainedModel) -> int | None:
+    """Maximum length of a text in tokens, special ones included; None if there is none."""
+    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if limit is not None and limit < 1:  # XLNet has none
+        return None
+    for name, module in model.named_modules():
+        # In models derived from RoBERTa, positions begin after that of the padding.
+        skipped = getattr(module, "padding_idx", None)
+        if limit is not None and skipped is not None and name.endswith("position_embeddings"):
+            return min(limit, int(module.num_embeddings)) - int(skipped) - 1
+    return limit
+
+
 def without_cudnn(device: torch.device) -> AbstractContextManager[None]:
     """A context with torch's own LSTM kernels: cuDNN would compute float32 in TF32, with three digits."""
     import torch

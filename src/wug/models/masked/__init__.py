@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import (
@@ -46,8 +46,6 @@ from wug.scores import Scores, texts_of
 from wug.types import Reading, Request, Token, Traits
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from wug.models.masked.forward import MaskedEngine
 
 TRAITS = Traits(
@@ -106,7 +104,8 @@ class MaskedModel:
         self._special = SpecialTokens.of(tokenizer.backend_tokenizer)
         self._mask: int = tokenizer.mask_token_id
         self._unscored = np.array(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}), dtype=np.int64)
-        self._limit = _context(model, tokenizer)
+        limits = (position_limit(model), tokenizer.model_max_length)
+        self._limit = min((limit for limit in limits if limit is not None and 0 < limit < 1e9), default=None)
         self.chunk = requests_per_chunk(model, cpu=(6e3, 32, 1024), gpu=(4e5, 256, 16384))
         pad = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         self._engine: MaskedEngine = choose_engine(model, mask=self._mask, pad=pad, nodes=options["nodes"])
@@ -258,16 +257,3 @@ def _within(parts: Passages, targets: MaskedTargets, where: Ints, before: int, a
     first, last = parts.firsts[here], parts.tokens.lengths[here] + before + after
     begins = np.maximum(targets.begins - first, before)
     return MaskedTargets(here, targets.places - first, begins, np.minimum(targets.stops - first, last))
-
-
-def _context(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Maximum number of tokens, special ones included; None if there is none."""
-    import torch
-
-    limits = [getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length]
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa counts positions from after the padding's number.
-            limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    known = [limit for limit in limits if limit is not None and 0 < limit < 1e9]
-    return min(known, default=None)
