@@ -16,7 +16,7 @@ from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
 from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
 from wug.models.decoding.prompt_lookup import has_relative_positions
-from wug.models.huggingface.devices import halving, nan_error, ran_out, requests_per_chunk
+from wug.models.huggingface.devices import FAILURES, halving, nan_error, ran_out, requests_per_chunk
 
 KEPT_SETTINGS = (
     "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
@@ -32,7 +32,6 @@ PROBE_LIMIT = 12
 """Tokens that are decoded for each."""
 MAX_PADDING_GAP = {"torch.float64": 1e-9, "torch.float32": 1e-4}
 """By dtype, how far padding may change the logits, relative to the largest; 0.05 in half precision."""
-FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError)
 
 log = logging.getLogger("wug")
 

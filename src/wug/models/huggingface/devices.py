@@ -19,6 +19,8 @@ OUT_OF_MEMORY_MESSAGES = ("allocate memory", "out of memory", "ALLOC_FAILED")
 """What torch says in plain RuntimeErrors: on a CPU, on Apple's GPUs, in CUDA's libraries."""
 COMPUTE_MODE_ATTRIBUTE = 20
 """CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: whether an NVIDIA GPU takes several processes."""
+FAILURES = (TypeError, ValueError, RuntimeError, LookupError, AttributeError, AssertionError)
+"""What a model may raise that is used in a way it was not made for."""
 MEMORY_ADVICE = "use a smaller model, -M dtype=bfloat16, or another --device"
 
 log = logging.getLogger("wug")

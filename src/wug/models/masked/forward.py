@@ -14,14 +14,11 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.cpu import prepack
-from wug.models.huggingface.devices import halving, nan_error
+from wug.models.huggingface.devices import FAILURES, halving, nan_error
 from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets
 from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
-
-FAILURES = (TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError)
-"""What a model may raise that is used in a way it was not made for."""
 
 log = logging.getLogger("wug")
 
