@@ -98,7 +98,7 @@ def load(path: Path, **options: str) -> lstm.WordLSTM:
 
 
 def score(model: lstm.WordLSTM, *texts: str) -> list[Scored]:
-    return model.score([Request(text) for text in texts])
+    return list(model.score([Request(text) for text in texts]))
 
 
 def near(expected: Sequence[float]) -> Any:

@@ -294,9 +294,9 @@ def change(weights: dict[str, Any], name: str) -> None:
         ("missing bias", r"rnn\.bias_hh_l1 is missing"),
         ("wide decoder", r"rnn\.weight_ih_l0 is 16 × 4 where 36 × 4 was expected"),
         ("other layers", r"rnn\.weight_hh_l0 of 20 × 4 does not fit layers of a known kind"),
-        ("projection", r"rnn\.weight_hr_l0 is 2 × 4 where 4 × 4 was expected"),
-        ("one projection", r"rnn\.weight_hr_l1 is missing"),
-        ("extra", r"rnn\.weight_hh_l7 does not belong to a word LSTM of this kind"),
+        ("projection", r"proj_size has to be smaller"),
+        ("one projection", r"proj_size has to be smaller"),
+        ("extra", r"rnn\.weight_hh_l7 does not belong to a model of this kind"),
         ("simple", r"RNN_TANH or RNN_RELU\. Give the whole module"),
     ],
 )

@@ -249,7 +249,7 @@ def test_what_is_longer_than_the_positions_is_refused_or_read_in_windows(tmp_pat
     folder = tiny_seq2seq.save_seq2seq(tmp_path, "bart", positions=12)
     scorer = load(folder, score="source")
     text = " ".join(tiny_seq2seq.SYMBOLS[:30])
-    with pytest.raises(ModelError, match="a text of 31 tokens is longer than the 12"):
+    with pytest.raises(ModelError, match="a text of 31 tokens is longer than"):
         scorer.score([Request(text)])
     with pytest.raises(ModelError, match="a source of 31 tokens is longer than the 12"):
         scorer.score([Request("A1", source=text)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from wug.models.attention_lstm.folder import SPECIAL as LSTM_SPECIAL
 from wug.models.attention_lstm.folder import START, AttentionShape, save_attention_lstm
 from wug.train.examples import Batches, Examples, length_buckets
 from wug.train.options import NetworkSize
-from wug.train.steps import Batch
+from wug.train.steps import Batch, Lesson
 from wug.train.text_models import save_model
 from wug.train.vocabulary import CLOSING, PADDING, UNKNOWN, frequent_words, word_ids, word_tokenizer
 
@@ -31,11 +31,8 @@ def vocabulary_of(examples: Examples, special: Sequence[str]) -> list[str]:
     return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, special=special)
 
 
-class _Seq2SeqLesson:
+class _Seq2SeqLesson(Lesson):
     """A model with tables of examples, each text as word ids and an end token, padded with 0."""
-
-    capturable = True
-    rate_factors: Mapping[str, float] = {}
 
     def __init__(
         self, model: torch.nn.Module, examples: Examples, names: Sequence[str], *, batch: int, seed: int, device: str
@@ -54,11 +51,7 @@ class _Seq2SeqLesson:
         self._tables = [tuple(torch.from_numpy(table).to(device) for table in (p.sources, p.targets)) for p in buckets]
         self._device = device
         self._batches = Batches([len(bucket.sources) for bucket in buckets], batch, seed)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Steps in which every example is seen once."""
-        return self._batches.steps_per_epoch
+        self.steps_per_epoch = self._batches.steps_per_epoch
 
     def batch(self, step: int) -> Batch:
         """Sources and targets of similar length, as word ids."""

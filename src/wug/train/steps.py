@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wug.errors import first_line
 from wug.train.options import TrainingConfig
@@ -26,33 +26,28 @@ Batch: TypeAlias = "Mapping[str, torch.Tensor]"
 log = logging.getLogger("wug")
 
 
-class Lesson(Protocol):
+class Lesson:
     """A model with its training data. A batch depends on its step alone, so training can resume at any step."""
 
-    @property
-    def model(self) -> torch.nn.Module:
-        """The model to train."""
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Steps that see all data once."""
-
-    @property
-    def capturable(self) -> bool:
-        """Whether a step can be captured in a CUDA graph, one graph per batch shape."""
-
-    @property
-    def rate_factors(self) -> Mapping[str, float]:
-        """Factors of the learning rate, by parameter name; 1 for parameters that are not named."""
+    model: torch.nn.Module
+    steps_per_epoch: int
+    """Steps that see all data once."""
+    capturable = True
+    """Whether a step can be captured in a CUDA graph, one graph per batch shape."""
+    rate_factors: Mapping[str, float] = {}
+    """Factors of the learning rate, by parameter name; 1 for parameters that are not named."""
 
     def batch(self, step: int) -> Batch:
         """The data of a step, on any device; shapes from a small set."""
+        raise NotImplementedError
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per token."""
+        raise NotImplementedError
 
     def save(self, folder: Path, dtype: str) -> None:
         """Write the model so that a backend of wug loads it."""
+        raise NotImplementedError
 
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)

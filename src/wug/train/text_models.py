@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from wug.errors import ModelError
 from wug.models.lstm.folder import save_word_lstm
 from wug.train.corpus import TokenRows
 from wug.train.options import NetworkSize
-from wug.train.steps import Batch
+from wug.train.steps import Batch, Lesson
 from wug.train.vocabulary import save_tokenizer
 
 if TYPE_CHECKING:
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class TextLesson:
+class TextLesson(Lesson):
     """A model with a token stream on its device."""
-
-    capturable = True
-    rate_factors: Mapping[str, float] = {}
 
     def __init__(
         self,
@@ -43,15 +40,10 @@ class TextLesson:
         import torch
 
         self.tokenizer, self.bos, self.rows = tokenizer, bos, rows
-        self.model = model.to(device)
+        self.model, self.steps_per_epoch = model.to(device), rows.steps_per_epoch
         self._bfloat16 = bfloat16
         # One more BOS at the end, for the last token of the last row to predict.
         self._stream = torch.from_numpy(np.append(rows.stream.ids, bos).astype("int32")).to(device)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Steps that see as many tokens as the stream has."""
-        return self.rows.steps_per_epoch
 
     def batch(self, step: int) -> Batch:
         """The start positions of the rows."""

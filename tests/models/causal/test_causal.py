@@ -181,14 +181,6 @@ def test_a_token_starts_at_its_first_visible_character(tiny_causal: Maker, token
     assert words <= set(scored.starts)
 
 
-def test_gpt2s_activation_is_computed_in_one_step(tiny_causal: Maker) -> None:
-    """As PyTorch has it; the scores: `test_scores_equal_the_plain_computation`."""
-    import torch
-
-    network = load(tiny_causal("gpt2"))._engine.model
-    assert {type(block.mlp.act) for block in network.transformer.h} == {torch.nn.GELU}
-
-
 def test_a_span_needs_nothing_after_it(tiny_causal: Maker) -> None:
     model = load(tiny_causal())
     whole, part = model.score([Request("the boy swims near the park"), Request("the boy swims near the park", (8, 13))])

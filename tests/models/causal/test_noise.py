@@ -142,7 +142,6 @@ def test_trees_differ_from_single_texts_by_the_noise_on_texts_that_were_not_prob
     gaps = np.concatenate([np.abs(alone - tree) for alone, tree in pairs])
     assert engine.noise is not None
     assert gaps.max() <= engine.noise.tolerance(model.dtype)
-    assert np.sqrt(np.mean(gaps**2)) <= 2 * engine.noise.typical
 
 
 def test_the_model_is_as_before_once_its_copy_is_made() -> None:
@@ -160,10 +159,10 @@ def test_a_model_whose_layers_are_not_found_has_no_copy() -> None:
 
 
 def test_the_tolerance_follows_the_noise_within_bounds() -> None:
-    assert Noise(0.0, 0.0).tolerance(torch.bfloat16) == smallest_tolerance(torch.bfloat16)
-    assert Noise(0.14, 0.02).tolerance(torch.bfloat16) == pytest.approx(0.56)
-    assert Noise(4.6e-5, 1e-5).tolerance(torch.float32) == pytest.approx(1.84e-4)
-    assert Noise(1.0, 0.1).tolerance(torch.float32) == MAX_NATS["torch.float32"]
+    assert Noise(0.0).tolerance(torch.bfloat16) == smallest_tolerance(torch.bfloat16)
+    assert Noise(0.14).tolerance(torch.bfloat16) == pytest.approx(0.56)
+    assert Noise(4.6e-5).tolerance(torch.float32) == pytest.approx(1.84e-4)
+    assert Noise(1.0).tolerance(torch.float32) == MAX_NATS["torch.float32"]
 
 
 def test_trees_stay_on_for_a_model_that_is_partly_on_disk(tmp_path: Path) -> None:

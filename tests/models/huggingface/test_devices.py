@@ -20,11 +20,11 @@ def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], 
             raise error
         return low, high
 
-    def shrink(low: int, high: int) -> str:
+    def size(low: int, high: int) -> str:
         smaller.append((low, high))
         return f"{high - low} rows"
 
-    return halving(compute, 0, rows, shrink=shrink, single=lambda row: f"row {row}"), smaller
+    return halving(compute, 0, rows, size, "use fewer"), smaller
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_torch_has_an_error_for_it() -> None:
 
 
 def test_a_row_that_does_not_fit_alone_is_an_error() -> None:
-    with pytest.raises(ModelError, match=r"^out of memory for row 0$"):
+    with pytest.raises(ModelError, match=r"^out of memory for 1 rows: use fewer$"):
         run(3, 0, MemoryError())
 
 

@@ -16,7 +16,7 @@ import tiny
 import tiny_architectures
 from wug.models import causal
 from wug.models.causal import forward, selftest
-from wug.models.huggingface.device_selftest import MAX_ARCHITECTURES, ArchitectureCache, architecture_digest
+from wug.models.huggingface.device_selftest import architecture_digest
 from wug.models.spec import Loading, ModelSpec
 from wug.types import Request
 
@@ -32,7 +32,7 @@ def full_trials(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         plain(alone, *given)
 
     monkeypatch.setattr(selftest, "_require_causal", noted)
-    monkeypatch.setattr(selftest, "PASSED", ArchitectureCache())
+    monkeypatch.setattr(selftest, "PASSED", {})
     return found
 
 
@@ -71,7 +71,7 @@ def test_answers_and_identity_of_a_second_checkpoint_are_those_it_has_by_itself(
     causal.load(checkpoint(tmp_path, 1))
     beside = causal.load(checkpoint(tmp_path, 2))
     assert len(full_trials) == 1
-    monkeypatch.setattr(selftest, "PASSED", ArchitectureCache())
+    monkeypatch.setattr(selftest, "PASSED", {})
     alone = causal.load(checkpoint(tmp_path, 2))
     assert len(full_trials) == 2
     assert (beside.id, beside.options, beside.chunk) == (alone.id, alone.options, alone.chunk)
@@ -141,16 +141,6 @@ def test_shapes_are_the_same_for_checkpoints_and_differ_in_what_matters() -> Non
 )
 def test_what_is_more_than_its_class_and_configuration_has_no_shape(how: Loading) -> None:
     assert architecture_digest(model(), how, "cpu") is None
-
-
-def test_of_many_shapes_the_last_are_known() -> None:
-    known: ArchitectureCache[int] = ArchitectureCache()
-    for number in range(MAX_ARCHITECTURES + 1):
-        known.keep(str(number), number)
-    known.keep(None, 7)
-    assert known.get("0") is None
-    assert known.get("1") == 1
-    assert known.get(None) is None
 
 
 def test_attention_of_cudnn_is_disabled_meanwhile() -> None:

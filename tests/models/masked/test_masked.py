@@ -21,7 +21,7 @@ import tiny_masked
 from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
-from wug.models.masked.masked_copies import MaskedTargets, plan
+from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.ragged import Ragged
 from wug.types import Request
@@ -182,7 +182,7 @@ def test_scores_do_not_depend_on_batch_order_or_duplicates(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
-def test_every_question_is_asked_of_its_own_masked_copy_and_none_is_computed_twice(data: st.DataObject) -> None:
+def test_every_target_has_its_own_masked_copy(data: st.DataObject) -> None:
     tokens = st.lists(st.integers(0, 3), min_size=1, max_size=6)
     sequences = data.draw(st.lists(tokens, min_size=1, max_size=8))
     questions = []
@@ -191,41 +191,23 @@ def test_every_question_is_asked_of_its_own_masked_copy_and_none_is_computed_twi
         place = data.draw(st.integers(0, len(sequences[number]) - 1))
         questions.append((number, place, data.draw(st.integers(place + 1, len(sequences[number])))))
     columns = np.array(questions, dtype=np.int64).reshape(-1, 3).T
-    planned = plan(Ragged.of(sequences), MaskedTargets(*columns), mask=9)
+    of, places, stops = columns
+    planned = MaskedPlan.of(Ragged.of(sequences), MaskedTargets(of, places, places, stops), mask=9)
     nodes, padding = data.draw(st.integers(1, 60)), data.draw(st.booleans())
-    seen: list[tuple[tuple[int, ...], int]] = []
     answered = {}
     first = 0
-    while first < len(planned.copies):
+    while first < len(planned.order):
         last = planned.cut(first, nodes, padding=padding)
         batch = planned.batch(first, last, pad=8)
         assert batch.tokens.size <= max(nodes, batch.tokens.shape[1])
         assert padding or (batch.lengths == batch.tokens.shape[1]).all()
         rows = [tuple(row[:size]) for row, size in zip(batch.tokens.tolist(), batch.lengths.tolist(), strict=True)]
-        seen += zip(rows, batch.places.tolist(), strict=True)
-        for row, target, where in zip(batch.rows, batch.targets, batch.where, strict=True):
-            answered[int(where)] = (rows[row], int(batch.places[row]), int(target))
+        for row, at, target, where in zip(rows, batch.places, batch.targets, batch.where, strict=True):
+            answered[int(where)] = (row, int(at), int(target))
         first = last
     for number, (sequence, place, stop) in enumerate(questions):
         text = sequences[sequence]
         assert answered[number] == ((*text[:place], *[9] * (stop - place), *text[stop:]), place, text[place])
-    assert len(seen) == len(set(seen))
-
-
-def test_a_pair_shares_the_copy_in_which_its_difference_is_masked(tiny_model: Maker) -> None:
-    model = load(tiny_model(), pll="original")
-    passes: list[int] = []
-    compute = model._engine._compute
-
-    def counted(batch: Any) -> Any:
-        passes.append(len(batch.tokens))
-        return compute(batch)
-
-    model._engine._compute = counted  # type: ignore[method-assign]
-    pieces = [model._tokenize.hf.tokenize(text) for text in ("the boy is tall", "the boy are tall")]
-    assert [len(names) for names in pieces] == [4, 4]
-    model.score([Request("the boy is tall"), Request("the boy are tall"), Request("the boy is tall")])
-    assert sum(passes) == 7
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -325,23 +307,6 @@ def test_a_model_whose_head_needs_all_places_is_asked_in_full_with_a_notice(
     assert_same(scored.logprobs, Plain(tiny_model()).logprobs("the boy swims", "within_word_l2r"))
 
 
-def test_threads_that_share_the_batches_give_the_same_and_leave_torch_as_it_was(tiny_model: Maker) -> None:
-    import torch
-
-    model = load(tiny_model(), nodes="30")
-    texts = [Request(text) for text in tiny.sentences(20, seed=8)]
-    threads = torch.get_num_threads()
-    answers = []
-    for workers in (1, 3):
-        model._engine.workers = workers
-        answers.append(model.score(texts))
-    for one, other in zip(*answers, strict=True):
-        assert_same(one.logprobs, other.logprobs)
-    assert torch.get_num_threads() == threads
-    assert model._engine.narrow is not None
-    assert not model._engine.narrow._forward_hooks
-
-
 def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
     tiny_model: Maker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -352,10 +317,10 @@ def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
     expected = model.score(texts)
     compute = model._engine._compute
 
-    def cramped(batch: Any) -> Any:
+    def cramped(batch: Any, distribution: bool) -> Any:
         if len(batch.tokens) > 3:
             raise torch.OutOfMemoryError("no room")
-        return compute(batch)
+        return compute(batch, distribution)
 
     model._engine._compute = cramped  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING, "wug"):
@@ -370,7 +335,7 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
 
     model = load(tiny_model())
 
-    def cramped(batch: Any) -> Any:
+    def cramped(batch: Any, distribution: bool) -> Any:
         raise torch.OutOfMemoryError("no room")
 
     model._engine._compute = cramped  # type: ignore[method-assign]

@@ -17,7 +17,6 @@ from wug.models.decoding.conditional_scoring import (
     SOURCE,
     ScorerInfo,
     SourceScorer,
-    TokenizedText,
     TokenLimits,
     refuse_unused,
 )
@@ -25,7 +24,8 @@ from wug.models.decoding.outputs import Decoded
 from wug.models.huggingface.devices import halving, pick_device
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.models.spec import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH, Identity, ModelSpec
-from wug.models.tokenization.words import Vocabulary, read_words, split_words, to_word_ids, word_names
+from wug.models.tokenization.tokens import TokenizedTexts
+from wug.models.tokenization.words import Vocabulary, read_words, scored_tokens, split_words, to_word_ids
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.types import Answer, Request, Traits
@@ -93,12 +93,10 @@ class AttentionLSTMModel:
         def decode(low: int, high: int) -> list[Decoded]:
             return network.decode_greedily(self._model, self._vocabulary, rows[low:high], limit)
 
-        def single(row: int) -> str:
-            words = f"a source of {len(rows[row]):,} words"
-            return f"{words} in {self.id}: use -M dtype=bfloat16, or another --device"
+        def size(low: int, high: int) -> str:
+            return f"{(high - low) * max(map(len, rows[low:high])):,} words in {self.id}"
 
-        parts = halving(decode, 0, len(rows), shrink=lambda low, high: f"{high - low:,} sources", single=single)
-        return [*chain.from_iterable(parts)]
+        return [*chain.from_iterable(halving(decode, 0, len(rows), size))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +110,10 @@ class WordScoringTokenizer:
         """The word numbers of sources, with the end token."""
         return [source_numbers(text, self.vocabulary) for text in texts]
 
-    def answers(self, requests: Sequence[Request]) -> list[TokenizedText]:
+    def answers(self, requests: Sequence[Request]) -> TokenizedTexts:
         """The words of texts up to the ends of their spans."""
-        found = []
-        for request in requests:
-            words = to_word_ids(request, self.vocabulary, end=self.eos)
-            ids, starts, ends = (column[: words.scored] for column in (words.ids, words.starts, words.ends))
-            found.append(TokenizedText(ids, starts, ends, word_names(request.text, words, self.vocabulary)))
-        return found
+        words = [to_word_ids(request, self.vocabulary, end=self.eos) for request in requests]
+        return scored_tokens(requests, words, self.vocabulary)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wug.errors import InputError, ModelError
 from wug.models.lstm import folder as lstm_folder
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS
-from wug.models.lstm.weights import format_size, read_safetensors
+from wug.models.lstm.weights import read_safetensors, require_shapes
 from wug.models.tokenization.words import Vocabulary, read_words, words_of, write_words
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ def load_attention_lstm(folder: Path) -> tuple[AttentionLSTM, Vocabulary]:
             raise ModelError(f"{folder}: {CONFIG} says {name} {value:,}, which its weights rule out")
     with torch.random.fork_rng(devices=[]):  # initial weights that are overwritten must not change the user's seed
         model = AttentionLSTM(shape)
-    _require_fit(folder / WEIGHTS, model.state_dict(), tensors, tied=shape.tied)
+    expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if shape.tied:
+        del expected["output.weight"]
+    require_shapes(folder / WEIGHTS, expected, tensors)
     model.load_state_dict({name: value.float() for name, value in tensors.items()}, strict=False)
     return model.eval().requires_grad_(False), vocabulary
 
@@ -126,16 +129,3 @@ def _read_shape(path: Path) -> AttentionShape:
     if (hidden := found["hidden"]) % 2:
         raise InputError(f"is {hidden}; expected an even number, half for each direction", file=path, place="hidden")
     return AttentionShape(**found, dropout=dropout)
-
-
-def _require_fit(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], *, tied: bool) -> None:
-    """Refuse tensors that do not have the shapes that config.json says."""
-    needed = {name: value for name, value in expected.items() if not tied or name != "output.weight"}
-    for name, value in needed.items():
-        if name not in found:
-            raise ModelError(f"{path}: {name} is missing")
-        if found[name].shape != value.shape:
-            sizes = format_size(found[name].shape), format_size(value.shape)
-            raise ModelError(f"{path}: {name} is {sizes[0]} where {sizes[1]} was expected by {CONFIG}")
-    if extra := found.keys() - needed.keys():
-        raise ModelError(f"{path}: a model with this {CONFIG} has no tensor {min(extra)}")

@@ -5,8 +5,8 @@ The shapes of all tensors follow from those of the arguments alone, so that trai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -139,12 +139,9 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         """The inputs of the output layer after each word of given answers, (batch, target length, attended)."""
         embedded = self.dropout(self.target(target))
         if self.shape.input_feeding:
-            step: Callable[[Tensor, Memory, State], State] = self.step
-            if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-                embedded, step = embedded.to(_compute_dtype(embedded)), self._training_step(memory)
             outputs = []
             for word in embedded.unbind(dim=1):
-                state = step(word, memory, state)
+                state = self.step(word, memory, state)
                 outputs.append(state.attended)
             return torch.stack(outputs, dim=1)
         for number, (layer, hidden, cell) in enumerate(zip(self.decoder, state.hidden, state.cell, strict=True)):
@@ -174,31 +171,6 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
             cell.append(kept)
             value = now
         return State(tuple(hidden), tuple(cell), self._attend(value.unsqueeze(1), memory).squeeze(1))
-
-    def _training_step(self, memory: Memory) -> Callable[[Tensor, Memory, State], State]:
-        """`step` for training with one memory: the gradient of each matrix is computed once for all words."""
-        gates = [
-            (_RepeatedProduct(cell.weight_ih, cell.bias_ih), _RepeatedProduct(cell.weight_hh, cell.bias_hh))
-            for cell in self.decoder
-        ]
-        keys, states = _RepeatedProduct(memory.keys), _RepeatedProduct(memory.states.mT)
-        combine = _RepeatedProduct(self.combine.weight)
-
-        def step(embedded: Tensor, memory: Memory, state: State) -> State:
-            value = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
-            hidden, cell = [], []
-            for number, ((by_input, by_hidden), *before) in enumerate(
-                zip(gates, state.hidden, state.cell, strict=True)
-            ):
-                value = value if number == 0 else self.dropout(value)
-                value, kept = _lstm_cell(by_input(value), by_hidden(before[0]), before[1])
-                hidden.append(value)
-                cell.append(kept)
-            looked = states(_attention_weights(keys(value.unsqueeze(1)), memory).to(value.dtype)).squeeze(1)
-            attended = self.dropout(combine(torch.cat([looked, value], dim=1)).tanh())
-            return State(tuple(hidden), tuple(cell), attended)
-
-        return step
 
     def _attend(self, outputs: Tensor, memory: Memory) -> Tensor:
         """The decoder's outputs, (batch, length, hidden), combined with what they attend to."""
@@ -260,77 +232,8 @@ def decode_greedily(
     return [trim_at_end(row, [end]) for row in found.tolist()]
 
 
-def _lstm_cell(by_input: Tensor, by_hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    """The hidden state and the cell after a step, given the products of input and hidden state with the weights."""
-    cell = cell.to(by_input.dtype)
-    if by_input.is_cuda:
-        hidden, cell, _ = torch.ops.aten._thnn_fused_lstm_cell(by_input, by_hidden, cell)
-        return hidden, cell
-    enter, forget, new, leave = (by_input + by_hidden).chunk(4, dim=1)
-    cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
-    return leave.sigmoid() * cell.tanh(), cell
-
-
 def _attention_weights(scores: Tensor, memory: Memory) -> Tensor:
     """Attention weights in float32; `scores` is (batch, length, source)."""
     # The lowest number, not minus infinity: a row of padding alone must not become NaN.
     hidden = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
     return hidden.softmax(dim=2, dtype=torch.float32)
-
-
-class _RepeatedProduct:
-    """`x @ matrix.mT + bias` for many x, with a gradient of the matrix that is computed once.
-
-    x is (batch, in) with a matrix (out, in), or (batch, 1, in) with a matrix (batch, out, in) and no bias. Left to
-    autograd, every product makes a gradient of the matrix's size and adds it to the sum, which on a GPU is most of the
-    training time. Here the factors are kept, and the gradient is one product of all of them, rounded once. Under
-    autocast the matrix is also rounded once.
-    """
-
-    def __init__(self, matrix: Tensor, bias: Tensor | None = None) -> None:
-        self._uses: list[tuple[Tensor, Tensor]] = []
-        self._dtype = _compute_dtype(matrix)
-        self._values = matrix.detach().to(self._dtype)
-        self._bias = None if bias is None else bias.detach().to(self._dtype)
-        self._origin = _MatrixGradient.apply(self._uses, matrix, bias)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return _Product.apply(x.to(self._dtype), self._origin, self._values, self._bias, self._uses)
-
-
-class _Product(torch.autograd.Function):  # type: ignore[misc]
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, origin: Tensor, values: Tensor, bias: Tensor | None, uses: list[Any]) -> Tensor:
-        ctx.values, ctx.uses = values, uses
-        ctx.save_for_backward(x)
-        return torch.matmul(x, values.mT) if bias is None else torch.addmm(bias, x, values.mT)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        (x,) = ctx.saved_tensors
-        ctx.uses.append((x, gradient))
-        return torch.matmul(gradient, ctx.values), None, None, None, None
-
-
-class _MatrixGradient(torch.autograd.Function):  # type: ignore[misc]
-    """What all products of a matrix depend on: autograd reaches it after the last of them."""
-
-    @staticmethod
-    def forward(ctx: Any, uses: list[Any], matrix: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.uses, ctx.dtype = uses, matrix.dtype
-        return matrix.new_zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, _: Tensor) -> Any:
-        # Along the batch if it shares a matrix, else along the words of each row.
-        along = ctx.uses[0][0].ndim - 2
-        xs, gradients = (torch.cat(tensors, dim=along) for tensors in zip(*ctx.uses, strict=True))
-        ctx.uses.clear()
-        by_bias = gradients.sum(dim=0, dtype=ctx.dtype) if ctx.needs_input_grad[2] else None
-        return None, torch.matmul(gradients.mT, xs).to(ctx.dtype), by_bias
-
-
-def _compute_dtype(tensor: Tensor) -> torch.dtype:
-    """The dtype of products with a tensor: autocast's, or its own."""
-    device = tensor.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else tensor.dtype

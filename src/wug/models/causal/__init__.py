@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from wug.errors import ModelError
 from wug.models.causal.tree import TokenBatch
 from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.spec import (
     ADAPTER,
@@ -35,10 +34,17 @@ from wug.models.spec import (
 )
 from wug.models.tokenization.ragged import Ints, Ragged
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
-from wug.models.tokenization.tokens import OffsetTokenizer, SpecialTokens, TokenizedTexts, likeliest, word_spans
+from wug.models.tokenization.tokens import (
+    OffsetTokenizer,
+    SpecialTokens,
+    TokenizedTexts,
+    likeliest,
+    score_by,
+    word_spans,
+)
 from wug.models.weights.fingerprints import Folder, folder_of
 from wug.options import Option
-from wug.scores import Scores, TokenExtras
+from wug.scores import Scores, texts_of
 from wug.stages import stage
 from wug.types import Reading, Request, Token, Traits
 
@@ -129,7 +135,7 @@ class CausalModel:
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
-        from wug.models.causal.selftest import choose_engine, position_limit
+        from wug.models.causal.selftest import choose_engine
 
         options = spec.read(OPTIONS)
         self._spec = spec
@@ -157,16 +163,7 @@ class CausalModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats."""
-        kinds = dict.fromkeys(map(self._kind, requests))
-        if len(kinds) == 1:
-            return self._score(requests, self._plan(*next(iter(kinds))))
-        blocks: list[Scores] = []
-        order: list[int] = []
-        for kind in kinds:
-            places = [place for place, request in enumerate(requests) if self._kind(request) == kind]
-            blocks.append(self._score([requests[place] for place in places], self._plan(*kind)))
-            order += places
-        return Scores.join(blocks).take(np.argsort(order))
+        return score_by(self._kind, requests, lambda some, kind: self._score(some, self._plan(*kind)))
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
@@ -218,11 +215,11 @@ class CausalModel:
 
     def _score(self, requests: Sequence[Request], plan: ScoringPlan) -> Scores:
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
-        order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
+        order = sorted(range(len(requests)), key=texts_of(requests).__getitem__)
         blocks: list[Scores] = []
         pending: list[tuple[PreparedRequests, list[PendingBatch]]] = []
         pieces = self._prepare([requests[place] for place in order], plan)
-        for prepared in _one_ahead(pieces) if plan.engine.device.type == "cuda" else pieces:
+        for prepared in pieces:
             pending.append((prepared, plan.engine.start(prepared.batches)))
             if len(pending) > 1:
                 blocks.append(self._assemble(*pending.pop(0), plan))
@@ -248,7 +245,7 @@ class CausalModel:
                 if found is not None and plan.reading is not None and not plan.reading.window_bos:
                     led = led[found.firsts == 0]
                 sequences, where = plain.led_by(plan.bos, led), np.insert(where, led, -1)
-            refuse_long(sequences, self._limit, [request.text for request in piece], self._spec)
+            refuse_long(sequences, self._limit, texts_of(piece), self._spec)
             batches = plan.engine.plan(sequences)
             if found is not None and not boundary:
                 batches = [queried_only(batch, where) for batch in batches]
@@ -256,56 +253,19 @@ class CausalModel:
 
     def _assemble(self, prepared: PreparedRequests, pending: list[PendingBatch], plan: ScoringPlan) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
-        engine, reading = plan.engine, plan.reading or Reading()
-        inside = prepared.where >= 0
-        offsets = np.append(0, np.cumsum(tokens.ids.lengths))
+        reading, inside = plan.reading or Reading(), prepared.where >= 0
 
         def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             """The values of the tokens; NaN for the first of a text without a BOS token."""
-            found = np.empty(len(tokens.ids.flat), dtype=values.dtype)
+            found = np.full(len(tokens.ids.flat), np.nan)
             found[prepared.where[inside]] = values[inside]
             return found
 
-        def column(values: npt.NDArray[Any]) -> tuple[Any, ...]:
-            listed: list[Any] = placed(values).tolist()
-            if plan.bos is None:
-                for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
-                    listed[place] = None
-            return tuple(listed)
-
-        columns: dict[str, tuple[Any, ...]] = {}
-        if reading.boundary:
-            columns["logprobs_with_word_end"] = column(engine.collect(pending, count))
+        columns = [plan.engine.collect(pending, count, word_ends=not reading.boundary)]
         if reading.distribution:
-            entropies, ranks = engine.collect_distributions(pending, count)
-            columns |= {"entropies": column(entropies), "ranks": column(ranks)}
-        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-        extras = {
-            place: TokenExtras(**{name: values[first:last] for name, values in columns.items()})
-            for place, (first, last) in enumerate(pairwise(offsets.tolist()) if columns else ())
-        }
-        return Scores(
-            [request.text for request in prepared.requests],
-            offsets,
-            tokens.starts.astype(np.int32),
-            tokens.ends.astype(np.int32),
-            placed(engine.collect(pending, count, word_ends=not reading.boundary)),
-            tokens.pieces,
-            tokens.notices,
-            extras,
-        )
-
-
-def _one_ahead(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
-    """The pieces, each prepared by a thread while the one before is computed.
-
-    A GPU takes about a thousand kernels in advance: with a large model, the thread that launches them waits.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = pool.submit(next, pieces, None)
-            yield piece
+            columns.extend(plan.engine.collect_distributions(pending, count))
+        word_ends = placed(plan.engine.collect(pending, count)) if reading.boundary else None
+        return tokens.scores(texts_of(prepared.requests), np.stack([*map(placed, columns)]), word_ends)
 
 
 def identify(spec: ModelSpec) -> Identity | None:
@@ -327,11 +287,9 @@ def load(spec: ModelSpec) -> CausalModel:
 
 def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     """A model around weights that are in memory."""
-    from wug.models.huggingface.cpu import fuse_activations
     from wug.models.huggingface.devices import device_of
     from wug.models.huggingface.fused import fuse_norms
 
-    fuse_activations(loaded.model)
     if device_of(loaded.model).type == "cuda":
         fuse_norms(loaded.model)
     return CausalModel(loaded, spec)

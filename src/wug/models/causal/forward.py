@@ -17,13 +17,13 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError
 from wug.models.causal.attention_windows import Layout, Reach
-from wug.models.causal.logprobs import LogprobQuery, ModelLogits, TokenGroup, compute_logprobs
+from wug.models.causal.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
 from wug.models.causal.noise import Noise
 from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.causal.word_boundaries import WordStarts, add_word_ends, text_starts
 from wug.models.huggingface.cpu import ThreadPool
-from wug.models.huggingface.devices import MEMORY_ADVICE, device_of, halving, nan_error
+from wug.models.huggingface.devices import device_of, halving, nan_error
 from wug.models.huggingface.fused import fused_rotary, rotary_module
 from wug.models.tokenization.ragged import Ints, Ragged
 
@@ -97,7 +97,7 @@ class CausalEngine:
         self.device = device_of(model)
         vocabulary = model.get_input_embeddings().num_embeddings
         self.nodes = nodes or _affordable_nodes(self.device, vocabulary, all_logits=methods.output_layer is None)
-        self._logits = methods.output_layer or ModelLogits(self.device, vocabulary)
+        self._logits = methods.output_layer or LogitSource(self.device, vocabulary)
         self._distribution = distribution
         self._takes_use_cache = _takes(model, "use_cache")
         self._rotary = rotary_module(model) if self.device.type == "cuda" else None
@@ -189,14 +189,14 @@ class CausalEngine:
             found[one.batch.where] = values
         return found
 
-    def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> tuple[Floats, Ints]:
-        """The entropies in nats and the ranks of the tokens; NaN and 0 for those not scored."""
-        entropies, ranks = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
+    def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> Floats:
+        """The entropies in nats and the ranks of the tokens, as two rows; NaN for those not scored."""
+        found = np.full((2, size), np.nan)
         for one in pending:
             one.wait()
-            entropies[one.batch.where] = one.columns["entropies"].numpy()
-            ranks[one.batch.where] = one.columns["ranks"].numpy()
-        return entropies, ranks
+            for row, name in zip(found, ("entropies", "ranks"), strict=True):
+                row[one.batch.where] = one.columns[name].numpy()
+        return found
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
         """For each sequence, the log-probabilities of its tokens but the first."""
@@ -207,14 +207,13 @@ class CausalEngine:
     def _rows(self, batch: TokenBatch, first: int, last: int) -> list[Columns]:
         """Compute the rows `first:last`; when memory runs out, fewer at a time."""
 
-        def shrink(low: int, high: int) -> str:
-            self.nodes = max(1, (high - low) * batch.width)
-            return f"{self.nodes:,} tokens"
+        def size(low: int, high: int) -> str:
+            return f"{(high - low) * batch.width:,} tokens on {self.device}"
 
-        def single(_: int) -> str:
-            return f"{batch.width} tokens on {self.device}: {MEMORY_ADVICE}"
-
-        return halving(partial(self._compute, batch), first, last, shrink=shrink, single=single)
+        parts = halving(partial(self._compute, batch), first, last, size)
+        if len(parts) > 1:
+            self.nodes = max(1, (last - first) // len(parts) * batch.width)
+        return parts
 
     def _compute(self, batch: TokenBatch, low: int, high: int) -> Columns:
         """Compute some rows; each node that is queried goes through the output layer once."""

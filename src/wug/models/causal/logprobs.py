@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -17,8 +17,10 @@ from wug.models.tokenization.ragged import Ints
 
 MAX_LOGITS = {"cpu": 1 << 22, "cuda": 1 << 30}
 """Logits normalised at a time if the model has computed those of all positions."""
-MIN_RELATIVE_LOGIT = -200.0
-"""A logit this far below the highest has no probability in float32, and adds nothing to an entropy."""
+MAX_DISTRIBUTIONS = 64
+"""Positions at a time whose entropies and ranks are computed, from the logits of all tokens."""
+MIN_LOGPROB = -200.0
+"""Log-probabilities are raised to this for entropies, so that minus infinity does not give NaN."""
 
 Send: TypeAlias = Callable[[Ints], torch.Tensor]
 """Copies an array to the device."""
@@ -63,62 +65,42 @@ class LogprobQuery:
     """Whether entropies and ranks are needed."""
 
 
-class LogitSource(Protocol):
-    """Where logits come from."""
-
-    def step(self, positions: int) -> int:
-        """How many of this many positions to take at a time."""
-
-    def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
-        """The results of `read` for the positions from each of `lows` on."""
-
-    def blocks(self, states: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
-        """Logits in float32, each block with its first token; blocks may be overwritten, and share memory."""
-
-    def single(self, states: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logit of one token for each state, and how far rounding may leave it from that of its block."""
-
-    def log_softmax(self, states: torch.Tensor) -> torch.Tensor | None:
-        """The log-probabilities of all tokens in float32, if they are computed at once."""
-
-
-class ModelLogits:
-    """Logits that the model has computed itself: right for every model."""
+class LogitSource:
+    """Where logits come from: here, the model has computed them itself, which is right for every model."""
 
     def __init__(self, device: torch.device, vocabulary: int) -> None:
         self._positions = max(1, MAX_LOGITS.get(device.type, MAX_LOGITS["cpu"]) // vocabulary)
 
     def step(self, positions: int) -> int:
-        """As many as bound the copies that are made."""
+        """How many of this many positions to take at a time."""
         return self._positions
 
     def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
-        """One after the other."""
+        """The results of `read` for the positions from each of `lows` on."""
         return [read(low) for low in lows]
 
     def blocks(self, states: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
-        """One block: the states are the logits."""
+        """Logits in float32, each block with its first token; blocks may be overwritten, and share memory."""
         yield 0, states.float()
 
-    def single(self, states: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """As the model computed it."""
-        logits = states.gather(1, tokens[:, None])[:, 0].float()
-        return logits, logits.new_zeros(())
-
     def log_softmax(self, states: torch.Tensor) -> torch.Tensor | None:
-        """On a GPU, which does in one step what would be four."""
+        """The log-probabilities of all tokens in float32 if they are computed at once: on a GPU, in one step."""
         return torch.log_softmax(states, dim=-1, dtype=torch.float32) if states.is_cuda else None
 
 
 def compute_logprobs(source: LogitSource, states: torch.Tensor, query: LogprobQuery, send: Send) -> LogprobResult:
     """The log-probabilities of a query's targets and groups."""
     step = source.step(len(query.positions))
+    if query.distribution:
+        step = min(step, MAX_DISTRIBUTIONS)
 
     def read(low: int) -> LogprobResult:
         part = _part(query, low, low + step)
         here = states[send(part.positions)]
-        # Entropies and ranks are computed from logits.
-        logprobs = None if part.distribution else source.log_softmax(here)
+        logprobs = source.log_softmax(here)
+        if part.distribution and logprobs is None:
+            whole = torch.cat([block.clone() for _, block in source.blocks(here)], dim=1)
+            logprobs = torch.log_softmax(whole, dim=-1)
         return _read_blocks(source, here, part, send) if logprobs is None else _look_up(logprobs, part, send)
 
     parts = source.each(read, range(0, max(1, len(query.positions)), step))
@@ -144,7 +126,6 @@ def _read_blocks(source: LogitSource, states: torch.Tensor, query: LogprobQuery,
     found: list[torch.Tensor] = []
     totals: list[torch.Tensor] = []
     groups: list[list[torch.Tensor]] = [[] for _ in query.groups]
-    distributions = _Distributions(source, states, query, send) if query.distribution else None
     for low, logits in source.blocks(states):
         high = low + logits.shape[1]
         here = _between(targets, low, high)
@@ -154,7 +135,7 @@ def _read_blocks(source: LogitSource, states: torch.Tensor, query: LogprobQuery,
             tokens = group.tokens[_between(group.tokens, low, high)] - low
             if len(tokens):
                 parts.append(_logsumexp_(logits[send(group.positions)[:, None], send(tokens)]))
-        totals.append(_logsumexp_(logits) if distributions is None else distributions.add(logits))
+        totals.append(_logsumexp_(logits))
     total = torch.logsumexp(torch.stack(totals), dim=0)
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
@@ -165,56 +146,7 @@ def _read_blocks(source: LogitSource, states: torch.Tensor, query: LogprobQuery,
             torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.positions)]
             for group, parts in zip(query.groups, groups, strict=True)
         ],
-        None if distributions is None else distributions.entropies()[all_parents],
-        None if distributions is None else distributions.ranks(torch.cat(found)[back]),
     )
-
-
-class _Distributions:
-    """Entropies and ranks of distributions that come in blocks; each block is read once.
-
-    An entropy is log Z minus the mean logit, so sums of p and of p times logit are enough. A rank is the number of
-    logits above that of the target, which is computed beforehand, since its block may be the last. A logit that is
-    higher by less than rounding counts as equal.
-    """
-
-    def __init__(self, source: LogitSource, states: torch.Tensor, query: LogprobQuery, send: Send) -> None:
-        parents, targets = send(np.stack([query.parents, query.targets]))
-        # Usually each position has one target: then its row needs no copy.
-        self._parents = None if np.array_equal(query.parents, np.arange(len(states))) else parents
-        logits, rounding = source.single(states[parents], targets)
-        self._bounds = logits + rounding
-        self._above = send(np.zeros(len(query.targets), dtype=np.int64))
-        self._highest: list[torch.Tensor] = []
-        self._sums: list[torch.Tensor] = []
-        self._means: list[torch.Tensor] = []
-
-    def add(self, logits: torch.Tensor) -> torch.Tensor:
-        """Add a block, which is overwritten; returns its logsumexp."""
-        rows = logits if self._parents is None else logits[self._parents]
-        self._above += (rows > self._bounds[:, None]).sum(dim=1)
-        highest = logits.amax(dim=1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)
-        logits.sub_(highest).clamp_(min=MIN_RELATIVE_LOGIT)
-        powers = logits.exp()
-        sums = powers.sum(dim=1)
-        self._highest.append(highest[:, 0])
-        self._sums.append(sums)
-        self._means.append(torch.linalg.vecdot(powers, logits))
-        return sums.log() + highest[:, 0]
-
-    def ranks(self, targets: torch.Tensor) -> torch.Tensor:
-        """The rank of each target; `targets` has their logits as the blocks have them."""
-        return self._above - (targets > self._bounds).long() + 1  # no token is above itself
-
-    def entropies(self) -> torch.Tensor:
-        """The entropy at each position, in nats."""
-        highest = torch.stack(self._highest).double()
-        apart = highest - highest.amax(dim=0)
-        scale = apart.exp()
-        sums, means = torch.stack(self._sums).double(), torch.stack(self._means).double()
-        total = (scale * sums).sum(dim=0)
-        mean = (scale * (means + sums * apart)).sum(dim=0) / total
-        return (total.log() - mean).clamp_(min=0)
 
 
 def _look_up(logprobs: torch.Tensor, query: LogprobQuery, send: Send) -> LogprobResult:
@@ -223,7 +155,12 @@ def _look_up(logprobs: torch.Tensor, query: LogprobQuery, send: Send) -> Logprob
     groups = [
         torch.logsumexp(logprobs[send(group.positions)[:, None], send(group.tokens)], dim=1) for group in query.groups
     ]
-    return LogprobResult(logprobs[parents, targets], groups)
+    values = logprobs[parents, targets]
+    if not query.distribution:
+        return LogprobResult(values, groups)
+    products = logprobs.exp().mul_(logprobs.clamp(min=MIN_LOGPROB))
+    ranks = (logprobs[parents] > values[:, None]).sum(dim=1) + 1
+    return LogprobResult(values, groups, -products.sum(dim=1, dtype=torch.float64)[parents], ranks)
 
 
 def _logsumexp_(logits: torch.Tensor) -> torch.Tensor:

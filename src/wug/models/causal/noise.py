@@ -44,8 +44,6 @@ class Noise:
     """Differences between plain computations of the same text, in nats per token."""
 
     largest: float = 0.0
-    typical: float = 0.0
-    """Root mean square."""
 
     def tolerance(self, dtype: object) -> float:
         """Nats per token that another way of scoring may differ from the plain way."""
@@ -79,8 +77,7 @@ def measure_noise(
         gaps.append((longer[: len(alone)] - alone)[:-2])  # the last ones may count the end of a word
     with _math_attention():
         gaps += [plain.logprobs([probe])[0] - alone for probe, alone in zip(probes, expected, strict=True)]
-    joined = np.abs(np.concatenate(gaps))
-    return Noise(float(joined.max(initial=0)), float(np.sqrt(np.mean(joined**2))))
+    return Noise(float(np.abs(np.concatenate(gaps)).max(initial=0)))
 
 
 def _math_attention() -> AbstractContextManager[None]:

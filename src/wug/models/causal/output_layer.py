@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from wug.errors import ModelError
-from wug.models.causal.logprobs import LogprobResult
+from wug.models.causal.logprobs import LogitSource, LogprobResult
 from wug.models.huggingface.cpu import ThreadPool, linear, multiplies
 from wug.models.huggingface.devices import device_of
 
@@ -43,8 +43,8 @@ class Adjustment:
         return logits if math.isinf(self.cap) else logits.div_(self.cap).tanh_().mul_(self.cap)
 
 
-class OutputLayer:
-    """The weights of an output layer, applied in blocks; a `LogitSource`."""
+class OutputLayer(LogitSource):
+    """The weights of an output layer, applied in blocks."""
 
     adjustment: Adjustment
     """The same for all checkpoints of a training."""
@@ -123,17 +123,6 @@ class OutputLayer:
         else:
             torch.addmm(bias, states, weight.t(), out=logits)
         return self.adjustment.apply_(logits)
-
-    def single(self, states: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """One product per state, summed in float32 and rounded as the blocks are."""
-        products = states.float() * self._weight[tokens].float()
-        logits = products.sum(dim=1)
-        if self._bias is not None:
-            logits += self._bias[tokens].float()
-        rounding = products.abs_().sum(dim=1).mul_(torch.finfo(states.dtype).eps * abs(self.adjustment.scale))
-        logits = self.adjustment.apply_(logits.to(states.dtype)).float()
-        # In half precision, sums that differ a little are rounded to the same number.
-        return logits, rounding if states.dtype == torch.float32 else torch.zeros_like(rounding)
 
     def _buffer(self, shape: tuple[int, int]) -> torch.Tensor:
         """Memory for a block, reused in each thread."""

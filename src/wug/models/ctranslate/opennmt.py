@@ -6,7 +6,6 @@ and only that one is given to CTranslate2's converter.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import tempfile
 from argparse import Namespace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.models.weights.fingerprints import obtain_conversion
+from wug.models.weights.fingerprints import content, obtain_conversion
 from wug.models.weights.unpickling import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
 
 CHECKPOINT: Mapping[str, type] = {
@@ -69,18 +68,9 @@ def converted(path: Path) -> Path:
             _convert(read_checkpoint(path), Path(scratch, "plain.pt"), folder)
 
     try:
-        return obtain_conversion(digest(path), make)
+        return obtain_conversion(content(path)[:16], make)
     except RuntimeError as error:  # raised by PyTorch for a full disk
         raise ModelError(f"{path}: the converted model cannot be kept. Is the disk full?") from error
-
-
-def digest(path: Path) -> str:
-    """Sixteen hexadecimal digits of a file's content."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def read_checkpoint(path: Path) -> OpenNmtCheckpoint:

@@ -16,7 +16,7 @@ from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
 from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
 from wug.models.decoding.prompt_lookup import has_relative_positions
-from wug.models.huggingface.devices import halving, nan_error, ran_out, requests_per_chunk
+from wug.models.huggingface.devices import FAILURES, halving, nan_error, ran_out, requests_per_chunk
 
 KEPT_SETTINGS = (
     "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
@@ -32,7 +32,6 @@ PROBE_LIMIT = 12
 """Tokens that are decoded for each."""
 MAX_PADDING_GAP = {"torch.float64": 1e-9, "torch.float32": 1e-4}
 """By dtype, how far padding may change the logits, relative to the largest; 0.05 in half precision."""
-FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError)
 
 log = logging.getLogger("wug")
 
@@ -110,15 +109,14 @@ class Decoder:
             decoded = self._generate(part, limit)["sequences"].tolist()
             return [trim_at_end(row, self._ends) for row in decoded]
 
-        def shrink(low: int, high: int) -> str:
-            self.batch_tokens = max(1, (high - low) * (max(map(len, rows)) + limit) * self.beams)
-            return f"{self.batch_tokens:,} tokens"
-
-        def single(row: int) -> str:
-            remedy = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
-            return f"{len(rows[row]) + limit:,} tokens on {self.device}: {remedy}"
-
-        return [*chain.from_iterable(halving(decode, 0, len(rows), shrink=shrink, single=single))]
+        width = (max(map(len, rows)) + limit) * self.beams
+        advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
+        parts = halving(
+            decode, 0, len(rows), lambda low, high: f"{(high - low) * width:,} tokens on {self.device}", advice
+        )
+        if len(parts) > 1:
+            self.batch_tokens = max(1, len(rows) // len(parts) * width)
+        return [*chain.from_iterable(parts)]
 
     def _generate(self, rows: Sequence[Sequence[int]], limit: int, *, probing: bool = False) -> Any:
         """The result of `generate`; `sequences` has only the new tokens.

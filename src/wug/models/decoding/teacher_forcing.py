@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from wug.models.causal.logprobs import LogprobQuery, ModelLogits, compute_logprobs
+from wug.models.causal.logprobs import LogitSource, LogprobQuery, compute_logprobs
 from wug.models.decoding.conditional_scoring import Floats, ForcedTarget
 from wug.models.huggingface.devices import halving, nan_error
 from wug.models.tokenization.ragged import Ints
@@ -102,17 +102,14 @@ class TeacherForcing:
             yield batch
 
     def _halved(self, targets: Sequence[ForcedTarget], distribution: bool) -> list[Floats]:
-        def shrink(low: int, high: int) -> str:
-            self._tokens = max(1, self._tokens // 2)
-            return f"{high - low:,} texts"
-
-        def single(row: int) -> str:
-            return f"a text of {len(targets[row].written):,} tokens: use -M dtype=bfloat16, or another --device"
-
         def compute(low: int, high: int) -> list[Floats]:
             return self._compute(targets[low:high], distribution)
 
-        return [*chain.from_iterable(halving(compute, 0, len(targets), shrink=shrink, single=single))]
+        longest = max(len(target.written) for target in targets)
+        parts = halving(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
+        if len(parts) > 1:
+            self._tokens = max(1, self._tokens // len(parts))
+        return [*chain.from_iterable(parts)]
 
     def _compute(self, targets: Sequence[ForcedTarget], distribution: bool) -> list[Floats]:
         network = self._network
@@ -136,7 +133,7 @@ class TeacherForcing:
 
     def _logprobs(self, logits: torch.Tensor, tokens: Ints, distribution: bool) -> Floats:
         every = np.arange(len(tokens))
-        source = ModelLogits(self._network.device, self._network.vocabulary)
+        source = LogitSource(self._network.device, self._network.vocabulary)
         found = compute_logprobs(source, logits, LogprobQuery(every, every, tokens, (), distribution), self._send)
         more = (found.entropies, found.ranks) if distribution else ()
         return np.stack([column.double().cpu().numpy() for column in (found.values, *more)])

@@ -1,4 +1,4 @@
-"""Faster computing on a CPU: a pool of single-threaded workers, oneDNN prepacking, fused activations."""
+"""Faster computing on a CPU: a pool of single-threaded workers, and oneDNN prepacking."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 import torch
 from transformers import PreTrainedModel
-from transformers.activations import NewGELUActivation
 from transformers.pytorch_utils import Conv1D
 
 Item = TypeVar("Item")
@@ -68,8 +68,8 @@ def thread_pool_for(device: str, *, remote_code: bool = False) -> ThreadPool | N
     return ThreadPool(threads) if device == "cpu" and threads > 1 and not remote_code else None
 
 
-def prepack(model: PreTrainedModel, *, keep: torch.nn.Module | None = None) -> Callable[[], None]:
-    """Prepack the linear layers of a float32 model on a CPU, all but `keep`; returns a function that undoes it.
+def prepack(model: PreTrainedModel, *, output_layer: bool = True) -> Callable[[], None]:
+    """Prepack the linear layers of a float32 model on a CPU; returns a function that undoes it.
 
     oneDNN multiplies faster than torch's `linear` if the weights are in its own layout: a run of 124M parameters on an
     AMD processor takes 22 s of CPU instead of 37. Does nothing for other models, and without oneDNN. Matrices that two
@@ -77,6 +77,10 @@ def prepack(model: PreTrainedModel, *, keep: torch.nn.Module | None = None) -> C
     """
     if not multiplies(model.get_input_embeddings().weight):
         return lambda: None
+    keep = None
+    if not output_layer:
+        with suppress(AttributeError, NotImplementedError, TypeError):  # not every model names it
+            keep = model.get_output_embeddings()
     uses = Counter(id(parameter) for _, parameter in model.named_parameters(remove_duplicate=False))
     packed: list[tuple[torch.nn.Module, torch.Tensor]] = []
     for layer in model.modules():
@@ -113,11 +117,3 @@ def multiplies(weight: torch.Tensor) -> bool:
 def linear(weight: torch.Tensor, bias: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
     """The product with a matrix (outputs, inputs), prepacked or not."""
     return torch.ops.mkldnn._linear_pointwise(values, weight, bias, "none", [], "")
-
-
-def fuse_activations(model: PreTrainedModel) -> None:
-    """Compute GPT-2's GELU in one kernel: the same function, rounded once instead of after each of eight steps."""
-    for parent in list(model.modules()):
-        for name, module in parent.named_children():
-            if type(module) is NewGELUActivation:
-                setattr(parent, name, torch.nn.GELU(approximate="tanh"))

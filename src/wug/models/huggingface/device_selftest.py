@@ -6,9 +6,7 @@ import copy
 import hashlib
 import json
 import logging
-import threading
-from collections import OrderedDict
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,37 +30,11 @@ REPEATED_PROBES = 2
 """Probes, the shortest ones, for a model of an architecture with which the device was right already."""
 IGNORED_SETTINGS = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
 """Settings of a configuration that do not belong to an architecture; the dtype is taken from the model."""
-MAX_ARCHITECTURES = 16
-"""Architectures in a cache (LRU)."""
 
 log = logging.getLogger("wug")
-Fact = TypeVar("Fact")
 
 
-class ArchitectureCache(Generic[Fact]):
-    """Results of self-tests, by architecture digest: checkpoints of one training need only a shorter test."""
-
-    def __init__(self) -> None:
-        self._facts: OrderedDict[str, Fact] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, digest: str | None) -> Fact | None:
-        """The result for an architecture; None if there is none."""
-        with self._lock:
-            return None if digest is None else self._facts.get(digest)
-
-    def keep(self, digest: str | None, fact: Fact) -> None:
-        """Store a result; without a digest, do nothing."""
-        if digest is None:
-            return
-        with self._lock:
-            self._facts[digest] = fact
-            self._facts.move_to_end(digest)
-            while len(self._facts) > MAX_ARCHITECTURES:
-                self._facts.popitem(last=False)
-
-
-PASSED: ArchitectureCache[bool] = ArchitectureCache()
+PASSED: set[str | None] = set()
 """Architectures with which a device computed what the CPU does."""
 
 
@@ -85,7 +57,7 @@ def move_to_device(
     """
     if torch.device(device).type == "cpu":
         return model.to(device)
-    probes = _probes(model)[: REPEATED_PROBES if PASSED.get(architecture) else None]
+    probes = _probes(model)[: REPEATED_PROBES if architecture in PASSED - {None} else None]
     try:
         with stage("reference"):
             expected = _logprobs(_reference(model), probes)
@@ -97,7 +69,7 @@ def move_to_device(
     with stage("compare"):
         problem = _problem(model, probes, expected)
     if not problem:
-        PASSED.keep(architecture, True)
+        PASSED.add(architecture)
         return model
     if required:
         log.warning("%s: %s. It is used as you asked; --device cpu is safe", device, problem)

@@ -19,6 +19,8 @@ OUT_OF_MEMORY_MESSAGES = ("allocate memory", "out of memory", "ALLOC_FAILED")
 """What torch says in plain RuntimeErrors: on a CPU, on Apple's GPUs, in CUDA's libraries."""
 COMPUTE_MODE_ATTRIBUTE = 20
 """CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: whether an NVIDIA GPU takes several processes."""
+FAILURES = (TypeError, ValueError, RuntimeError, LookupError, AttributeError, AssertionError)
+"""What a model may raise that is used in a way it was not made for."""
 MEMORY_ADVICE = "use a smaller model, -M dtype=bfloat16, or another --device"
 
 log = logging.getLogger("wug")
@@ -77,6 +79,19 @@ def requests_per_chunk(model: PreTrainedModel, *, cpu: tuple[float, int, int], g
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     rate, minimum, maximum = gpu if device_of(model).type == "cuda" else cpu
     return int(min(maximum, max(minimum, rate / max(millions, 1.0))))
+
+
+def position_limit(model: PreTrainedModel) -> int | None:
+    """Maximum length of a text in tokens, special ones included; None if there is none."""
+    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if limit is not None and limit < 1:  # XLNet has none
+        return None
+    for name, module in model.named_modules():
+        # In models derived from RoBERTa, positions begin after that of the padding.
+        skipped = getattr(module, "padding_idx", None)
+        if limit is not None and skipped is not None and name.endswith("position_embeddings"):
+            return min(limit, int(module.num_embeddings)) - int(skipped) - 1
+    return limit
 
 
 def without_cudnn(device: torch.device) -> AbstractContextManager[None]:
@@ -146,14 +161,12 @@ def halving(
     compute: Callable[[int, int], Result],
     low: int,
     high: int,
-    *,
-    shrink: Callable[[int, int], str],
-    single: Callable[[int], str],
+    size: Callable[[int, int], str],
+    advice: str = MEMORY_ADVICE,
 ) -> list[Result]:
     """The results of `compute` for the rows `low:high`; when memory runs out, for each half of them.
 
-    `shrink` gets the rows that are tried next, to plan smaller batches, and returns their size ("512 tokens");
-    `single` describes one row that does not fit, with advice ("512 tokens on cuda: use …").
+    `size` describes some rows ("512 tokens"). Several results tell the caller to plan smaller batches.
     """
     import torch
 
@@ -163,13 +176,10 @@ def halving(
         if not ran_out(error):
             raise
         if high - low == 1:
-            raise ModelError(f"out of memory for {single(low)}") from error
+            raise ModelError(f"out of memory for {size(low, high)}: {advice}") from error
     # After the except clause, since the error keeps tensors alive.
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
     half = (low + high) // 2
-    log.warning("memory ran out: continuing with %s at a time", shrink(low, half))
-    return [
-        *halving(compute, low, half, shrink=shrink, single=single),
-        *halving(compute, half, high, shrink=shrink, single=single),
-    ]
+    log.warning("memory ran out: continuing with %s at a time", size(low, half))
+    return [*halving(compute, low, half, size, advice), *halving(compute, half, high, size, advice)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,13 +32,14 @@ from wug.models.tokenization.words import (
     Vocabulary,
     WordIds,
     alternatives,
-    make_scored,
     read_words,
+    scored_tokens,
     to_word_ids,
 )  # fmt: skip
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
-from wug.types import Request, Scored, Traits
+from wug.scores import Scores, texts_of
+from wug.types import Request, Traits
 
 if TYPE_CHECKING:
     from wug.models.lstm.network import RecurrentNetwork
@@ -111,7 +111,7 @@ class WordLSTM:
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
         self.training_context = None if self.ordered else _training_context(_path(spec))
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a carried state, every call starts from zero."""
         import torch
 
@@ -123,10 +123,10 @@ class WordLSTM:
             if not ran_out(error):
                 raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
-        return [
-            _answer(request, text, columns, self._vocabulary)
-            for request, text, columns in zip(requests, words, found, strict=True)
-        ]
+        columns = np.concatenate([np.empty((3 if _wants_distribution(requests) else 1, 0)), *found], axis=1)
+        scores = scored_tokens(requests, words, self._vocabulary).scores(texts_of(requests), columns)
+        extras = {n: extra for n, extra in scores.extras.items() if _wants_distribution(requests[n : n + 1])}
+        return replace(scores, extras=extras)
 
     def _fresh(self, requests: Sequence[Request], words: Sequence[WordIds]) -> list[Floats]:
         from wug.models.lstm.network import walk_tree
@@ -287,18 +287,6 @@ def _signature(settings: LstmSettings, vocabulary: Vocabulary) -> dict[str, str]
 
 def _wants_distribution(requests: Sequence[Request]) -> bool:
     return any(request.reading is not None and request.reading.distribution for request in requests)
-
-
-def _answer(request: Request, words: WordIds, columns: Floats, vocabulary: Vocabulary) -> Scored:
-    """The output for a request, with entropies and ranks if requested."""
-    logprobs, *more = ([None if math.isnan(value) else value for value in column] for column in columns.tolist())
-    scored = make_scored(request, words, logprobs, vocabulary)
-    if not more or request.reading is None or not request.reading.distribution:
-        return scored
-    entropies, ranks = more
-    return replace(
-        scored, entropies=tuple(entropies), ranks=tuple(None if rank is None else int(rank) for rank in ranks)
-    )
 
 
 def _numbers(ids: Sequence[int]) -> Ints:

@@ -35,14 +35,8 @@ class RecurrentNetwork:
     __slots__ = ("_bias", "_decoder", "_encoder", "_rnn", "device", "hidden", "output", "rows", "words")
 
     def __init__(self, weights: Weights, *, device: str, dtype: str) -> None:
-        kind, tensors = weights.kind, weights.rnn
-        settings: dict[str, Any] = {"num_layers": weights.layers, "bias": "bias_ih_l0" in tensors}
-        if kind.startswith("RNN_"):
-            settings["nonlinearity"] = kind.removeprefix("RNN_").lower()
-        if weights.projection is not None:
-            settings["proj_size"] = weights.projection
-        rnn = getattr(torch.nn, kind.partition("_")[0])(weights.width, weights.hidden, **settings)
-        rnn.load_state_dict(tensors)
+        rnn = weights.module()
+        rnn.load_state_dict(weights.rnn)
         try:
             target: dict[str, Any] = {"device": torch.device(device), "dtype": getattr(torch, dtype)}
             self._rnn = rnn.to(**target).eval().requires_grad_(False)

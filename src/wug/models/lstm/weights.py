@@ -78,6 +78,17 @@ class Weights:
         """Layer size."""
         return self.output if self.projection is None else int(self.rnn["weight_hr_l0"].shape[-1])
 
+    def module(self, **where: Any) -> Any:
+        """The recurrent layers in PyTorch, with random weights."""
+        import torch
+
+        settings: dict[str, Any] = {"num_layers": self.layers, "bias": "bias_ih_l0" in self.rnn, **where}
+        if self.kind.startswith("RNN_"):
+            settings["nonlinearity"] = self.kind.removeprefix("RNN_").lower()
+        if self.projection is not None:
+            settings["proj_size"] = self.projection
+        return getattr(torch.nn, self.kind.partition("_")[0])(self.width, self.hidden, **settings)
+
 
 def load_weights(path: Path, kind: str | None = None) -> Weights:
     """Read a pickled module, a state dict, or safetensors; `kind` is the kind of layers, if known."""
@@ -216,28 +227,25 @@ def _kind(path: Path, rnn: Mapping[str, Any], declared: str | None) -> str:
 
 def _check(path: Path, weights: Weights) -> None:
     """Refuse tensors whose sizes do not fit each other."""
-    hidden, output, words = weights.hidden, weights.output, weights.words
-    gates = GATES[weights.kind] * hidden
-    expected: dict[str, tuple[Any, tuple[int, ...]]] = {"decoder.weight": (weights.decoder, (words, output))}
+    try:
+        rnn = weights.module(device="meta").state_dict()
+    except ValueError as error:  # sizes that torch does not allow
+        raise ModelError(f"{path}: {error}") from None
+    expected = {f"rnn.{name}": tuple(tensor.shape) for name, tensor in rnn.items()}
+    expected["decoder.weight"] = (weights.words, weights.output)
+    found = {f"rnn.{name}": tensor for name, tensor in weights.rnn.items()} | {"decoder.weight": weights.decoder}
     if weights.bias is not None:
-        expected["decoder.bias"] = (weights.bias, (words,))
-    for layer in range(weights.layers):
-        width = weights.width if layer == 0 else output
-        expected |= {
-            f"rnn.weight_ih_l{layer}": (weights.rnn.get(f"weight_ih_l{layer}"), (gates, width)),
-            f"rnn.weight_hh_l{layer}": (weights.rnn.get(f"weight_hh_l{layer}"), (gates, output)),
-        }
-        if weights.projection is not None:
-            expected[f"rnn.weight_hr_l{layer}"] = (weights.rnn.get(f"weight_hr_l{layer}"), (output, hidden))
-        if "bias_ih_l0" in weights.rnn:
-            expected |= {
-                f"rnn.bias_{way}_l{layer}": (weights.rnn.get(f"bias_{way}_l{layer}"), (gates,)) for way in ("ih", "hh")
-            }
-    for name, (tensor, shape) in expected.items():
-        if tensor is None:
+        expected["decoder.bias"], found["decoder.bias"] = (weights.words,), weights.bias
+    require_shapes(path, expected, found)
+
+
+def require_shapes(path: Path, expected: Mapping[str, Sequence[int]], found: Mapping[str, Any]) -> None:
+    """Refuse tensors with other names or shapes than those of a network."""
+    for name, shape in expected.items():
+        if name not in found:
             raise ModelError(f"{path}: {name} is missing")
-        if tuple(tensor.shape) != shape:
-            raise ModelError(f"{path}: {name} is {format_size(tensor.shape)} where {format_size(shape)} was expected")
-    extra = {f"rnn.{name}" for name in weights.rnn} - expected.keys()
-    if extra:
-        raise ModelError(f"{path}: {min(extra)} does not belong to a word LSTM of this kind")
+        if tuple(found[name].shape) != tuple(shape):
+            sizes = format_size(found[name].shape), format_size(shape)
+            raise ModelError(f"{path}: {name} is {sizes[0]} where {sizes[1]} was expected")
+    if extra := found.keys() - expected.keys():
+        raise ModelError(f"{path}: {min(extra)} does not belong to a model of this kind")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models.decoding.conditional_scoring import score_by_reading
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
-from wug.models.masked.masked_copies import MaskedTargets, plan
+from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import (
     ADAPTER,
     DEVICE,
@@ -37,16 +36,16 @@ from wug.models.tokenization.tokens import (
     SpecialTokens,
     TokenizedTexts,
     likeliest,
+    score_by,
     word_ends,
     word_spans,
 )
 from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
-from wug.types import Reading, Request, Scored, Token, Traits
+from wug.scores import Scores, texts_of
+from wug.types import Reading, Request, Token, Traits
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from wug.models.masked.forward import MaskedEngine
 
 TRAITS = Traits(
@@ -91,8 +90,6 @@ class MaskedModel:
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
-        import torch
-
         from wug.models.masked.forward import choose_engine
 
         tokenizer, model = loaded.tokenizer, loaded.model
@@ -107,29 +104,19 @@ class MaskedModel:
         self._special = SpecialTokens.of(tokenizer.backend_tokenizer)
         self._mask: int = tokenizer.mask_token_id
         self._unscored = np.array(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}), dtype=np.int64)
-        self._limit = _context(model, tokenizer)
+        limits = (position_limit(model), tokenizer.model_max_length)
+        self._limit = min((limit for limit in limits if limit is not None and 0 < limit < 1e9), default=None)
         self.chunk = requests_per_chunk(model, cpu=(6e3, 32, 1024), gpu=(4e5, 256, 16384))
         pad = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-        self._engine: MaskedEngine = choose_engine(
-            model,
-            mask=self._mask,
-            pad=pad,
-            nodes=options["nodes"],
-            # Remote code may not be thread-safe.
-            workers=torch.get_num_threads() if model.device.type == "cpu" and not options["trust_remote_code"] else 1,
-        )
+        self._engine: MaskedEngine = choose_engine(model, mask=self._mask, pad=pad, nodes=options["nodes"])
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
-        self.options = {
-            "dtype": loaded.dtype,
-            "pll": self._metric,
-            **signature_options(options),
-        }
+        self.options = {"dtype": loaded.dtype, "pll": self._metric, **signature_options(options)}
         self.ordered = False
         self.training_context: str | None = getattr(model.config, "training_context", None)
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by_reading(requests, self._score)
+        return score_by(lambda request: request.reading, requests, self._score)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
@@ -145,38 +132,35 @@ class MaskedModel:
         requests = [Request(text)]
         tokens = self._tokenize(requests)
         sequences = self._special.around(tokens.ids)
-        refuse_long(sequences, self._limit, [request.text for request in requests], self._spec)
+        refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         targets, where = self._targets(requests, tokens, _selected(requests, tokens))
         found = np.flatnonzero(where == place)
         if not len(found):
             return []
         ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self._engine.model.device)
-        ids[0, targets.first_masked[found[0]] : targets.stops[found[0]]] = self._mask
+        ids[0, targets.begins[found[0]] : targets.stops[found[0]]] = self._mask
         with torch.inference_mode():
             logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         return likeliest(logits[0, targets.places[found[0]]], self._tokenize.hf, int(tokens.starts[place]), count)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Iterator[Scored]:
+    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
         tokens = self._tokenize([Request(request.text) for request in requests])
         parts = None
         if reading is not None:
             special = len(self._special.before) + len(self._special.after)
             parts = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
         sequences = self._special.around(tokens.ids if parts is None else parts.tokens)
-        refuse_long(sequences, self._limit, [request.text for request in requests], self._spec)
+        refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         selected = _selected(requests, tokens)
         targets, where = self._targets(requests, tokens, selected)
         if parts is not None:
             after = len(self._special.after) if self._metric == "global_l2r" else 0
             targets = _within(parts, targets, where, len(self._special.before), after)
-        more = reading is not None and reading.distribution
-        engine = self._engine.with_distribution() if more else self._engine
-        found = engine.columns(plan(sequences, targets, self._mask))
-        columns: list[list[Any]] = [[None] * len(tokens.ids.flat) for _ in found]
-        for column, values in zip(columns, found, strict=True):
-            for place, value in zip(where.tolist(), values.tolist(), strict=True):
-                column[place] = value
-        return _assemble(requests, tokens, selected, columns)
+        distribution = reading is not None and reading.distribution
+        found = self._engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
+        columns = np.full((len(found), len(tokens.ids.flat)), np.nan)
+        columns[:, where] = found
+        return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
 
     def _targets(
         self, requests: Sequence[Request], tokens: TokenizedTexts, selected: npt.NDArray[np.bool_]
@@ -191,7 +175,7 @@ class MaskedModel:
         if self._metric == "global_l2r":  # the end-of-sequence token too
             stops = lengths[of_text] + len(self._special.after)
         if by_word or spans.any():
-            ends = word_ends(self._tokenize.hf.backend_tokenizer, [request.text for request in requests], tokens)
+            ends = word_ends(self._tokenize.hf.backend_tokenizer, texts_of(requests), tokens)
             if by_word:
                 stops = ends
             if self._metric == "whole_word":
@@ -202,7 +186,7 @@ class MaskedModel:
             stops = np.where(spans, last[of_text], stops)
         where = np.flatnonzero(selected & ~np.isin(tokens.ids.flat, self._unscored))
         before = len(self._special.before)
-        columns = (column[where] + before for column in (places, stops, begins))
+        columns = (column[where] + before for column in (places, begins, stops))
         return MaskedTargets(of_text[where], *columns), where
 
 
@@ -271,44 +255,5 @@ def _within(parts: Passages, targets: MaskedTargets, where: Ints, before: int, a
     of_token[parts.where[parts.where >= 0]] = passage[parts.where >= 0]
     here = of_token[where]
     first, last = parts.firsts[here], parts.tokens.lengths[here] + before + after
-    begins = np.maximum(targets.first_masked - first, before)
-    return MaskedTargets(here, targets.places - first, np.minimum(targets.stops - first, last), begins)
-
-
-def _assemble(
-    requests: Sequence[Request],
-    tokens: TokenizedTexts,
-    selected: npt.NDArray[np.bool_],
-    columns: Sequence[Sequence[float | None]],
-) -> Iterator[Scored]:
-    bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
-    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
-    values, *more = columns
-    for number, request in enumerate(requests):
-        first, last = bounds[number], bounds[number + 1]
-        here = (np.flatnonzero(selected[first:last]) + first).tolist()
-        names = tokens.pieces.get(number)
-        entropies, ranks = (tuple(column[place] for place in here) for column in more) if more else (None, None)
-        yield Scored(
-            request.text,
-            tuple(starts[place] for place in here),
-            tuple(ends[place] for place in here),
-            tuple(values[place] for place in here),
-            None if names is None else tuple(names[place - first] for place in here),
-            tokens.notices.get(number, ()),
-            entropies=entropies,
-            ranks=None if ranks is None else tuple(None if rank is None else int(rank) for rank in ranks),
-        )
-
-
-def _context(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Maximum number of tokens, special ones included; None if there is none."""
-    import torch
-
-    limits = [getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length]
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa counts positions from after the padding's number.
-            limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    known = [limit for limit in limits if limit is not None and 0 < limit < 1e9]
-    return min(known, default=None)
+    begins = np.maximum(targets.begins - first, before)
+    return MaskedTargets(here, targets.places - first, begins, np.minimum(targets.stops - first, last))

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +14,11 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.cpu import prepack
-from wug.models.huggingface.devices import MEMORY_ADVICE, halving, nan_error
-from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets, plan
+from wug.models.huggingface.devices import FAILURES, halving, nan_error
+from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets
 from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
-Range: TypeAlias = tuple[int, int]
-"""The first copy of a batch, and the one after its last."""
-Values: TypeAlias = tuple[Ints, torch.Tensor]
-"""Indices of targets, and their values on the device."""
-
-FAILURES = (TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError)
-"""What a model may raise that is used in a way it was not made for."""
 
 log = logging.getLogger("wug")
 
@@ -38,8 +27,7 @@ class MaskedEngine:
     """A model and how to score with it; `nodes` shrinks when memory runs out.
 
     `narrow` is a module of the model whose output is reduced to the masked positions, so that nothing after it is
-    computed elsewhere; without it, the model computes everything everywhere. `workers` threads share the batches on a
-    CPU. With `distribution` there are entropies and ranks, too.
+    computed elsewhere; without it, the model computes everything everywhere.
     """
 
     def __init__(
@@ -50,96 +38,65 @@ class MaskedEngine:
         nodes: int,
         narrow: torch.nn.Module | None = None,
         padding: bool = True,
-        workers: int = 1,
-        distribution: bool = False,
     ) -> None:
-        self.model = model
-        self.pad = pad
-        self.nodes = nodes
-        self.narrow = narrow
-        self.padding = padding
-        self.workers = workers
-        self._distribution = distribution
-        self._thread = threading.local()
+        self.model, self.pad, self.nodes = model, pad, nodes
+        self.narrow, self.padding = narrow, padding
 
-    def with_distribution(self) -> MaskedEngine:
-        """The same engine with entropies and ranks."""
-        return MaskedEngine(
-            self.model, pad=self.pad, nodes=self.nodes, narrow=self.narrow, padding=self.padding, workers=self.workers,
-            distribution=True,
-        )  # fmt: skip
-
-    def logprobs(self, planned: MaskedPlan) -> Floats:
-        """The log-probability in nats of each target."""
-        found: Floats = self.columns(planned)[0]
-        return found
-
-    def columns(self, planned: MaskedPlan) -> Floats:
-        """The log-probability of each target; with `distribution`, followed by rows of entropies and ranks."""
-        cuts = [0] if len(planned.copies) else []
-        while cuts and cuts[-1] < len(planned.copies):
-            cuts.append(planned.cut(cuts[-1], self.nodes, padding=self.padding))
-        ranges = list(pairwise(cuts))
-        answers = np.empty((3 if self._distribution else 1, len(planned.targets)))
+    def columns(self, planned: MaskedPlan, *, distribution: bool = False) -> Floats:
+        """The log-probability in nats of each target; with `distribution`, followed by rows of entropies and ranks."""
+        found = []
+        first = 0
         with self._narrowed():
-            alone = len(ranges) < 2 * self.workers
-            found = [self._range(planned, r) for r in ranges] if alone else self._in_threads(planned, ranges)
-            for where, values in chain.from_iterable(found):  # waits for a GPU only now
-                answers[:, where] = values.double().cpu().numpy()
-        if np.isnan(answers).any():
+            while first < len(planned.order):
+                last = planned.cut(first, self.nodes, padding=self.padding)
+                found += self._range(planned, first, last, distribution)
+                first = last
+            columns = np.empty((3 if distribution else 1, len(planned.targets)))
+            for where, values in found:  # waits for a GPU only now
+                columns[:, where] = values.double().cpu().numpy()
+        if np.isnan(columns).any():
             raise nan_error(type(self.model).__name__)
-        return answers
+        return columns
 
-    def _in_threads(self, planned: MaskedPlan, ranges: list[Range]) -> list[list[Values]]:
-        """Compute all ranges in threads, the longest first."""
-        threads = torch.get_num_threads()
-        ranges = sorted(ranges, key=lambda r: (r[0] - r[1]) * int(planned.lengths[r[0]]))
-        pool = ThreadPoolExecutor(self.workers, "wug", torch.set_num_threads, (1,))
-        try:
-            return list(pool.map(partial(self._range, planned), ranges))
-        finally:
-            pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(threads)  # threads that start later adopt the number set last
-
-    def _range(self, planned: MaskedPlan, copies: Range) -> list[Values]:
+    def _range(self, planned: MaskedPlan, first: int, last: int, distribution: bool) -> list[tuple[Ints, torch.Tensor]]:
         """Compute some copies; when memory runs out, fewer at a time."""
 
-        def compute(first: int, last: int) -> Values:
+        def compute(first: int, last: int) -> tuple[Ints, torch.Tensor]:
             batch = planned.batch(first, last, self.pad)
             with torch.inference_mode():
-                return batch.where, self._compute(batch)
+                return batch.where, self._compute(batch, distribution)
 
-        def shrink(first: int, last: int) -> str:
-            self.nodes = (last - first) * int(planned.lengths[first])
-            return f"{self.nodes:,} tokens"
+        def size(first: int, last: int) -> str:
+            return f"{(last - first) * int(planned.lengths[first]):,} tokens on {self.model.device}"
 
-        def single(copy: int) -> str:
-            return f"{planned.lengths[copy]} tokens on {self.model.device}: {MEMORY_ADVICE}"
+        parts = halving(compute, first, last, size)
+        if len(parts) > 1:
+            self.nodes = (last - first) // len(parts) * int(planned.lengths[first])
+        return parts
 
-        return halving(compute, *copies, shrink=shrink, single=single)
-
-    def _compute(self, batch: MaskedBatch) -> Any:
+    def _compute(self, batch: MaskedBatch, distribution: bool) -> torch.Tensor:
         device = self.model.device
-        tokens, lengths, places, rows, targets = (
-            torch.from_numpy(column).to(device)
-            for column in (batch.tokens, batch.lengths, batch.places, batch.rows, batch.targets)
+        tokens, lengths, places, targets = (
+            torch.from_numpy(column).to(device) for column in (batch.tokens, batch.lengths, batch.places, batch.targets)
         )
         present = (torch.arange(tokens.shape[1], device=device) < lengths[:, None]).long()
-        self._thread.places = places
+        self._places = places
         # The model applies its own head, since heads differ: transforms, biases, transposed embeddings.
         logits = self.model(input_ids=tokens, attention_mask=present).logits
+        rows = torch.arange(len(places), device=device)
         if self.narrow is None:
-            logits = logits[torch.arange(len(places), device=device), places]
+            logits = logits[rows, places]
         elif logits.shape[:2] == (len(places), 1):
             logits = logits[:, 0]
         else:
             raise ValueError(f"logits of shape {tuple(logits.shape)}")
         logits = logits.float()
-        values = logits[rows, targets] - torch.logsumexp(logits, dim=-1)[rows]
-        if not self._distribution:
+        scored = logits[rows, targets]
+        values = scored - torch.logsumexp(logits, dim=-1)
+        if not distribution:
             return values
-        entropies = torch.special.entr(torch.softmax(logits, dim=-1)).sum(dim=-1)[rows]
-        ranks = (logits[rows] > logits[rows, targets][:, None]).sum(dim=-1) + 1
+        entropies = torch.special.entr(torch.softmax(logits, dim=-1)).sum(dim=-1)
+        ranks = (logits > scored[:, None]).sum(dim=-1) + 1
         return torch.stack([values, entropies, ranks.float()])
 
     @contextmanager
@@ -147,7 +104,7 @@ class MaskedEngine:
         """Meanwhile, `narrow` returns only the masked position of each row, as a sequence of length 1."""
 
         def keep(module: torch.nn.Module, inputs: object, output: Any) -> Any:
-            places = self._thread.places
+            places = self._places
             whole = output if isinstance(output, torch.Tensor) else output[0]
             kept = whole[torch.arange(len(places), device=whole.device), places][:, None]
             if isinstance(output, torch.Tensor):
@@ -167,13 +124,11 @@ class MaskedEngine:
             hook.remove()
 
 
-def choose_engine(
-    model: PreTrainedModel, *, mask: int, pad: int, nodes: int | None = None, workers: int = 1
-) -> MaskedEngine:
+def choose_engine(model: PreTrainedModel, *, mask: int, pad: int, nodes: int | None = None) -> MaskedEngine:
     """The fastest engine that gives the numbers of one plain pass per masked copy."""
     probes = _probes(model.config.vocab_size, mask, pad)
     try:
-        expected = MaskedEngine(model, pad=pad, nodes=1).logprobs(probes)
+        expected = MaskedEngine(model, pad=pad, nodes=1).columns(probes)
     except FAILURES as error:
         raise ModelError(
             f"{type(model).__name__} cannot be scored as a masked model: {first_line(error, 200)}"
@@ -183,7 +138,7 @@ def choose_engine(
 
     def is_exact(engine: MaskedEngine) -> bool:
         try:
-            return float(np.abs(engine.logprobs(probes) - expected).max()) <= tolerance
+            return float(np.abs(engine.columns(probes) - expected).max()) <= tolerance
         except (ModelError, *FAILURES):
             return False
 
@@ -198,7 +153,7 @@ def choose_engine(
         module = None
         log.warning("%s computes its output layer at all positions, which is slower", type(model).__name__)
     nodes = nodes or _affordable(model, everywhere=module is None)
-    return MaskedEngine(model, pad=pad, nodes=nodes, narrow=module, padding=padding, workers=workers)
+    return MaskedEngine(model, pad=pad, nodes=nodes, narrow=module, padding=padding)
 
 
 def _probes(vocabulary: int, mask: int, pad: int) -> MaskedPlan:
@@ -208,15 +163,16 @@ def _probes(vocabulary: int, mask: int, pad: int) -> MaskedPlan:
     tokens = draw.integers(0, vocabulary, size=int(lengths.sum()))
     tokens[tokens == pad] = mask  # some models do not count padding
     places = np.array([1, 5, 7, 4])
-    return plan(Ragged(tokens, lengths), MaskedTargets(np.arange(4), places, places + np.array([1, 3, 1, 2])), mask)
+    targets = MaskedTargets(np.arange(4), places, places, places + np.array([1, 3, 1, 2]))
+    return MaskedPlan.of(Ragged(tokens, lengths), targets, mask)
 
 
 def _require_both_sides(model: PreTrainedModel, probes: MaskedPlan, expected: Floats) -> None:
     """Refuse a model that sees only the left context: it does not notice a change of the last word."""
     other = probes.sequences.flat.copy()
     other[probes.sequences.starts + probes.sequences.lengths - 1] = probes.sequences.flat[probes.sequences.starts]
-    changed = plan(Ragged(other, probes.sequences.lengths), probes.targets, probes.mask)
-    if np.array_equal(MaskedEngine(model, pad=0, nodes=1).logprobs(changed), expected):
+    changed = MaskedPlan.of(Ragged(other, probes.sequences.lengths), probes.targets, probes.mask)
+    if np.array_equal(MaskedEngine(model, pad=0, nodes=1).columns(changed), expected):
         raise ModelError(
             f"{type(model).__name__} does not look at words to the right, so it is not a masked model. "
             f"Use causal:{model.name_or_path}"

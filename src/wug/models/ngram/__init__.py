@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.models.spec import EOS, ModelSpec
 from wug.models.tokenization.ragged import Ints, Ragged
-from wug.models.tokenization.words import Spaced, SpacedWords, Vocabulary, make_scores, to_word_ids
+from wug.models.tokenization.words import Spaced, SpacedWords, Vocabulary, scored_tokens, to_word_ids
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
-from wug.scores import Scores, Texts, TokenExtras, texts_of
+from wug.scores import Scores, Texts, texts_of
 from wug.types import Request, Traits
 
 TRAITS = Traits()
@@ -76,14 +75,19 @@ class NgramModel:
         """The outputs for texts of known words."""
         values, _ = self._values(Ragged(words.ids, words.lengths))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(words.lengths)])
-        return Scores(texts, offsets, words.starts, words.ends, values * math.log(10))
+        return Scores(texts, offsets, words.starts, words.ends, values * LN10)
 
     def _worded(self, requests: Sequence[Request]) -> Scores:
         """The outputs for any requests."""
         words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in requests]
-        values, histories = self._values(Ragged.of([text.ids[: text.scored] for text in words]))
-        found = make_scores(requests, words, values * math.log(10), self._vocabulary)
-        return replace(found, extras=self._distributions(requests, found.offsets, values, histories))
+        tokens = scored_tokens(requests, words, self._vocabulary)
+        values, histories = self._values(tokens.ids)
+        columns = [values * LN10]
+        wanted = {n for n, request in enumerate(requests) if request.reading and request.reading.distribution}
+        if wanted:
+            columns.extend(distributions(self._arpa, histories, values))
+        found = tokens.scores(texts_of(requests), np.stack(columns))
+        return replace(found, extras={n: extra for n, extra in found.extras.items() if n in wanted})
 
     def _values(self, texts: Ragged) -> tuple[Floats, Ints]:
         """The log-probability to base 10 of each word, and its history."""
@@ -92,23 +96,6 @@ class NgramModel:
         if self._start is None:
             return values, histories
         return np.delete(values, sequences.starts), np.delete(histories, sequences.starts, axis=0)
-
-    def _distributions(
-        self, requests: Sequence[Request], offsets: Ints, values: Floats, histories: Ints
-    ) -> dict[int, TokenExtras]:
-        """Entropies and ranks, for the requests that need them."""
-        needed = [n for n, request in enumerate(requests) if request.reading and request.reading.distribution]
-        if not needed:
-            return {}
-        distributions = NgramDistributions(self._arpa)
-        extras: dict[int, TokenExtras] = {}
-        for number in needed:
-            here = slice(offsets[number], offsets[number + 1])
-            entropies, ranks = distributions.columns(histories[here], values[here])
-            extras[number] = TokenExtras(
-                _or_none(entropies), tuple(None if r is None else int(r) for r in _or_none(ranks))
-            )
-        return extras
 
 
 def load(spec: ModelSpec) -> NgramModel:
@@ -152,110 +139,33 @@ def backed_off(arpa: Arpa, sequences: Ragged) -> tuple[Floats, Ints]:
     return values, histories
 
 
-def _or_none(numbers: Floats) -> tuple[float | None, ...]:
-    return tuple(None if math.isnan(number) else number for number in numbers.tolist())
+def distributions(arpa: Arpa, histories: Ints, logprobs: Floats) -> Floats:
+    """For each word the entropy in nats after its history, and its rank, as two rows; NaN if it has no probability."""
+    found = np.full((2, len(logprobs)), np.nan)
+    rows, same = np.unique(histories, axis=0, return_inverse=True)
+    for number, history in enumerate(rows.tolist()):
+        every = _after(arpa, history)
+        shares = 10.0**every
+        mass = float(shares.sum())  # probabilities that are rounded, or made by hand, need not sum to 1
+        here = np.flatnonzero(same.ravel() == number)
+        if mass > 0:
+            found[0, here] = np.log(mass) - float((shares * np.maximum(every, -300)).sum()) * LN10 / mass
+        known = here[~np.isnan(logprobs[here])]
+        bounds = logprobs[known] + RANK_TOLERANCE
+        found[1, known] = 1 + len(every) - np.searchsorted(np.sort(every), bounds, side="right")
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The words that are listed after a history."""
-
-    before: Floats
-    """Log-probabilities by backing off, ascending."""
-    after: Floats
-    """Listed log-probabilities, ascending."""
-    weight: float
-    """The logarithm of the back-off weight."""
-    mass: float
-    """The sum of the probabilities of all words."""
-    energy: float
-    """The sum of p ln p over all words."""
-
-
-class NgramDistributions:
-    """Entropies and ranks after histories, without the probabilities of all words.
-
-    After a history h, listed words have their own probabilities, and all others those after the shorter history h',
-    times one weight. So sums over all words after h are those after h', weighted, with the listed words taken out and
-    put in again; the same holds for counts of words above a bound.
-    """
-
-    def __init__(self, arpa: Arpa) -> None:
-        self._arpa, self._size = arpa, len(arpa.words) + 1
-        alone = np.sort(_numbers(arpa.tables[0].logprobs[:-1]))
-        self._alone = _Listed(alone[:0], alone, 0.0, *_sums(alone))
-        self._known: dict[tuple[int, int], _Listed] = {}
-
-    def columns(self, histories: Ints, logprobs: Floats) -> tuple[Floats, Floats]:
-        """For each word the entropy in nats after its history, and its rank; NaN if it has no probability."""
-        entropies, ranks = np.empty(len(logprobs)), np.full(len(logprobs), np.nan)
-        chains: dict[tuple[int, ...], list[_Listed]] = {}
-        for place, (row, own) in enumerate(zip(map(tuple, histories.tolist()), logprobs.tolist(), strict=True)):
-            if row not in chains:
-                chains[row] = self._chain(row)
-            chain = chains[row]
-            # Probabilities that are rounded, or made by hand, need not sum to 1.
-            mass, energy = chain[-1].mass, chain[-1].energy
-            entropies[place] = np.log(mass) - energy / mass if mass > 0 else np.nan
-            if not np.isnan(own):
-                ranks[place] = 1 + _above(chain, own + RANK_TOLERANCE)
-        return entropies, ranks
-
-    def _chain(self, history: Sequence[int]) -> list[_Listed]:
-        """The words listed after no word, after the last one, after the last two and so on."""
-        chain = [self._alone]
-        for order, place in enumerate(history, 1):
-            if place >= 0:
-                if (order, place) not in self._known:
-                    self._known[order, place] = self._listed(history[:order], chain[-1])
-                chain.append(self._known[order, place])
-        return chain
-
-    def _listed(self, history: Sequence[int], shorter: _Listed) -> _Listed:
-        order, place = len(history), history[-1]
-        table, weight = self._arpa.tables[order], float(self._arpa.tables[order - 1].backoffs[place])
-        low, high = np.searchsorted(table.keys, [place * self._size, (place + 1) * self._size])
-        after = table.logprobs[low:high]
-        given = ~np.isnan(after)  # some are only prefixes of longer ones
-        after, words = after[given], table.keys[low:high][given] - place * self._size
-        before = _numbers(self._logprobs(history[:-1], words) + weight)
-        scale = 10.0**weight
-        # Times a weight w, p ln p becomes w p (ln p + ln w).
-        weighted = scale * (shorter.energy + weight * LN10 * shorter.mass) if scale else 0.0
-        (out, out_energy), (put, put_energy) = _sums(before), _sums(after)
-        mass, energy = scale * shorter.mass - out + put, weighted - out_energy + put_energy
-        return _Listed(np.sort(before), np.sort(after), weight, mass, energy)
-
-    def _logprobs(self, history: Sequence[int], words: Ints) -> Floats:
-        """Log-probabilities of words after a history."""
-        found: Floats = self._arpa.tables[0].logprobs[words]
-        for order, place in enumerate(history, 1):
-            if place >= 0:
-                table = self._arpa.tables[order]
-                listed = table.logprobs[table.find(place * self._size + words)]
-                found = np.where(np.isnan(listed), found + self._arpa.tables[order - 1].backoffs[place], listed)
-        return found
-
-
-def _above(chain: Sequence[_Listed], bound: float) -> int:
-    """The number of words with a log-probability above a bound."""
-    count = 0
-    for listed in reversed(chain):
-        count += int(_beyond(listed.after, bound)) - int(_beyond(listed.before, bound))
-        bound -= listed.weight
-    return count
-
-
-def _beyond(ascending: Floats, bound: float) -> int:
-    return len(ascending) - int(np.searchsorted(ascending, bound, side="right"))
-
-
-def _sums(logprobs: Floats) -> tuple[float, float]:
-    """The sum of p, and of p ln p."""
-    shares = 10.0**logprobs
-    return float(shares.sum()), float((shares * np.maximum(logprobs, -300) * LN10).sum())
-
-
-def _numbers(logprobs: Floats) -> Floats:
-    """Without NaN: words without a probability."""
-    return logprobs[~np.isnan(logprobs)]
+def _after(arpa: Arpa, history: Sequence[int]) -> Floats:
+    """The log-probabilities to base 10 of all words after a history, without those that have none."""
+    found = arpa.tables[0].logprobs[:-1].copy()
+    size = len(arpa.words) + 1
+    for order, place in enumerate(history, 1):
+        if place >= 0:
+            table = arpa.tables[order]
+            low, high = np.searchsorted(table.keys, [place * size, (place + 1) * size])
+            listed, words = table.logprobs[low:high], table.keys[low:high] - place * size
+            given = ~np.isnan(listed)  # some are only prefixes of longer ones
+            found += arpa.tables[order - 1].backoffs[place]
+            found[words[given]] = listed[given]
+    return found[~np.isnan(found)]

@@ -21,21 +21,26 @@ from wug.models.decoding.conditional_scoring import (
     ForcedTarget,
     ScorerInfo,
     SourceScorer,
-    TokenizedText,
     TokenLimits,
-    assemble,
-    score_by_reading,
-    split_texts,
 )
 from wug.models.huggingface.devices import requests_per_chunk
 from wug.models.huggingface.loading import HubModel
 from wug.models.seq2seq.config import DecodingConfig, Seq2SeqSpecialTokens
 from wug.models.spec import ModelSpec, signature_options
-from wug.models.tokenization.ragged import Ragged, flatten
-from wug.models.tokenization.sliding_windows import window_size
-from wug.models.tokenization.tokens import OffsetTokenizer, TokenizedTexts, blank_spans, cut_off, visible, word_spans
+from wug.models.tokenization.ragged import Ragged
+from wug.models.tokenization.sliding_windows import refuse_long, window_size
+from wug.models.tokenization.tokens import (
+    OffsetTokenizer,
+    TokenizedTexts,
+    Unknown,
+    blank_spans,
+    cut_off,
+    score_by,
+    word_spans,
+)
 from wug.options import Option
-from wug.types import Reading, Request, Scored
+from wug.scores import Scores, texts_of
+from wug.types import Reading, Request
 
 if TYPE_CHECKING:
     import torch
@@ -101,31 +106,21 @@ class MarianTokenizer:
         if hf.separate_vocabs:
             raise ModelError("Marian models with two vocabularies, one per language, cannot score; they can generate")
         self.hf = hf
-        self._unknown: int = hf.unk_token_id
+        self._unknown = Unknown(hf.unk_token_id, hf.unk_token)
 
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
-        texts = [request.text for request in requests]
+        texts = texts_of(requests)
         ids: list[list[int]] = self.hf(text_target=texts, add_special_tokens=False)["input_ids"] if texts else []
-        starts: list[list[int]] = []
-        ends: list[list[int]] = []
-        pieces: dict[int, tuple[str, ...]] = {}
-        for place, (text, here) in enumerate(zip(texts, ids, strict=True)):
-            spans = self._spans(text, here)
-            starts.append([visible(text, a) for a, _ in spans])
-            ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
-            if self._unknown in here:
-                named = zip(here, starts[-1], ends[-1], strict=True)
-                pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in named)
-        found = Ragged.of(ids)
-        tokens = TokenizedTexts(found, flatten(starts, len(found.flat)), flatten(ends, len(found.flat)), pieces)
-        return cut_off(tokens, requests) if cut else tokens
+        spans = (self._spans(text, here) for text, here in zip(texts, ids, strict=True))
+        found = TokenizedTexts.of(texts, Ragged.of(ids), spans, self._unknown)
+        return cut_off(found, requests) if cut else found
 
     def _spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
         """The span of each token, by SentencePiece, whatever it does to letters (ligatures, widths)."""
         written: Any = import_module("sentencepiece.sentencepiece_pb2")  # has no types
         parsed = written.SentencePieceText.FromString(self.hf.spm_target.encode(text, out_type="serialized_proto"))
-        if [self.hf.encoder.get(piece.piece, self._unknown) for piece in parsed.pieces] != list(ids):
+        if [self.hf.encoder.get(piece.piece, self._unknown.id) for piece in parsed.pieces] != list(ids):
             raise InputError(
                 f"the token offsets of this text are unknown: {text!r}. "
                 f"Remove special tokens of Marian's tokenizer from it (such as {self.hf.eos_token} or >>de<<)"
@@ -148,26 +143,28 @@ class HubScoringTokenizer:
         found: list[list[int]] = self.tokenize.hf([self.prefix + text for text in texts])["input_ids"]
         return found
 
-    def answers(self, requests: Sequence[Request]) -> list[TokenizedText]:
+    def answers(self, requests: Sequence[Request]) -> TokenizedTexts:
         """The tokens of texts up to the ends of their spans; the end token only after whole texts."""
-        return [
-            self._with_end(text, request)
-            for text, request in zip(split_texts(self.tokenize(requests)), requests, strict=True)
-        ]
+        found = self.tokenize(requests)
+        if self.end is None:
+            return found
+        whole = np.array([r.span is None or r.span[1] > len(r.text) for r in requests], dtype=bool)
+        places = np.cumsum(found.ids.lengths)[whole]
+        lengths = np.array([len(request.text) for request in requests], dtype=np.int64)[whole]
+        ids = Ragged(np.insert(found.ids.flat, places, self.end), found.ids.lengths + whole)
+        starts, ends = (np.insert(column, places, lengths) for column in (found.starts, found.ends))
+        name: str = self.tokenize.hf.convert_ids_to_tokens(self.end)
+        pieces = dict(found.pieces)
+        bounds = np.append(0, np.cumsum(found.ids.lengths))
+        for n in np.flatnonzero(whole).tolist():
+            spans = zip(found.starts[bounds[n] : bounds[n + 1]], found.ends[bounds[n] : bounds[n + 1]], strict=True)
+            pieces[n] = (*found.pieces.get(n, tuple(requests[n].text[a:b] for a, b in spans)), name)
+        return TokenizedTexts(ids, starts, ends, pieces, found.notices)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule if it has one."""
         hf = self.tokenize.hf
         return word_spans(hf.backend_tokenizer, texts) if hf.is_fast else blank_spans(texts)
-
-    def _with_end(self, tokens: TokenizedText, request: Request) -> TokenizedText:
-        text = request.text
-        if self.end is None or (request.span is not None and request.span[1] <= len(text)):
-            return tokens
-        names = tokens.names or tuple(text[a:b] for a, b in zip(tokens.starts, tokens.ends, strict=True))
-        end: str = self.tokenize.hf.convert_ids_to_tokens(self.end)
-        ids, starts, ends = [*tokens.ids, self.end], [*tokens.starts, len(text)], [*tokens.ends, len(text)]
-        return TokenizedText(ids, starts, ends, (*names, end), tokens.notices)
 
 
 class Sentinels(NamedTuple):
@@ -187,14 +184,6 @@ class Sentinels(NamedTuple):
             f"{spec}: score=spans needs the sentinels of T5 in the vocabulary (<extra_id_0>), and it has none. "
             "Use score=source"
         )
-
-
-class _Span(NamedTuple):
-    """Tokens of a text that are taken out together."""
-
-    text: int
-    first: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,78 +206,70 @@ class SpanScorer:
         self.id, self.options, self.chunk = info.id, info.options, info.chunk
         self._tokens, self._forcing, self._limits = tokens, forcing, info.limits
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by_reading(requests, self._score)
+        return score_by(lambda request: request.reading, requests, self._score)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokens.tokenize.hf.backend_tokenizer, texts)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> list[Scored]:
-        texts = split_texts(self._tokens.tokenize(requests, cut=False))
-        spans = [span for n, pair in enumerate(zip(requests, texts, strict=True)) for span in _spans(n, *pair)]
-        size = self._size(requests, texts, reading)
+    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
+        tokens = self._tokens.tokenize(requests, cut=False)
+        size = self._size(requests, tokens, reading)
         boundary = reading is not None and reading.boundary
         distribution = reading is not None and reading.distribution
-        targets = [self._target(texts[span.text], span, size, boundary=boundary) for span in spans]
-        columns, with_word_end = [np.empty((3 if distribution else 1, 0))], []
+        bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
+        targets: list[ForcedTarget] = []
+        kept = np.zeros(bounds[-1], dtype=bool)
+        for request, ids, begin, end in zip(requests, tokens.ids.split(), bounds, bounds[1:], strict=False):
+            for first, last in _spans(request, tokens.starts[begin:end].tolist()):
+                targets.append(self._target(ids, first, last, size, boundary=boundary))
+                kept[begin + first : begin + last] = True
+        columns, with_word_end = [np.empty((3 if distribution else 1, 0))], [np.empty(0)]
         for values in self._forcing.columns(targets, distribution=distribution):
-            inside = values[:, :-1] if boundary else values
-            columns.append(inside)
+            columns.append(values[:, :-1] if boundary else values)
             if boundary:  # the sentinel after a word says that it is over
-                inside = inside[0].copy()
-                inside[-1] += values[0, -1]
-                with_word_end += inside.tolist()
-        kept = [
-            text if request.span is None else text.take(_places(request.span, text))
-            for request, text in zip(requests, texts, strict=True)
-        ]
-        return list(assemble(requests, kept, np.concatenate(columns, axis=1), with_word_end if boundary else None))
+                with_word_end.append(values[0, :-1].copy())
+                with_word_end[-1][-1] += values[0, -1]
+        word_ends = np.concatenate(with_word_end) if boundary else None
+        return tokens.keep(kept).scores(texts_of(requests), np.concatenate(columns, axis=1), word_ends)
 
-    def _size(self, requests: Sequence[Request], texts: Sequence[TokenizedText], reading: Reading | None) -> int | None:
+    def _size(self, requests: Sequence[Request], found: TokenizedTexts, reading: Reading | None) -> int | None:
         """Tokens of a text per window; None: all of it."""
         tokens, limit = self._tokens, self._limits.source
         special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1
         if reading is not None:
             return window_size(reading, limit or self._limits.window, special, self.id)[0]
-        for request, text in zip(requests, texts, strict=True):
-            if limit is not None and len(text.ids) + special > limit:
-                raise ModelError(
-                    f"{self.id}: a text of {len(text.ids) + special:,} tokens is longer than the {limit:,} that "
-                    f"the model takes: {request.text[:60]!r}…"
-                )
+        refuse_long(found.ids, limit, texts_of(requests), self.id, special)
         return None
 
-    def _target(self, text: TokenizedText, span: _Span, size: int | None, *, boundary: bool) -> ForcedTarget:
-        tokens, begin, end = self._tokens, 0, len(text.ids)
+    def _target(self, ids: list[int], first: int, last: int, size: int | None, *, boundary: bool) -> ForcedTarget:
+        """The tokens `first:last` of a text as a span."""
+        tokens, begin, end = self._tokens, 0, len(ids)
         if size is not None and end > size:  # as much before the word as after it
-            begin = min(max(0, (span.first + span.end - size) // 2), end - size)
+            begin = min(max(0, (first + last - size) // 2), end - size)
             end = begin + size
-        before, after = text.ids[begin : span.first], text.ids[span.end : end]
         special, sentinels = tokens.special, tokens.sentinels
+        before, after = ids[begin:first], ids[last:end]
         source = (*special.before, *tokens.prefix, *before, sentinels.opens, *after, *special.after)
         lead = [*special.lead, sentinels.opens]
         closes = [sentinels.closes] if boundary else []
-        return ForcedTarget(source, [*lead, *text.ids[span.first : span.end], *closes], len(lead))
+        return ForcedTarget(source, [*lead, *ids[first:last], *closes], len(lead))
 
 
-def _places(span: tuple[int, int], text: TokenizedText) -> list[int]:
-    """The tokens that begin in a span of characters."""
-    return [place for place, start in enumerate(text.starts) if span[0] <= start < span[1]]
-
-
-def _spans(number: int, request: Request, text: TokenizedText) -> Iterator[_Span]:
-    """What is taken out at a time: the span of the request, or each word between white space."""
+def _spans(request: Request, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The tokens that are taken out at a time: those in the span of the request, or each word between white space."""
     if request.span is not None:
-        if here := _places(request.span, text):
-            yield _Span(number, here[0], here[-1] + 1)
+        first, last = (bisect_left(starts, bound) for bound in request.span)
+        if first < last:
+            yield first, last
         return
     first = 0
-    for place in range(1, len(text.ids) + 1):
+    for place in range(1, len(starts) + 1):
         # A token opens a word if there is white space between it and the one before.
-        if place == len(text.ids) or any(map(str.isspace, request.text[text.starts[place - 1] : text.starts[place]])):
-            yield _Span(number, first, place)
+        if place == len(starts) or any(map(str.isspace, request.text[starts[place - 1] : starts[place]])):
+            yield first, place
             first = place
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -32,6 +32,12 @@ class Ragged:
     def starts(self) -> Ints:
         """Where each sequence begins."""
         return np.cumsum(self.lengths) - self.lengths
+
+    def split(self) -> Iterator[list[int]]:
+        """The sequences as lists."""
+        flat: list[int] = self.flat.tolist()
+        ends = np.cumsum(self.lengths).tolist()
+        return (flat[end - length : end] for end, length in zip(ends, self.lengths.tolist(), strict=True))
 
     def places(self, which: Ints) -> Ints:
         """The indices of the elements of the sequences `which`."""

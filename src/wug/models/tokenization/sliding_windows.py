@@ -98,12 +98,12 @@ def on_both_sides(length: int, size: int, stride: int) -> Iterator[Piece]:
         begin, first = min(begin + stride, length - size), last
 
 
-def refuse_long(sequences: Ragged, limit: int | None, texts: Sequence[str], model: object) -> None:
-    """Refuse texts that are longer than the context of a model."""
-    if limit is None or not len(sequences) or sequences.lengths.max() <= limit:
+def refuse_long(sequences: Ragged, limit: int | None, texts: Sequence[str], model: object, special: int = 0) -> None:
+    """Refuse texts that are longer than the context of a model with the `special` tokens that are added."""
+    if limit is None or not len(sequences) or sequences.lengths.max() + special <= limit:
         return
     longest = int(sequences.lengths.argmax())
     raise ModelError(
-        f"{model}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of {limit:,}: "
-        f"{texts[longest][:60]!r}…"
+        f"{model}: a text of {sequences.lengths[longest] + special:,} tokens is longer than the model's context of "
+        f"{limit:,}: {texts[longest][:60]!r}…"
     )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from itertools import compress, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
-from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
+from wug.scores import Scores, TokenExtras, texts_of
 from wug.types import Request, Token
 
 if TYPE_CHECKING:
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 DROPPED = "lack characters that the tokenizer drops"
+
+Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Unknown(NamedTuple):
+    """The token of unknown words; no id if there is none, or if it has another meaning too."""
+
+    id: int | None
+    name: str
 
 
 @contextmanager
@@ -45,9 +57,52 @@ class TokenizedTexts:
     """For each token, its first visible character."""
     ends: Ints
     pieces: Mapping[int, tuple[str, ...]]
-    """The tokens' names, for texts with unknown words."""
+    """The tokens' names, for texts in which they differ from the characters."""
     notices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """As `Scored.notices`."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str], ids: Ragged, offsets: Iterable[Sequence[Span]], unknown: Unknown) -> Self:
+        """From the tokens and offsets of each text; white space before a token does not count."""
+        starts: list[list[int]] = []
+        ends: list[list[int]] = []
+        pieces: dict[int, tuple[str, ...]] = {}
+        for place, (text, spans, here) in enumerate(zip(texts, offsets, ids.split(), strict=True)):
+            starts.append([visible(text, a) for a, _ in spans])
+            ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
+            if unknown.id is not None and unknown.id in here:
+                named = zip(here, starts[-1], ends[-1], strict=True)
+                pieces[place] = tuple(unknown.name if i == unknown.id else text[a:b] for i, a, b in named)
+        count = len(ids.flat)
+        return cls(ids, flatten(starts, count), flatten(ends, count), pieces)
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> TokenizedTexts:
+        """Some of the tokens."""
+        counts = np.append(0, np.cumsum(which))
+        bounds = np.append(0, np.cumsum(self.ids.lengths))
+        pieces = {
+            n: tuple(compress(names, which[bounds[n] : bounds[n + 1]].tolist())) for n, names in self.pieces.items()
+        }
+        ids = Ragged(self.ids.flat[which], np.diff(counts[bounds]))
+        return TokenizedTexts(ids, self.starts[which], self.ends[which], pieces, self.notices)
+
+    def scores(self, texts: Sequence[str], columns: Floats, with_word_end: Floats | None = None) -> Scores:
+        """The outputs, from one value per token in each column: log-probabilities, perhaps entropies and ranks.
+
+        NaN is for none. `with_word_end` has the log-probabilities with the end of each word counted with that word.
+        """
+        bounds = np.append(0, np.cumsum(self.ids.lengths))
+        more = dict(zip(("entropies", "ranks"), columns[1:], strict=False))
+        if with_word_end is not None:
+            more["logprobs_with_word_end"] = with_word_end
+        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
+        lists = {name: _or_none(values, int if name == "ranks" else float) for name, values in more.items()}
+        extras = {
+            place: TokenExtras(**{name: values[first:last] for name, values in lists.items()})
+            for place, (first, last) in enumerate(pairwise(bounds.tolist()) if lists else ())
+        }
+        starts, ends = self.starts.astype(np.int32), self.ends.astype(np.int32)
+        return Scores(texts, bounds, starts, ends, columns[0], self.pieces, self.notices, extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +132,7 @@ class SpecialTokens:
 class OffsetTokenizer:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_bytes", "_drops", "_table", "_unknown", "hf")
+    __slots__ = ("_backend", "_drops", "_unknown", "hf")
 
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
         if not hf.is_fast:
@@ -89,50 +144,22 @@ class OffsetTokenizer:
         self._backend = hf.backend_tokenizer
         self._backend.no_truncation()
         self._backend.no_padding()
-        self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
+        shared = hf.unk_token_id in (hf.bos_token_id, hf.eos_token_id)
+        self._unknown = Unknown(None if shared else hf.unk_token_id, hf.unk_token)
         self._drops = _dropping(self._backend)
-        self._table = WordTokenCache(self._words) if tokenizes_words_separately(self._backend) else None
 
     @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
-        texts = [request.text for request in requests]
-        found = self._by_words(texts) or self._by_offsets(texts)
-        return cut_off(found, requests) if cut else found
-
-    def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
-        found = None if self._table is None or not texts else self._table(texts)
-        return None if found is None else TokenizedTexts(*found, {})
-
-    def _words(self, words: list[str]) -> list[Word] | None:
-        """The tokens of words; None if a part of one is unknown or dropped."""
-        found = self._by_offsets(words)
-        if found.pieces or found.notices:
-            return None
-        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
-        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
-        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
-
-    def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
+        texts = texts_of(requests)
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
-        starts: list[list[int]] = []
-        ends: list[list[int]] = []
-        pieces: dict[int, tuple[str, ...]] = {}
-        for place, (text, encoding) in enumerate(zip(texts, encoded, strict=True)):
-            offsets = encoding.offsets
-            first = [visible(text, a) for a, _ in offsets]
-            starts.append(first)
-            ends.append([max(a, b) for a, (_, b) in zip(first, offsets, strict=True)])
-            if self._unknown is not None and self._unknown in encoding.ids:
-                spans = zip(encoding.ids, first, ends[-1], strict=True)
-                pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in spans)
-        count = len(ids.flat)
-        notices: dict[int, tuple[str, ...]] = {}
+        found = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
         if self._drops is not None:
             each = enumerate(zip(texts, encoded, strict=True))
             notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
-        return TokenizedTexts(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
+            found = replace(found, notices=notices)
+        return cut_off(found, requests) if cut else found
 
 
 def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
@@ -230,12 +257,25 @@ def cut_off(found: TokenizedTexts, requests: Sequence[Request]) -> TokenizedText
     if all(request.span is None for request in requests):
         return found
     limits = [len(r.text) + 1 if r.span is None else r.span[1] for r in requests]
-    keep = found.starts < np.repeat(np.array(limits), found.ids.lengths)
-    bounds = np.append(0, np.cumsum(keep))[np.append(0, np.cumsum(found.ids.lengths))]
-    lengths = np.diff(bounds)
-    pieces = {place: names[: int(lengths[place])] for place, names in found.pieces.items()}
-    kept = Ragged(found.ids.flat[keep], lengths)
-    return TokenizedTexts(kept, found.starts[keep], found.ends[keep], pieces, found.notices)
+    return found.keep(found.starts < np.repeat(np.array(limits), found.ids.lengths))
+
+
+def score_by(
+    key: Callable[[Request], Key], requests: Sequence[Request], score: Callable[[Sequence[Request], Key], Scores]
+) -> Scores:
+    """The outputs of `score`, which takes requests with the same key."""
+    keys = list(map(key, requests))
+    blocks: list[Scores] = []
+    order: list[int] = []
+    for one in dict.fromkeys(keys):
+        places = [place for place, other in enumerate(keys) if other == one]
+        blocks.append(score(requests if len(places) == len(keys) else [requests[place] for place in places], one))
+        order += places
+    return blocks[0] if len(blocks) == 1 else Scores.join(blocks).take(np.argsort(order))
+
+
+def _or_none(values: Floats, kind: Callable[[float], float]) -> tuple[Any, ...]:
+    return tuple(None if value != value else kind(value) for value in values.tolist())
 
 
 def visible(text: str, start: int) -> int:

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from wug.errors import InputError, ModelError
 from wug.files import read_lines, write_text
-from wug.scores import Scores
-from wug.types import Request, Scored
+from wug.models.tokenization.ragged import Ragged, flatten
+from wug.models.tokenization.tokens import TokenizedTexts
+from wug.types import Request
 
 UNKNOWN = "<unk>"
 """The name of words that are not in the vocabulary."""
@@ -142,32 +143,14 @@ class SpacedWords:
         return np.flatnonzero(~strange).tolist(), found
 
 
-def make_scored(request: Request, words: WordIds, logprobs: Sequence[float | None], vocabulary: Vocabulary) -> Scored:
-    """The output for a request."""
-    text, count = request.text, words.scored
-    starts, ends = tuple(words.starts[:count]), tuple(words.ends[:count])
-    return Scored(text, starts, ends, tuple(logprobs), word_names(text, words, vocabulary))
-
-
-def make_scores(
-    requests: Sequence[Request], words: Sequence[WordIds], logprobs: npt.NDArray[np.float64], vocabulary: Vocabulary
-) -> Scores:
-    """The outputs for many requests; `logprobs` has those of all scored words."""
-    counts = np.fromiter((each.scored for each in words), np.int64, len(words))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    starts, ends = (
-        np.fromiter((place for row in rows for place in row), np.int32, offsets[-1])
-        for rows in (
-            [each.starts[: each.scored] for each in words],
-            [each.ends[: each.scored] for each in words],
-        )
-    )
-    named = (
-        (at, word_names(request.text, each, vocabulary))
-        for at, (request, each) in enumerate(zip(requests, words, strict=True))
-    )
-    pieces = {at: found for at, found in named if found is not None}
-    return Scores([request.text for request in requests], offsets, starts, ends, logprobs, pieces)
+def scored_tokens(requests: Sequence[Request], words: Sequence[WordIds], vocabulary: Vocabulary) -> TokenizedTexts:
+    """The words that are scored, as tokens."""
+    columns = ([column[: each.scored] for column in (each.ids, each.starts, each.ends)] for each in words)
+    ids, starts, ends = map(list, zip(*columns, strict=True)) if words else ([], [], [])
+    found = Ragged.of(ids)
+    names = {n: word_names(request.text, words[n], vocabulary) for n, request in enumerate(requests)}
+    pieces = {n: own for n, own in names.items() if own is not None}
+    return TokenizedTexts(found, flatten(starts, len(found.flat)), flatten(ends, len(found.flat)), pieces)
 
 
 def word_names(text: str, words: WordIds, vocabulary: Vocabulary) -> tuple[str, ...] | None:
