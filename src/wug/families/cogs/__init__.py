@@ -11,8 +11,8 @@ from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
 from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems, read_gold
-from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
+from wug.families.cogs.suite import CogsSuite, read_gold
 from wug.families.cogs.syntax import (
     SYNTAX_DIALECTS,
     SyntaxSuite,
@@ -115,12 +115,11 @@ def score(
 
     Every file is read before anything is scored, so an error in one of them leaves nothing half scored.
     """
-    from wug.families.cogs.scoring import score_predictions
+    from wug.families.cogs.scoring import score_forms
 
-    options = MetricOptions(reference_compat, smatch, bleu, seed)
-    gold_lines = read_gold(gold, dialect)
-    systems = [read_predictions(path, gold_lines) for path in predictions]
-    return [score_predictions(gold_lines, system, options) for system in systems]
+    suite = read_gold(gold, dialect, MetricOptions(reference_compat, smatch, bleu, seed))
+    systems = [(path, *read_predictions(path, suite.items)) for path in predictions]
+    return [score_forms(suite, str(path), forms, warnings) for path, forms, warnings in systems]
 
 
 def _is_gold(head: str) -> bool:
@@ -129,7 +128,7 @@ def _is_gold(head: str) -> bool:
 
 def _suite(path: Path, dialect: str | None, options: MetricOptions) -> CogsSuite | SyntaxSuite:
     syntax = syntax_dialect(path, dialect)
-    return read_syntax(path, syntax) if syntax else CogsSuite(read_gold(path, dialect), options)
+    return read_syntax(path, syntax) if syntax else read_gold(path, dialect, options)
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -49,8 +49,7 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
     from wug.errors import InputError
     from wug.families.cogs import score, scoring
     from wug.families.cogs.predictions import read_predictions
-    from wug.families.cogs.suite import CogsSuite
-    from wug.families.cogs.syntax import gold_of, read_syntax, syntax_dialect
+    from wug.families.cogs.syntax import read_syntax, syntax_dialect
     from wug.files import format_of
 
     if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
@@ -61,9 +60,9 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
         if per_line is not None:
             raise click.UsageError("--per-line is for logical forms")
         suite = read_syntax(gold, syntax)
-        given = [read_predictions(path, gold_of(suite, gold)) for path in paths]
-        for path, found in zip(paths, given, strict=True):
-            yield suite, model_id(path.name, path), suite.score(found.forms)
+        given = [read_predictions(path, suite.items) for path in paths]
+        for path, (forms, _) in zip(paths, given, strict=True):
+            yield suite, model_id(path.name, path), suite.score(forms)
         return
     systems = score(gold, paths, **options)
     if per_line is not None:
@@ -71,7 +70,7 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
         say(f"wrote {per_line}")
     save: bool = click.get_current_context().params["save"]  # results that are not stored need no row per line
     for path, system in zip(paths, systems, strict=True):
-        yield CogsSuite(system.gold, system.options), model_id(path.name, path), system.rows(lines=save)
+        yield system.suite, model_id(path.name, path), system.rows(lines=save)
 
 
 def _size(name: str, default: int, help: str) -> click.Option:

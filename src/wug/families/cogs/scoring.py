@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from wug.errors import FormulaError
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
-from wug.families.cogs.logical_form import errors, parse, violations
-from wug.families.cogs.metrics import MetricOptions, score_lines
-from wug.families.cogs.predictions import Predictions
-from wug.families.cogs.read import KNOWN_TYPES, SLOG_TYPES, Gold
+from wug.families.cogs.logical_form import Dialect, errors, parse, violations
+from wug.families.cogs.metrics import score_lines
+from wug.families.cogs.read import KNOWN_TYPES, SLOG_TYPES, GoldLine
+from wug.families.cogs.suite import CogsSuite
 from wug.files import write_text
 from wug.types import Estimate, Notice, Outcome, Row
 
@@ -34,15 +34,15 @@ DETAILS = (
 class ScoredPredictions:
     """One system's predictions with their metrics."""
 
-    gold: Gold
-    predictions: Predictions
-    options: MetricOptions
+    suite: CogsSuite
+    file: str
+    forms: Sequence[str]
     columns: MetricColumns
     warnings: tuple[str, ...]
 
     def estimates(self) -> list[Estimate]:
         """Every value over all lines, each kind, each type."""
-        return estimates(self.columns, lines_by_group(self.gold))
+        return estimates(self.columns, lines_by_group(self.suite.items))
 
     def rows(self, *, lines: bool = True) -> Iterator[Row]:
         """One outcome per line and metric of OUTCOME_METRICS, then estimates of the other metrics, then warnings.
@@ -50,8 +50,8 @@ class ScoredPredictions:
         Without `lines`, which take as long as scoring does, all values are estimates.
         """
         metrics = [metric for metric in OUTCOME_METRICS if metric in self.columns.flags] if lines else []
-        for number, line in enumerate(self.per_line() if lines else ()):
-            groups = self.gold.groups(number)
+        for gold, line in zip(self.suite.items, self.per_line(), strict=True) if lines else ():
+            groups = gold.groups
             detail = {key: line[key] for key in DETAILS if key in line}
             if line["gold"] == line["prediction"]:
                 del detail["prediction"]
@@ -71,59 +71,66 @@ class ScoredPredictions:
         for feature in self.columns.main:
             scores = self.columns.scores(feature)
             columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
-        gold, forms = self.gold, self.predictions.forms
-        for number in range(len(gold)):
+        for number, (gold, form) in enumerate(zip(self.suite.items, self.forms, strict=True)):
             line: dict[str, Any] = {
-                "line": gold.number(number),
-                "type": gold.types[number],
-                "sentence": gold.sentences[number],
-                "gold": gold.forms[number],
-                "prediction": forms[number],
+                "line": gold.number,
+                "type": gold.type,
+                "sentence": gold.sentence,
+                "gold": gold.form,
+                "prediction": form,
             }
             line |= {name: values[number] for name, values in columns.items()}
-            if not self.options.reference_compat:
-                line["violations"] = [] if line.get("well_formed_strict") else self._violations(forms[number])
-                line["errors"] = _errors(line, gold)
+            if not self.suite.metric_options.reference_compat:
+                dialect = self.suite.dialect
+                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, dialect)
+                line["errors"] = _errors(line, dialect)
             yield line
 
-    def _violations(self, prediction: str) -> list[str]:
-        try:
-            return [violation.rule for violation in violations(parse(prediction, self.gold.dialect))]
-        except FormulaError as error:
-            return [f"unreadable: {error.message}"]
 
-
-def score_predictions(gold: Gold, predictions: Predictions, options: MetricOptions) -> ScoredPredictions:
+def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Sequence[str] = ()) -> ScoredPredictions:
     """All metrics of one system's predictions."""
-    columns, warnings = score_lines(gold, predictions.forms, options)
-    warnings = [*gold.warnings, *predictions.warnings, *warnings]
-    if empty := sum(not form.strip() for form in predictions.forms):
-        warnings.append(f"{empty} of {len(gold)} predictions are empty")
-    return ScoredPredictions(gold, predictions, options, columns, tuple(warnings))
+    columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options)
+    empty = sum(not form.strip() for form in forms)
+    more += [f"{empty} of {len(suite)} predictions are empty"] if empty else []
+    return ScoredPredictions(suite, file, forms, columns, (*suite.warnings, *warnings, *more))
 
 
-def lines_by_group(gold: Gold) -> dict[str, NDArray[np.intp]]:
+def lines_by_group(items: Sequence[GoldLine]) -> dict[str, NDArray[np.intp]]:
     """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
-    by_type: dict[str, list[int]] = {}
-    for line, name in enumerate(gold.types):
-        by_type.setdefault(name, []).append(line)
-    known = [name for name in KNOWN_TYPES if name in by_type]
-    larger: dict[str, list[int]] = {"kind=lexical": [], "kind=structural": []}
-    for name in known:
-        larger[f"kind={KNOWN_TYPES[name].kind}"] += by_type[name]
-        if name in SLOG_TYPES:
-            larger.setdefault(f"class={SLOG_TYPES[name].section}", []).extend(by_type[name])
-    found = {"all": np.arange(len(gold))} | {group: np.array(lines) for group, lines in larger.items() if lines}
-    for name in (*known, *(name for name in by_type if name not in KNOWN_TYPES)):
-        found[f"type={name}"] = np.array(by_type[name])
-    return found
+    types = {name: place for place, name in enumerate(KNOWN_TYPES)}
+    found: dict[str, list[int]] = {}
+    for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
+        for field, value in items[number].groups.items():
+            found.setdefault(f"{field}={value}", []).append(number)
+    rank = {group: place for place, group in enumerate(_GROUP_ORDER)}
+    ordered = sorted(found, key=lambda group: rank.get(group, len(rank)))
+    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in ordered}}
+
+
+_GROUP_ORDER)}
+    ordered = sorted(found, key=lambda group: rank.get(group, len(rank)))
+    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in ordered}}
+
+
+_GROUP_ORDER = (
+    *("kind=lexical", "kind=structural"),
+    *(f"class={known.section}" for known in SLOG_TYPES.values()),
+    *(f"type={name}" for name in KNOWN_TYPES),
+)
+
+
+def _violations(prediction: str, dialect: Dialect) -> list[str]:
+    try:
+        return [violation.rule for violation in violations(parse(prediction, dialect))]
+    except FormulaError as error:
+        return [f"unreadable: {error.message}"]
 
 
 def per_line(systems: Sequence[ScoredPredictions]) -> Iterator[dict[str, Any]]:
     """Every metric of each line of each system, which is named if there are several."""
     for scored in systems:
         for line in scored.per_line():
-            yield {"system": scored.predictions.file, **line} if len(systems) > 1 else line
+            yield {"system": scored.file, **line} if len(systems) > 1 else line
 
 
 def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
@@ -139,7 +146,7 @@ def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
     write_text(path, "".join(f"{row}\n" for row in out))
 
 
-def _errors(line: Mapping[str, Any], gold: Gold) -> list[str]:
+def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
     """The kinds of error in a line; the forms are compared only if its metrics do not decide."""
     if line["exact_match"]:
         return []
@@ -149,7 +156,7 @@ def _errors(line: Mapping[str, Any], gold: Gold) -> list[str]:
         return ["order"]
     if line["semantic_match"] and line["well_formed_strict"]:
         return ["index"]
-    return list(errors(line["gold"], line["prediction"], gold.dialect))
+    return list(errors(line["gold"], line["prediction"], dialect))
 
 
 def _cell(value: object) -> str:

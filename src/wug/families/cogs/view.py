@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference, recognise
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
@@ -53,7 +52,6 @@ class LineType:
     name: str
     title: str
     section: str
-    """Number and name of its section."""
     kind: str
     """`lexical` or `structural`; empty if unknown."""
 
@@ -104,13 +102,15 @@ def _outcomes(rows: Rows, key: str) -> list[Outcome]:
 
 def line_types(result: Result) -> dict[str, LineType]:
     """The types in a result: lexical, structural (each in the order of the paper), others."""
-    given_sections = result.meta.get("sections")
-    sections: Mapping[str, Any] = given_sections if isinstance(given_sections, Mapping) else {}
     known = {str(given.get("type")): given for given in result.meta.get("types") or () if isinstance(given, Mapping)}
     there = dict.fromkeys(
         e.group.removeprefix("type=") for e in result.estimates if e.metric == PRIMARY and e.group.startswith("type=")
     )
-    found = [_kind(name, known[name], sections) for name in known if name in there]
+    found = [
+        LineType(name, *(str(given.get(key) or "") for key in ("title", "section", "kind")))
+        for name, given in known.items()
+        if name in there
+    ]
     ordered = {kind.name: kind for kind in sorted(found, key=lambda kind: kind.kind == "structural")}
     return ordered | {
         name: LineType(name, "", OTHER_TYPES if found else "", "") for name in there if name not in ordered
@@ -178,12 +178,6 @@ def short(name: str) -> str:
     if "→" not in label:
         label = label.replace("_as_", " → ", 1)
     return plain(label)
-
-
-def _kind(name: str, given: Mapping[str, Any], sections: Mapping[str, Any]) -> LineType:
-    number = ".".join(str(given.get("section") or "").split(".")[:2])
-    section = f"{number} {sections.get(number, '')}".strip()
-    return LineType(name, str(given.get("title") or ""), section, str(given.get("kind") or ""))
 
 
 def _row(head: TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> TablePartRow:

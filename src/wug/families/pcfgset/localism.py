@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import at, name_of_answers, parsed, squeeze, target_error, text_lines
+from wug.families.pcfgset.files import at, name_of_answers, parsed, target_error, text_lines
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import (
@@ -25,6 +25,7 @@ from wug.families.pcfgset.suite import (
     bounded,
     warn_if_empty,
 )
+from wug.families.predictions import squeeze
 from wug.files import checksum
 from wug.types import Metric, Notice, Outcome, Problem, Row, Source
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families.pcfgset.files import SourceLine, at, name_of_answers, raise_errors, ratio_name, read_pair, stem
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
-from wug.families.pcfgset.predictions import Epoch, read_log
-from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, answers_to, warn_if_empty
+from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
+from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 

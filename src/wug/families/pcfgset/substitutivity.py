@@ -21,8 +21,8 @@ from wug.families.pcfgset.files import (
     sibling,
 )
 from wug.families.pcfgset.language import TWIN, SourceError, parse
-from wug.families.pcfgset.predictions import read_table
-from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, answers_to, warn_if_empty
+from wug.families.pcfgset.predictions import answers_to, read_table
+from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.types import Metric, Outcome, Problem, Row, Source
 
@@ -128,7 +128,7 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
         raise InputError(message, file=synonym_predictions, place=f"line {min(len(rows), len(others)) + 2}")
     pairs = []
     for row, other in zip(rows, others, strict=True):
-        pair = _pair(row.source, row.target, other.source, row.number - 1)
+        pair = _pair(row.source or "", row.target, other.source or "", row.number - 1)
         if isinstance(pair, str):
             raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")
         pairs.append(pair)

@@ -17,12 +17,12 @@ from wug.families.pcfgset.files import (
     name_of_answers,
     raise_errors,
     read_pair,
-    squeeze,
 )
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
-from wug.families.pcfgset.predictions import PredictedRow, aligned, is_table, read_plain, read_table
+from wug.families.pcfgset.predictions import answers_to, read_table
+from wug.families.predictions import PredictedRow, squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
-from wug.files import checksum, read_lines
+from wug.files import checksum
 from wug.labels import of_suite
 from wug.stats import estimate
 from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
@@ -181,13 +181,6 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
     return ScoredAnswers(suite, suite.score(answers))
 
 
-def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:
-    """The output for each source in a prediction file: by source in a table, else by position."""
-    if is_table(read_lines(predictions)):
-        return [row.prediction for row in aligned(read_table(predictions), sources, predictions)]
-    return read_plain(predictions, len(sources))
-
-
 def warn_if_empty(answers: Sequence[str]) -> Iterator[Notice]:
     """A warning if outputs are empty."""
     if empty := sum(not answer for answer in answers):
@@ -211,7 +204,7 @@ def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
 
 def _line(row: PredictedRow, path: Path) -> SourceLine:
     try:
-        found = parse(row.source)
+        found = parse(row.source or "")
         target = " ".join(found.meaning()) if row.target is None else row.target
         return line_of(found, target, row.number, str(row.number - 1))
     except SourceError as error:

@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from wug.errors import InputError
-from wug.families.pcfgset.files import at, raise_errors, squeeze, text_lines
+from wug.families.pcfgset.files import at, raise_errors, text_lines
 from wug.families.pcfgset.language import SourceError
+from wug.families.pcfgset.predictions import answers_to
 from wug.families.pcfgset.suite import (
     ENDED_EARLY,
     MAX_WORDS_OPTION,
     Generate,
     PcfgSuite,
     ScoredAnswers,
-    answers_to,
     bounded,
     ended_early,
     warn_if_empty,
 )
+from wug.families.predictions import PredictedRow, aligned, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
 from wug.stats import estimate
@@ -131,12 +131,13 @@ def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False)
     """Score outputs for the commands of a file: plain lines, a table, or lines `IN: … OUT: …`."""
     suite = read_suite(gold)
     suite = replace(suite, options=ORACLE_LENGTH if oracle_length else {})
-    found = [_TASK.fullmatch(line) for line in read_lines(predictions)]
+    lines = read_lines(predictions)
     sources = [line.source for line in suite.items]
-    if found and all(found):
-        outputs = _outputs_of([match for match in found if match], sources, predictions)
-    else:
-        outputs = answers_to(sources, predictions)
+    tasks = [match for line in lines if (match := _TASK.fullmatch(line))]
+    if not tasks or len(tasks) < len(lines):
+        return ScoredAnswers(suite, suite.score(answers_to(sources, predictions)))
+    rows = [PredictedRow(n, squeeze(task[2]), squeeze(task[1])) for n, task in enumerate(tasks, 1)]
+    outputs = [row.prediction for row in aligned(rows, sources, predictions)]
     return ScoredAnswers(suite, suite.score(outputs))
 
 
@@ -220,13 +221,3 @@ class _Seen:
         if self._pairs.issuperset(pairwise(words)) and self._words.issuperset(words):
             return "pairs"
         return "words" if self._words.issuperset(words) else "some"
-
-
-def _outputs_of(found: Sequence[re.Match[str]], sources: Sequence[str], path: Path) -> list[str]:
-    if len(found) != len(sources):
-        place = f"line {min(len(found), len(sources)) + 1}"
-        raise InputError(f"{len(found):,} outputs for {len(sources):,} commands", file=path, place=place)
-    for number, (match, source) in enumerate(zip(found, sources, strict=True), 1):
-        if squeeze(match[1]) != source:
-            raise InputError(f"the command is not that of the gold file, {source!r}", file=path, place=f"line {number}")
-    return [squeeze(match[2]) for match in found]
