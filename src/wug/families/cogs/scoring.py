@@ -16,7 +16,7 @@ from wug.errors import FormulaError
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import Dialect, errors, parse, violations
 from wug.families.cogs.metrics import score_lines
-from wug.families.cogs.read import KNOWN_TYPES, SLOG_TYPES, GoldLine
+from wug.families.cogs.read import KNOWN_TYPES, GoldLine
 from wug.families.cogs.suite import CogsSuite
 from wug.files import write_text
 from wug.types import Estimate, Notice, Outcome, Row
@@ -102,21 +102,9 @@ def lines_by_group(items: Sequence[GoldLine]) -> dict[str, NDArray[np.intp]]:
     for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
         for field, value in items[number].groups.items():
             found.setdefault(f"{field}={value}", []).append(number)
-    rank = {group: place for place, group in enumerate(_GROUP_ORDER)}
-    ordered = sorted(found, key=lambda group: rank.get(group, len(rank)))
-    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in ordered}}
-
-
-_GROUP_ORDER)}
-    ordered = sorted(found, key=lambda group: rank.get(group, len(rank)))
-    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in ordered}}
-
-
-_GROUP_ORDER = (
-    *("kind=lexical", "kind=structural"),
-    *(f"class={known.section}" for known in SLOG_TYPES.values()),
-    *(f"type={name}" for name in KNOWN_TYPES),
-)
+    ordered = sorted(found, key=lambda group: (not group.startswith("kind="), not group.startswith("class=")))
+    kinds = sorted(group for group in found if group.startswith("kind="))  # lexical before structural
+    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in (*kinds, *ordered)}}
 
 
 def _violations(prediction: str, dialect: Dialect) -> list[str]:
