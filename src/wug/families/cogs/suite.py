@@ -20,7 +20,7 @@ from wug.families.cogs.read import (
     plain_name,
     read_lines_of,
 )
-from wug.families.pcfgset.suite import Generate, PcfgSuite
+from wug.families.pcfgset.suite import PcfgSuite
 from wug.types import Generator, Row, Source, text_of
 
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
@@ -52,17 +52,13 @@ class CogsSuite(PcfgSuite[GoldLine]):
         return [line.sentence for line in self.items]
 
     def run(self, model: Generator) -> Iterator[Row]:
-        """Generate the form of every sentence and score them all."""
+        """Generate the form of every sentence and score them all, with their white space."""
         from wug.families.cogs.scoring import score_forms
 
         answers = model.generate([line.sentence for line in self.items])
         if len(answers) != len(self):
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
         yield from score_forms(self, model.id, list(map(text_of, answers))).rows()
-
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Nothing: outputs are scored with their white space."""
-        return iter(())
 
     def strata(self, item: GoldLine) -> tuple[str, ...]:
         """Lexical or structural, and the type."""

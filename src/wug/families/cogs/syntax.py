@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
 from wug.families.cogs.read import SPLITS, GoldLine, meta_of, plain_name
-from wug.families.pcfgset.suite import Generate, PcfgSuite, warn_if_empty
+from wug.families.pcfgset.suite import PcfgSuite, warn_if_empty
 from wug.families.predictions import content_lines
 from wug.files import checksum, head
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
@@ -49,10 +49,6 @@ class SyntaxSuite(PcfgSuite[GoldLine]):
     def requests(self) -> list[str | Source]:
         """The sources, in the order of the file."""
         return [line.sentence for line in self.items]
-
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per line."""
-        return self.score(generate(self.requests()))
 
     def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Compare each output with its target: as a whole, and phrase by phrase or tag by tag."""

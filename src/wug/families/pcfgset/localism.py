@@ -101,9 +101,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
             for (n, step), answer in zip(positions, found, strict=True):
                 steps[n][step] = answer
         self._complete(steps, wholes, generate)
-        yield from self.score(steps, wholes)
+        yield from self.compare(steps, wholes)
 
-    def score(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
+    def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
         """Whether the output of each sample's last step and that of its whole are equal, and right."""
         yield from warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
         for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
@@ -135,7 +135,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
             wholes[n], steps[n][-1] = answers
 
 
-def localism_suite(name: str, samples: Sequence[UnrolledSource], warnings: tuple[str, ...] = ()) -> LocalismSuite:
+def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuite:
     """A suite of unrolled sources.
 
     A sample's number is its rank among the sorted sources, not its position in the file: published traces have the
@@ -146,7 +146,7 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource], warnings: tuple
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
     named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, warnings, MAX_WORDS_OPTION, "localism")
+    return LocalismSuite(name, named, covered, options=MAX_WORDS_OPTION, test="localism")
 
 
 def score_trace(predictions: Path) -> ScoredAnswers:
@@ -168,7 +168,7 @@ def score_trace(predictions: Path) -> ScoredAnswers:
     if verdicts:
         warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
     suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
-    return ScoredAnswers(suite, chain(warnings, suite.score(steps, wholes)))
+    return ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 
 def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:

@@ -15,7 +15,6 @@ from wug.families.pcfgset.predictions import answers_to
 from wug.families.pcfgset.suite import (
     ENDED_EARLY,
     MAX_WORDS_OPTION,
-    Generate,
     PcfgSuite,
     ScoredAnswers,
     bounded,
@@ -72,10 +71,6 @@ class ScanSuite(PcfgSuite[ScanLine]):
     def requests(self) -> list[str | Source]:
         """The commands, each with a bound for its output."""
         return [bounded(line.source, line.target) for line in self.items]
-
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per command."""
-        return self.score(generate(self.requests()))
 
     def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Whether each output is right, how much of it is, and whether it only ended too early."""
