@@ -168,7 +168,7 @@ def test_causal_scores_equal_a_plain_loop(tmp_path: Path) -> None:
     for item, outcome in zip(suite.items, [row for row in result.outcomes if "scores" in row.detail], strict=True):
         for form, score in zip(item.forms, outcome.detail["scores"], strict=True):
             totals = []
-            for carrier in carriers.CARRIERS["eng"]["past"]:
+            for carrier in carriers.carriers_of(item):
                 prefix, text = (
                     tokenizer(words)["input_ids"]
                     for words in (
