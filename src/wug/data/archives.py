@@ -20,7 +20,6 @@ from wug.files import largest, writing
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 UNPACKED = ".unpacked"
-"""The suffix of the folder of an unpacked archive."""
 _LITTER = ("__MACOSX", ".DS_Store")
 _PIECE = 1 << 20
 

@@ -21,7 +21,6 @@ class File:
     """A file of a set."""
 
     path: str
-    """Its path in the repository."""
     name: str
     """Its path in the set's folder: the path without the folders that all files share."""
     checksum: str
@@ -84,7 +83,6 @@ class TestSet:
     parts: Mapping[str, Sequence[str]]
     """Names for groups of files, in addition to files and folders."""
     options: Mapping[str, str]
-    """Options for reading its files."""
     files: tuple[File, ...]
 
     @property
@@ -122,7 +120,6 @@ class SetSelection:
 
     set: TestSet
     part: str
-    """The part's name; empty for all of it."""
     files: tuple[File, ...]
 
     @property

@@ -83,10 +83,8 @@ def _line(file: File, source: Path) -> str:
 
 
 ADDRESS = "WUG_DATA_URL"
-"""The environment variable with the address of a mirror."""
 GITHUB = "https://raw.githubusercontent.com"
 ATTEMPTS = 8
-"""Attempts per file, if each receives something."""
 _PATIENCE = 60.0
 """Seconds without a byte before a connection counts as broken."""
 _ELSEWHERE = "On a machine without a network: wug data get NAME --from FOLDER, with a folder that has the files"

@@ -58,11 +58,8 @@ def _state(path: Path) -> str:
 
 
 FOLDER = "WUG_DATA"
-"""The environment variable that names another folder for sets."""
 PART = ".part"
-"""The suffix of incomplete files."""
 SHOWN = 5
-"""Files that a message lists."""
 Progress = Callable[[int, int], None]
 """Called with the bytes received, and the total."""
 

@@ -97,7 +97,6 @@ class ScoredTable:
     options: Mapping[str, str]
     metrics: Sequence[Metric]
     size: int
-    """Items."""
     meta: Mapping[str, object] = field(default_factory=dict)
     needs: Literal["scorer"] = "scorer"
 

@@ -18,7 +18,6 @@ from wug.families.tables import counted, first_few, plain, refuse_errors
 from wug.types import Problem
 
 BLIMP_ITEMS = 5
-"""Items per paradigm that people judged."""
 MIN_PUBLISHED_SHARE = 0.7
 """The agreement that a paradigm of ZhoBLiMP needs to be in the published set."""
 _MTURK_CONDITION = re.compile(r"(.*)ans([12])")
@@ -30,12 +29,10 @@ class Response(NamedTuple):
     """One person's response to an item."""
 
     item: int
-    """The index of the item."""
     rater: str | None
     value: float
     """1 if it agrees with the label, else 0; or a rating."""
     good: bool = True
-    """Whether the good sentence was rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,6 @@ class PeopleData:
     responses: list[Response] = field(default_factory=list)
     counts: list[ParadigmCounts] = field(default_factory=list)
     rated: bool = False
-    """Whether responses are ratings."""
     z_scored: bool = False
     notices: list[str] = field(default_factory=list)
 

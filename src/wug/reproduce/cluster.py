@@ -39,11 +39,9 @@ class RemoteStep:
     places: Mapping[str, str]
     """Paths in the command, and where they are in the folder."""
     parcel: bytes
-    """The files, as a tar archive."""
     fetched: str
     """The folder to send back; empty for none."""
     store: str
-    """The run store in the folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,7 @@ class Material:
     make: tuple[str, ...] = ()
     """The arguments of `wug make`, without seed and output; `{name}` is another material."""
     small: tuple[str, ...] = ()
-    """The arguments in a miniature."""
     data: str = ""
-    """The name of a published set."""
     parts: tuple[str, ...] = ()
     """The parts of the set; empty for all."""
 
@@ -41,7 +39,6 @@ class RecipeNetwork:
     minutes: float = 0.0
     """Duration of a training on one H200, three in parallel."""
     model: str = ""
-    """The name of an existing model."""
     score: tuple[str, ...] = ()
     """The arguments of `wug score` for released predictions; several columns are averaged."""
 
@@ -81,17 +78,13 @@ class RecipeTest:
     by: str = ""
     """A group field, such as `type`: each of its values has another row, without a published value."""
     source: str = ""
-    """The table or figure in the paper."""
     options: tuple[str, ...] = ()
-    """Additional arguments of `wug run`."""
     profile: tuple[str, ...] = ()
     """Arguments of a training that tests the model after epochs; the row is then the highest value."""
     small: tuple[str, ...] = ()
-    """Additional arguments of such a training in a miniature."""
     curves: tuple[str, ...] = ()
     """Numeric group fields, such as `depth` (or `epoch` with a profile), by which the page draws the metric."""
     beside: tuple[str, ...] = ()
-    """Additional metrics in these charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +100,6 @@ class Recipe:
     note: str = ""
     reference: str = ""
     rows: tuple[str, ...] = field(init=False)
-    """The names of the table's rows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(dict.fromkeys(test.row for test in self.tests)))

@@ -41,7 +41,6 @@ class MeanValue:
     method: str
     """The method of the interval: over items of one training, or over trainings."""
     n: int
-    """Items per test."""
 
 
 def values_in(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric: str) -> list[dict[str, CellValue]]:
@@ -136,22 +135,16 @@ class TableRow:
     network: str
     published: PublishedValue | None
     value: float | None
-    """The mean over seeds, or over released models; None without a result."""
     sd: float | None
-    """Standard deviation over trainings or models; None for fewer than two."""
     low: float | None
     high: float | None
     method: str
-    """The method of the interval: over items of one training, or over trainings."""
     n: int
-    """Items per test."""
     seeds: tuple[int, ...]
     signatures: tuple[str, ...]
     source: str
     pending: bool
-    """Whether our value is not computed yet."""
     within: str = ""
-    """The row that it is a part of."""
 
     @property
     def difference(self) -> float | None:

@@ -24,12 +24,10 @@ class StepCommand:
     """The command of a step, ready to run."""
 
     folder: Path
-    """The folder of the plan."""
     step: PlanStep
     command: tuple[str, ...]
     """Without `wug`."""
     out: Path
-    """The file for its standard output."""
     log: Path
     """The file to which its standard error is appended."""
     lock_files: tuple[int, ...] = ()

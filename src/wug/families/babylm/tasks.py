@@ -46,7 +46,6 @@ class BabylmTask:
     fields: tuple[str, ...]
     item: Callable[[Row, str], BabylmItem]
     sizes: Mapping[str, int]
-    """Items by folder: of the whole task."""
 
 
 def _sentences(row: Row, file: str) -> BabylmItem:

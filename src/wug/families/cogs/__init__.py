@@ -40,7 +40,6 @@ OPTIONS = (
     Option("reference_compat", bool, False, "compute the metrics as the first public evaluator does"),
 )
 BREAKDOWN = ("type",)
-"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-cogs"
 
 

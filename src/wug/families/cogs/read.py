@@ -125,7 +125,6 @@ class GoldLine:
     """A sentence with its logical form, or another target."""
 
     number: int
-    """Its line number."""
     sentence: str
     form: str
     type: str

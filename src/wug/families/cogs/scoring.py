@@ -22,7 +22,6 @@ from wug.files import write_text
 from wug.types import Estimate, Notice, Outcome, Row
 
 OUTCOME_METRICS = ("exact_match", "semantic_match")
-"""The metrics with an outcome for every line."""
 DETAILS = (
     *("sentence", "gold", "prediction", "edit_distance", "order_invariant_match"),
     *("well_formed", "well_formed_strict", "terms_f1", "smatch_f1", "violations", "errors"),

@@ -38,9 +38,7 @@ from wug.views.text_display import Piece, Pieces, marked, shortened
 
 PRIMARY = "exact_match"
 CHART_METRICS = (PRIMARY, "semantic_match")
-"""Metrics in the chart by type."""
 COLUMNS = (*CHART_METRICS, "order_invariant_match", "well_formed", "terms_f1", "edit_distance")
-"""Metrics in the table by type, if they exist."""
 OTHER_TYPES = "other types"
 TOTALS = {"all": "all lines", "kind=lexical": "lexical types", "kind=structural": "structural types"}
 
@@ -197,7 +195,6 @@ LABELS = {
     "extra": "extra conjunct",
     "order": "order only",
 }
-"""Short labels of the kinds of error."""
 UNREADABLE = "unreadable"
 
 

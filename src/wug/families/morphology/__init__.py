@@ -18,7 +18,6 @@ from wug.options import read as read_options
 from wug.types import Problem
 
 BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
-"""Groups that a summary shows: the first that a result has."""
 BUILTIN_MODEL = "wug-causal"
 COLUMN_HINT = "--kind morphology, with the columns lemma and form"
 OPTIONS = (

@@ -20,7 +20,6 @@ LEMMA, FORM = "{lemma}", "{form}"
 GAP = "___"
 
 GENERIC = ("The word is {lemma}. Its form is {form}.",)
-"""For a task or a language without carriers."""
 DEFAULT_LANGUAGE = "eng"
 
 
@@ -30,9 +29,7 @@ class FilledCarrier:
 
     text: str
     start: int
-    """Where the form begins."""
     end: int
-    """Where the form ends."""
 
 
 @cache

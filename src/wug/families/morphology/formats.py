@@ -367,7 +367,6 @@ def _table(path: Path, options: ReadOptions) -> ParsedForms:
 
 
 _GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")
-"""Columns of a table that results are broken down by."""
 
 
 def _number(text: str) -> float | None:

@@ -26,7 +26,6 @@ from wug.types import Notice, Problem, Row
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
 MAX_NAMED = 5
-"""Errors of one kind that are listed one by one."""
 
 
 def read_scores(path: Path) -> list[tuple[str, str, str, float, str]]:

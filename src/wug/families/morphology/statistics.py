@@ -32,7 +32,6 @@ class MixedFit:
     slope: float
     """On the logit scale, per standard deviation of the scores."""
     deviation: float
-    """Standard deviation of the random intercept."""
 
     @property
     def aic(self) -> float:

@@ -39,7 +39,6 @@ from wug.types import Problem, Suite
 OPTIONS = (Option("split", SPLITS, "test", "files of a folder to read"),)
 
 BREAKDOWN = ("function",)
-"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-pcfg"
 
 

@@ -19,7 +19,6 @@ Test: TypeAlias = Literal[
 ]
 SPLITS = ("test", "dev", "train")
 MAX_FOLDER_DEPTH = 2
-"""Levels of folders that are searched for tests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,6 @@ MAX_SYMBOLS = 1_000_000
 MAX_TOTAL_SYMBOLS = 10 * MAX_SYMBOLS
 """Maximum total length of the results of all steps, in symbols."""
 MAX_DRAWN_FUNCTIONS = 500
-"""Maximum number of functions in a drawn tree."""
 
 _ARITY: Mapping[str, int] = {
     name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)

@@ -67,13 +67,10 @@ class TracedSample:
     """A sample of a localism trace: the steps, then the whole source."""
 
     number: int
-    """Line number of its first step."""
     steps: tuple[tuple[str, str], ...]
-    """Source and output of each step."""
     source: str
     answer: str
     verdict: bool | None
-    """Consistency according to the trace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ class PredictorSet:
     suspicious: Mapping[str, Mask] = field(default_factory=dict)
     """Rows to warn about, by what is wrong with them."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options of the model, for the signature."""
     warnings: tuple[str, ...] = ()
     with_spillover: bool = True
 
@@ -78,7 +77,6 @@ class MeasureFit:
     dropped: Mapping[str, int]
     """Rows without a value, by column; a row may lack several."""
     missing: int
-    """Rows without a value."""
     lags: tuple[LagEffect, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -106,7 +104,6 @@ class _Design:
     baseline: list[int]
     targets: list[list[int]]
     terms: list[tuple[RegressionTerm, ...]]
-    """Of each target model."""
     added: list[tuple[RegressionTerm, ...]]
     """Those that the baseline does not have."""
     absent: dict[str, Mask] = field(default_factory=dict)

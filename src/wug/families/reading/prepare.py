@@ -28,11 +28,9 @@ class PreparedTable:
     targets: Mask
     """Rows that meet every condition. Other rows still are earlier words."""
     removed: Mapping[str, int]
-    """Rows that conditions and exclusions removed, by kind."""
     words: Sequence[str] | None
     warnings: tuple[str, ...]
     frequency: str
-    """Where log_frequency comes from."""
 
     @property
     def baseline(self) -> tuple[RegressionTerm, ...]:

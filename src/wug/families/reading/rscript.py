@@ -16,7 +16,6 @@ from wug.families.reading.terms import Factor, RegressionTerm
 from wug.files import write_text
 
 RESERVED = ("item", "text", "subject", "word", "fold", "y")
-"""Columns of the data beside those of the terms."""
 SIGMA = {
     "train": "sigma(fit)",
     "train-ml": "sqrt(mean(residuals(fit)^2))",

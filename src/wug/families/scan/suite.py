@@ -29,7 +29,6 @@ from wug.types import Metric, Outcome, Problem, Row, Source
 
 _TASK = re.compile(r"IN:(.*?)\sOUT:(.*)")
 ORACLE_LENGTH = {"oracle_length": "yes"}
-"""The option for `oracle_length_accuracy`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from wug.families.cogs.make.grammar import CogsLine, Lexicon, Verb, WordClass, e
 from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, exposure, tested
 
 Files: TypeAlias = dict[str, list[CogsLine]]
-"""The lines of each file, by name."""
 
 NAMES_ALONE, NOUNS_ALONE, TRANSITIVE_ALONE = 20, 40, 40
 """Primitives of each kind besides the held-out ones; all unergative and causative verbs are added."""
@@ -32,7 +31,6 @@ class Sizes:
     test: int = 3_000
     """Lines of dev, and of test."""
     each: int = 1_000
-    """Lines per type in gen."""
 
 
 def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = None) -> Files:

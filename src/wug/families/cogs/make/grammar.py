@@ -122,7 +122,6 @@ class Phrase:
     """None for a name."""
     preposition: str | None = None
     within: Phrase | None = None
-    """The phrase after the preposition."""
 
 
 @dataclass(frozen=True, slots=True)

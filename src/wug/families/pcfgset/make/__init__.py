@@ -16,7 +16,6 @@ from wug.families.pcfgset.make.grammar import PcfgGrammar
 from wug.files import read_lines
 
 Files: TypeAlias = dict[str, list[str]]
-"""The lines of each file, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ class DataPlan:
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=lambda: corpus.SPLITS)
-    """Number of lines of each split of a generated corpus."""
     base: Path | None = None
     """A folder with train, dev and test, or one file of sources, to start from instead of a generated corpus."""
     natural: bool = True
@@ -35,9 +33,7 @@ class DataPlan:
     grammar: PcfgGrammar | None = None
     ratios: Sequence[float] = tests.RATIOS
     per_function: int | None = None
-    """Substitutivity test lines per function."""
     max_functions: int = 8
-    """Maximum number of functions in a productivity training line."""
     rounds: int = 53
     """Increasing-length lines for each function and length."""
     longest: int = 20

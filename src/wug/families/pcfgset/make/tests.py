@@ -24,7 +24,6 @@ from wug.families.pcfgset.language import (
 from wug.families.pcfgset.make.corpus import SourceTarget, Strings
 
 RATIOS = (0.0001, 0.0005, 0.001, 0.005)
-"""The published ratios of exceptions."""
 MAX_PER_FUNCTION = 2_500
 """Substitutivity test lines per function in the published set."""
 ADDED_SHARE = 0.001

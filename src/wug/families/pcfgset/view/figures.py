@@ -15,7 +15,6 @@ from wug.views.parts import Figure, LabelledText, carrier
 from wug.views.text_display import Pieces, unmarked
 
 REST_COLOUR = 6
-"""Colour of the rest of a whole."""
 _PLACES = {name: place for place, name in enumerate(FUNCTIONS)}
 
 

@@ -40,7 +40,6 @@ KINDS = {
 }
 """Kinds of samples: whether both answers are equal, the whole is right, the last step is right."""
 MAX_SAMPLES = 5000
-"""Number of samples whose single steps are counted."""
 RIGHT = "A step is right if its answer is the result of the function for the inputs that it was given."
 
 
@@ -124,7 +123,6 @@ def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
 
 
 MAX_NODES = 120
-"""Maximum number of nodes of a tree that are shown."""
 
 
 def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
