@@ -149,18 +149,18 @@ def _test(
         raise TypeError('train of a test is by network, as in { lstm = "--steps 9000" }')
     test = RecipeTest(published=cells, train=longer, **_frozen(row))
     for network in (*cells, *test.train):
-        if network not in networks:
+        known = networks.get(network)
+        what = ""
+        if known is None:
             what = f"unknown network {network!r}.{suggestion(network, networks)}"
-            raise InputError(what, file=file, place=f"test {test.row!r}")
-        if networks[network].train and not test.train_on:
+        elif known.train and not test.train_on:
             what = f"network {network!r} is to be trained: say on what, with train_on"
-            raise InputError(what, file=file, place=f"test {test.row!r}")
-        if networks[network].model and not test.suite:
+        elif known.model and not test.suite:
             what = f"network {network!r} is to be tested: say with what, with suite"
+        elif test.small and not test.profile:
+            what = "small: only a test with a profile has a training of its own"
+        if what:
             raise InputError(what, file=file, place=f"test {test.row!r}")
-    if test.small and not test.profile:
-        what = "small: only a test with a profile has a training of its own"
-        raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
 

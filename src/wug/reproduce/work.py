@@ -152,7 +152,7 @@ def _taken(folder: Path, step: PlanStep, runner: StepRunner) -> str:
     with locked(folder / "locks" / step.name) as lock_files:
         if step.done:  # by another process in the meantime
             return ""
-        _note(folder, step)
+        write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
         log = folder / "logs" / f"{step.name}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
         step.made.parent.mkdir(parents=True, exist_ok=True)
@@ -180,10 +180,6 @@ def _require_same(folder: Path, step: PlanStep) -> None:
             "Use the same options to resume, or another --folder",
             file=folder,
         )
-
-
-def _note(folder: Path, step: PlanStep) -> None:
-    write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
 
 
 def _noted(folder: Path, step: PlanStep) -> Path:
