@@ -120,6 +120,8 @@ def _score(
     cache: Cache | None,
     counted: _Counted,
 ) -> None:
+    from wug.evaluation.cached_model import CachedModel
+
     warnings = _Warnings(model, options)
     done = 0
     context = options.context_of(model)
@@ -131,7 +133,7 @@ def _score(
             for text, _, _, asked in split
             for a, b in asked
         ]
-        answers = iter(_ask(requests, model, cache, counted))
+        answers = iter(CachedModel(model, cache, counted).score(requests))
         for text, spans, marked, asked in split:
             scored = [(start, next(answers)) for start, _ in asked]
             warnings.add([answer for _, answer in scored])
@@ -272,12 +274,6 @@ def _opened(model: Any) -> ModelHandle:
 def can_score_sources(model: str) -> bool:
     """Whether a model that generates text can also score it, when it is opened with `score=source`."""
     return "score" in option_names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
-
-
-def _ask(requests: Sequence[Request], model: ModelHandle, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
-    from wug.evaluation.cached_model import CachedModel
-
-    return CachedModel(model, cache, progress).score(requests)
 
 
 class _Counted:

@@ -117,12 +117,11 @@ def _overgeneralisation(plan: DataPlan) -> Files:
         raise InputError("exceptions need training lines. Give a folder with train.src", file=plan.base)
     files = _pair("dev", made["dev"])
     for ratio in plan.ratios:
-        found = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
-        files |= _pair(f"train_pcfg_ratio={ratio:g}", found.train)
-        exceptional = [SourceTarget(line.source, line.exception) for line in found.exceptions]
-        original = [SourceTarget(line.source, line.original) for line in found.exceptions]
-        files |= _pair(f"test_pcfg_ratio={ratio:g}_exception", exceptional)
-        files |= _pair(f"test_pcfg_ratio={ratio:g}_original", original)
+        train, changed = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
+        files |= _pair(f"train_pcfg_ratio={ratio:g}", train)
+        for reading in ("exception", "original"):
+            lines = [SourceTarget(line.source, getattr(line, reading)) for line in changed]
+            files |= _pair(f"test_pcfg_ratio={ratio:g}_{reading}", lines)
     return files
 
 
