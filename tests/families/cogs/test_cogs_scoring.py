@@ -16,7 +16,7 @@ from wug import stats
 from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs.logical_form import errors
-from wug.families.cogs.scoring import ScoredPredictions, per_line, write_per_line
+from wug.families.cogs.suite import ScoredPredictions, per_line, write_per_line
 from wug.types import Estimate, Notice, Outcome
 
 GOLD = (

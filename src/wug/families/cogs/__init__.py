@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
 from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
 from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
-from wug.families.cogs.suite import CogsSuite, read_gold
+from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
 from wug.families.cogs.syntax import (
     SYNTAX_DIALECTS,
     SyntaxSuite,
@@ -25,9 +24,6 @@ from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem
-
-if TYPE_CHECKING:
-    from wug.families.cogs.scoring import ScoredPredictions
 
 OPTIONS = (
     Option(
@@ -114,8 +110,6 @@ def score(
 
     Every file is read before anything is scored, so an error in one of them leaves nothing half scored.
     """
-    from wug.families.cogs.scoring import score_forms
-
     suite = read_gold(gold, dialect, MetricOptions(reference_compat, smatch, bleu, seed))
     systems = [(path, *read_predictions(path, suite.items)) for path in predictions]
     return [score_forms(suite, str(path), forms, warnings) for path, forms, warnings in systems]

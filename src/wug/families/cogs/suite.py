@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wug.errors import ModelError
-from wug.families.cogs.logical_form import ERRORS, Dialect, recognise
-from wug.families.cogs.metrics import METRICS, MetricOptions
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.errors import FormulaError, ModelError
+from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
+from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
+from wug.families.cogs.metrics import METRICS, MetricOptions, score_lines
 from wug.families.cogs.read import (
     EDITIONS,
+    KNOWN_TYPES,
     SPLITS,
     GoldLine,
     checked,
@@ -21,7 +28,8 @@ from wug.families.cogs.read import (
     read_lines_of,
 )
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.types import Generator, Row, Source, text_of
+from wug.files import write_text
+from wug.types import Estimate, Generator, Notice, Outcome, Row, Source, text_of
 
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
@@ -53,8 +61,6 @@ class CogsSuite(PcfgSuite[GoldLine]):
 
     def run(self, model: Generator) -> Iterator[Row]:
         """Generate the form of every sentence and score them all, with their white space."""
-        from wug.families.cogs.scoring import score_forms
-
         answers = model.generate([line.sentence for line in self.items])
         if len(answers) != len(self):
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
@@ -82,3 +88,139 @@ def read_gold(path: Path, dialect: str | None = None, options: MetricOptions | N
     return CogsSuite(
         name, tuple(lines), identity, tuple(warnings), signature, "cogs", str(path), used, metric_options=options
     )
+
+
+OUTCOME_METRICS = ("exact_match", "semantic_match")
+DETAILS = (
+    *("sentence", "gold", "prediction", "edit_distance", "order_invariant_match"),
+    *("well_formed", "well_formed_strict", "terms_f1", "smatch_f1", "violations", "errors"),
+)
+"""The details of a line's first outcome; a prediction that equals the gold form is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPredictions:
+    """One system's predictions with their metrics."""
+
+    suite: CogsSuite
+    file: str
+    forms: Sequence[str]
+    columns: MetricColumns
+    warnings: tuple[str, ...]
+
+    def estimates(self) -> list[Estimate]:
+        """Every value over all lines, each kind, each type."""
+        return estimates(self.columns, lines_by_group(self.suite.items))
+
+    def rows(self, *, lines: bool = True) -> Iterator[Row]:
+        """One outcome per line and metric of OUTCOME_METRICS, then estimates of the other metrics, then warnings.
+
+        Without `lines`, which take as long as scoring does, all values are estimates.
+        """
+        metrics = [metric for metric in OUTCOME_METRICS if metric in self.columns.flags] if lines else []
+        for gold, line in zip(self.suite.items, self.per_line(), strict=True) if lines else ():
+            groups = gold.groups
+            detail = {key: line[key] for key in DETAILS if key in line}
+            if line["gold"] == line["prediction"]:
+                del detail["prediction"]
+            yield Outcome(str(line["line"]), metrics[0], line[metrics[0]], groups, detail)
+            for metric in metrics[1:]:
+                yield Outcome(str(line["line"]), metric, line[metric], groups)
+        for estimate in self.estimates():
+            if estimate.metric not in metrics or estimate.group.startswith("macro="):
+                yield estimate
+        yield from map(Notice, self.warnings)
+
+    def per_line(self) -> Iterator[dict[str, Any]]:
+        """Every metric of each line, in the order of the gold file."""
+        columns: dict[str, list[Any]] = {name: values.tolist() for name, values in self.columns.flags.items()}
+        for name, values in self.columns.numbers.items():
+            columns[name] = values.astype(int).tolist() if name == "edit_distance" else values.tolist()
+        for feature in self.columns.main:
+            scores = self.columns.scores(feature)
+            columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
+        for number, (gold, form) in enumerate(zip(self.suite.items, self.forms, strict=True)):
+            line: dict[str, Any] = {
+                "line": gold.number,
+                "type": gold.type,
+                "sentence": gold.sentence,
+                "gold": gold.form,
+                "prediction": form,
+            }
+            line |= {name: values[number] for name, values in columns.items()}
+            if not self.suite.metric_options.reference_compat:
+                dialect = self.suite.dialect
+                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, dialect)
+                line["errors"] = _errors(line, dialect)
+            yield line
+
+
+def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Sequence[str] = ()) -> ScoredPredictions:
+    """All metrics of one system's predictions."""
+    columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options)
+    empty = sum(not form.strip() for form in forms)
+    more += [f"{empty} of {len(suite)} predictions are empty"] if empty else []
+    return ScoredPredictions(suite, file, forms, columns, (*suite.warnings, *warnings, *more))
+
+
+def lines_by_group(items: Sequence[GoldLine]) -> dict[str, NDArray[np.intp]]:
+    """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
+    types = {name: place for place, name in enumerate(KNOWN_TYPES)}
+    found: dict[str, list[int]] = {}
+    for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
+        for name, value in items[number].groups.items():
+            found.setdefault(f"{name}={value}", []).append(number)
+    ordered = sorted(found, key=lambda group: (not group.startswith("kind="), not group.startswith("class=")))
+    kinds = sorted(group for group in found if group.startswith("kind="))  # lexical before structural
+    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in (*kinds, *ordered)}}
+
+
+def _violations(prediction: str, dialect: Dialect) -> list[str]:
+    try:
+        return [violation.rule for violation in violations(parse(prediction, dialect))]
+    except FormulaError as error:
+        return [f"unreadable: {error.message}"]
+
+
+def per_line(systems: Sequence[ScoredPredictions]) -> Iterator[dict[str, Any]]:
+    """Every metric of each line of each system, which is named if there are several."""
+    for scored in systems:
+        for line in scored.per_line():
+            yield {"system": scored.file, **line} if len(systems) > 1 else line
+
+
+def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write the metrics of each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
+    if path.suffix.lower() == ".jsonl":
+        write_text(path, "".join(json.dumps(dict(line), ensure_ascii=False) + "\n" for line in lines))
+        return
+    out: list[str] = []
+    for line in lines:
+        if not out:
+            out.append("\t".join(line))
+        out.append("\t".join(map(_cell, line.values())))
+    write_text(path, "".join(f"{row}\n" for row in out))
+
+
+def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
+    """The kinds of error in a line; the forms are compared only if its metrics do not decide."""
+    if line["exact_match"]:
+        return []
+    if not line["well_formed"]:
+        return ["ill-formed"]
+    if line["order_invariant_match"]:
+        return ["order"]
+    if line["semantic_match"] and line["well_formed_strict"]:
+        return ["index"]
+    return list(errors(line["gold"], line["prediction"], dialect))
+
+
+def _cell(value: object) -> str:
+    match value:
+        case bool():
+            return str(int(value))
+        case float():
+            return f"{value:.6g}" if math.isfinite(value) else ""
+        case list():
+            return ",".join(map(_cell, value))
+    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

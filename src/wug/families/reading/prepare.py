@@ -81,7 +81,9 @@ class PreparedTable:
         split, text = self.settings.split, self.settings.text
         if split is not None:
             return split.removeprefix(BY) if split.startswith(BY) else None
-        return text if text is not None and _distinct(self.table.codes(text)[rows]) >= self.settings.folds else None
+        return (
+            text if text is not None and len(np.unique(self.table.codes(text)[rows])) >= self.settings.folds else None
+        )
 
     def units(self, rows: Indices) -> tuple[Sequence[str] | None, str | None]:
         """The cluster of each row, if rows are clustered; and a warning if there are too few clusters."""
@@ -217,7 +219,3 @@ def _zipf(words: Sequence[str], language: str) -> Floats:
     except ImportError as error:  # Chinese, Japanese and Korean need a tokenizer
         raise InputError(f"frequency=wordfreq:{language}: {error}") from None
     return np.array([values[word] for word in words], np.float64)
-
-
-def _distinct(codes: Indices) -> int:
-    return len(np.unique(codes))
