@@ -126,7 +126,8 @@ def _score(
     done = 0
     context = options.context_of(model)
     for group in _groups(texts, whole=model.ordered):
-        _require_sources_fit(group, model)
+        if any(text.source is not None for text in group) and model.options.get("score") != "source":
+            raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
         split = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
             Request(text.text[a:b], reading=options.reading, source=text.source)
@@ -234,12 +235,6 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         yield replace(text, source=source)
     if next(given, None) is not None:
         raise InputError(f"{count:,} texts and more sources. Give one source per text")
-
-
-def _require_sources_fit(texts: Iterable[Text], model: ModelHandle) -> None:
-    """Raise ModelError if texts have sources and the model takes none."""
-    if any(text.source is not None for text in texts) and model.options.get("score") != "source":
-        raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
 
 
 def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:

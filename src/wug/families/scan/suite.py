@@ -107,8 +107,7 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
         counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
         problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
     if training := training_file(path):
-        seen = _Seen(training)
-        lines = [replace(line, groups={**line.groups, "seen": seen.most(line.command.words)}) for line in lines]
+        lines = _seen(lines, training)
     options = MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
     return ScanSuite(
@@ -199,19 +198,14 @@ def training_file(path: Path) -> Path | None:
     return next((file for end in ("", ".gz") if (file := path.with_name(name + end)).is_file()), None)
 
 
-class _Seen:
-    """The words and the pairs of neighbouring words in a training file."""
-
-    def __init__(self, path: Path) -> None:
-        self._words: set[str] = set()
-        self._pairs: set[tuple[str, str]] = set()
-        for match in map(_TASK.fullmatch, read_lines(path)):
-            words = match[1].split() if match else []
-            self._words |= set(words)
-            self._pairs |= set(pairwise(words))
-
-    def most(self, words: Sequence[str]) -> str:
-        """What training has of a command: all its `pairs` of words, all its `words`, or `some` words."""
-        if self._pairs.issuperset(pairwise(words)) and self._words.issuperset(words):
-            return "pairs"
-        return "words" if self._words.issuperset(words) else "some"
+def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:
+    """The lines with what training has of each command: all its `pairs` of words, all its `words`, or `some` words."""
+    known: list[list[str]] = [match[1].split() for match in map(_TASK.fullmatch, read_lines(training)) if match]
+    words = {word for command in known for word in command}
+    pairs = {pair for command in known for pair in pairwise(command)}
+    found = []
+    for line in lines:
+        own = line.command.words
+        most = "some" if not words.issuperset(own) else "pairs" if pairs.issuperset(pairwise(own)) else "words"
+        found.append(replace(line, groups={**line.groups, "seen": most}))
+    return found
