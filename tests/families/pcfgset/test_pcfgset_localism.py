@@ -11,7 +11,6 @@ import pytest
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.localism import score_trace
-from wug.families.pcfgset.predictions import answer_tree
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.models.oracle import Oracle
 from wug.types import Notice, Outcome, Row, text_of
@@ -151,23 +150,6 @@ def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> N
             "diverges": False,
         },
     ]
-
-
-def test_the_tree_can_be_shown(tmp_path: Path) -> None:
-    model = Replies({"echo A1 B2": "", "append , D4 C3": "C3"})
-    detail = outcomes(suite(tmp_path).run(model))[1].detail
-    assert answer_tree(detail) == (
-        "append → C3   ✗ right: D4 C3\n"
-        "├─ echo → (nothing)   ✗ first wrong here, right: A1 B2 B2\n"
-        "│  └─ A1 B2\n"
-        "└─ reverse → D4 C3\n"
-        "   └─ C3 D4\n"
-        "\n"
-        "step by step  C3   ✗\n"
-        "as a whole    A1 B2 B2 D4 C3   ✓\n"
-        "target        A1 B2 B2 D4 C3\n"
-        "not consistent"
-    )
 
 
 FAULTS = [

@@ -91,15 +91,22 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
     from wug.families.pcfgset.localism import score_trace
-    from wug.families.pcfgset.predictions import answer_tree
+    from wug.families.pcfgset.view.localism import sample
+    from wug.rows import OutcomeRow
     from wug.types import Outcome
+    from wug.views.text import item_lines
 
     found = score_trace(path)
     for number in samples:
         if number > len(found.suite):
             raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
-    details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.metric == "consistency"}
-    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]
+    rows = {
+        row.item: OutcomeRow(0, row)
+        for row in found.rows
+        if isinstance(row, Outcome) and row.metric == "consistency" and int(row.item) in samples
+    }
+    views = {number: sample(rows[str(number)], [rows[str(number)]]) for number in samples}
+    return [f"{path.name}, sample {n}: {view.note}\n" + "\n".join(item_lines(view)) for n, view in views.items()]
 
 
 def _two_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, Path] | None) -> tuple[Path, Path] | None:

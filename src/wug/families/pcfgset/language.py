@@ -60,7 +60,6 @@ MAX_SYMBOLS = 1_000_000
 
 MAX_TOTAL_SYMBOLS = 10 * MAX_SYMBOLS
 """Maximum total length of the results of all steps, in symbols."""
-MAX_DRAWN_FUNCTIONS = 500
 
 _ARITY: Mapping[str, int] = {
     name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)
@@ -249,27 +248,6 @@ def exceptions(source: str) -> list[str]:
     """The pairs of EXCEPTIONS in a source, in the order of that table."""
     found = set(pairs(source.split()))
     return [pair for pair in EXCEPTIONS if pair in found]
-
-
-def draw(expression: Expression, labels: Sequence[str] | None = None) -> str:
-    """The tree of an expression as lines of text; `labels` replace the functions."""
-    if isinstance(expression.root, tuple):
-        return " ".join(expression.root) or "(nothing)"
-    if len(expression.steps) > MAX_DRAWN_FUNCTIONS:
-        return f"(a tree of {len(expression.steps):,} functions; {MAX_DRAWN_FUNCTIONS} at most are drawn)"
-    lines: list[str] = []
-    stack: list[tuple[Argument, str, str]] = [(expression.root, "", "")]
-    while stack:
-        part, lead, indent = stack.pop()
-        if isinstance(part, tuple):
-            lines.append(lead + (" ".join(part) or "(nothing)"))
-            continue
-        step = expression.steps[part]
-        lines.append(lead + (labels[part] if labels else step.function))
-        for number, child in reversed(list(enumerate(step.arguments))):
-            last = number == len(step.arguments) - 1
-            stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
-    return "\n".join(lines)
 
 
 def _why_empty(words: Sequence[str], place: int) -> str:

@@ -7,10 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import Expression, FunctionStep, draw
 from wug.families.predictions import (
     PredictedRow,
     aligned,
@@ -21,40 +19,6 @@ from wug.families.predictions import (
     squeeze,
 )
 from wug.files import read_lines
-
-NOTHING = "(nothing)"
-
-
-def answer_tree(detail: Mapping[str, Any]) -> str:
-    """The tree in the `detail` of a localism `consistency` outcome, as text."""
-    rows: Sequence[Mapping[str, Any]] = detail["steps"]
-    inputs = [tuple(part if isinstance(part, int) else tuple(part.split()) for part in row["inputs"]) for row in rows]
-    steps = tuple(FunctionStep(str(row["source"]).split()[0], given) for row, given in zip(rows, inputs, strict=True))
-    expression = Expression(tuple(str(detail["source"]).split()), steps, len(steps) - 1)
-    same = rows[-1]["answer"] == detail["answer"]
-    return "\n".join(
-        [
-            draw(expression, [_label(step, row) for step, row in zip(steps, rows, strict=True)]),
-            "",
-            f"step by step  {_marked(rows[-1]['answer'], detail['target'])}",
-            f"as a whole    {_marked(detail['answer'], detail['target'])}",
-            f"target        {detail['target']}",
-            "consistent" if same else "not consistent",
-        ]
-    )
-
-
-def _label(step: FunctionStep, row: Mapping[str, Any]) -> str:
-    label = f"{step.function} → {row['answer'] or NOTHING}"
-    if row["answer"] == row["right"]:
-        return label
-    first = "first wrong here, " if row["diverges"] else ""
-    return f"{label}   ✗ {first}right: {row['right'] or NOTHING}"
-
-
-def _marked(answer: str, target: str) -> str:
-    return f"{answer or NOTHING}   {'✓' if answer == target else '✗'}"
-
 
 _DASHES = re.compile(r"-{5,}")
 _ARROW = re.compile(r" ->(?: |$)")
