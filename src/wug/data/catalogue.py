@@ -27,6 +27,10 @@ class File:
     size: int | None
     """Bytes; None if unknown."""
 
+    def matches(self, path: Path) -> bool:
+        """Whether another file has the same content."""
+        return self.checksum_of(path) == self.checksum
+
     def checksum_of(self, path: Path) -> str:
         """The checksum of another file, by the same method."""
         with path.open("rb") as content:

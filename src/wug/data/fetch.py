@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from wug.data import folder as data_folder
-from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, megabytes
+from wug.data.catalogue import File, SetSelection, TestSet, find, megabytes
 from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed, missing, write_record
 from wug.errors import DataError, InputError
 from wug.files import largest, shortened, user_path, writing
@@ -128,7 +128,7 @@ def _fetch(client: httpx.Client, url: str, file: File, target: Path, tell: Calla
             reason = "the server ended early"
         except httpx.RequestError as error:
             whole, reason = False, str(error) or type(error).__name__
-        if whole and start and file.checksum_of(part) != file.checksum:
+        if whole and start and not file.matches(part):
             part.unlink()  # the first part was wrong: start again
         elif whole:
             return install(file, part, target, url)
@@ -219,7 +219,7 @@ def faulty(selection: SetSelection) -> list[File]:
     """The files that are missing or have a wrong checksum."""
     folder = folder_of(selection.set)
     absent = missing(selection)
-    return [f for f in selection.files if f in absent or f.checksum_of(folder / f.name) != f.checksum]
+    return [f for f in selection.files if f in absent or not f.matches(folder / f.name)]
 
 
 def _bring(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, progress: Progress) -> None:

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 
-from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference, recognise
+from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
 from wug.families.pcfgset.view.plain import answer
 from wug.formatting import FormattedEstimate, format_estimate, number, percent, plain
@@ -90,7 +89,8 @@ def items(result: Result, rows: Rows) -> ItemsView:
     metric = PRIMARY if PRIMARY in metrics else next(iter(metrics), PRIMARY)
     if result.meta.get("dialect") in SYNTAX_DIALECTS:
         return ItemsView(metric, answer, (wrong,), size=15, noun="line")
-    return ItemsView(metric, partial(line, dialect=dialect_of(result, rows)), (wrong,), size=15, noun="line")
+    dialect = next((known for known in DIALECTS if known == result.meta.get("dialect")), DIALECTS[0])
+    return ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
 
 
 def _outcomes(rows: Rows, key: str) -> list[Outcome]:
@@ -295,8 +295,6 @@ MAX_TERMS = 80
 """Terms of a line that are shown; the rest is counted."""
 MAX_CHARACTERS = 20_000
 """Characters of a prediction that are compared, since outputs may be endless."""
-DIALECT_FORMS = 200
-"""Gold forms from which the dialect is inferred."""
 
 
 def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect) -> ItemView:
@@ -315,17 +313,6 @@ def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect)
     table = TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
     parts: tuple[ViewPart, ...] = (*([TextPart(" · ".join(facts))] if facts else []), table)
     return ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
-
-
-def dialect_of(result: Result, rows: Rows) -> Dialect:
-    """The dialect of the forms: from the suite, else inferred from the gold forms."""
-    given = result.meta.get("dialect")
-    if (known := next((dialect for dialect in DIALECTS if dialect == given), None)) is not None:
-        return known
-    found = rows.each(Filter(PRIMARY), keys=("gold",))
-    return recognise(
-        str(row.outcome.detail["gold"]) for row in islice(found, DIALECT_FORMS) if "gold" in row.outcome.detail
-    )
 
 
 def _facts(outcome: Outcome) -> list[str]:

@@ -125,11 +125,6 @@ def _overgeneralisation(plan: DataPlan) -> Files:
     return files
 
 
-def _increasing(plan: DataPlan) -> Files:
-    made = tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest)
-    return _pair("increasing_length", made)
-
-
 def _corpus(plan: DataPlan) -> dict[str, list[SourceTarget]]:
     empty: dict[str, list[SourceTarget]] = {"train": [], "dev": [], "test": []}
     if plan.base is None:
@@ -163,5 +158,8 @@ _MAKERS: Mapping[str, Callable[[DataPlan], Files]] = {
     "substitutivity": _substitutivity,
     "localism": _localism,
     "overgeneralisation": _overgeneralisation,
-    "increasing-length": _increasing,
+    "increasing-length": lambda plan: _pair(
+        "increasing_length",
+        tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest),
+    ),
 }
