@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from wug.data import folder as data_folder
-from wug.data.catalogue import File, SetSelection, TestSet, find, megabytes
+from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, megabytes
 from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed, missing, write_record
 from wug.errors import DataError, InputError
 from wug.files import largest, shortened, user_path, writing

@@ -73,14 +73,9 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
         lines_scores = columns.scores(feature)
         for name in SCORES:
             top, bottom, both = _parts(counts, name)
-            found += _over_types(
-                [
-                    _micro(
-                        f"{feature}_{name}", group, top[i], bottom[i], columns.score_of_nothing * (not both[i].any())
-                    )
-                    for group, i in within.items()
-                ]
-            )
+            metric, nothing = f"{feature}_{name}", columns.score_of_nothing
+            micro = [_micro(metric, g, top[i], bottom[i], nothing * (not both[i].any())) for g, i in within.items()]
+            found += _over_types(micro)
         for name in SCORES:
             metric = f"{feature}_{name}_macro"
             means = [_mean(metric, group, lines_scores[name][lines]) for group, lines in within.items()]
