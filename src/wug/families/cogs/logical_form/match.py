@@ -54,12 +54,15 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
         return None
-    if _patterns(prefix) != _patterns(other_prefix) or _patterns(body) != _patterns(other_body):
+    looks, other_looks = _looks(prefix, body), _looks(other_prefix, other_body)
+    if len(looks) != len(other_looks) or sorted(looks.values()) != sorted(other_looks.values()):
         return None
-    order, other_order = _canonical_order(prefix, body), _canonical_order(other_prefix, other_body)
-    if len(order) != len(other_order):
-        return None
-    names = dict(zip(other_order, order, strict=True))
+    by_look = {look: index for index, look in looks.items()}
+    if len(by_look) == len(looks):
+        names = {index: by_look[look] for index, look in other_looks.items()}
+    else:
+        order, other_order = _canonical_order(prefix, body), _canonical_order(other_prefix, other_body)
+        names = dict(zip(other_order, order, strict=True))
     if _renamed(other_body, names) != body or _renamed(other_prefix, names) != prefix:
         return None
     return {index: names[index] for index in indices((*second.prefix, *second.body))}
@@ -114,9 +117,26 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
     return {(p, tuple([get(a, a) for a in arguments]), definite) for p, arguments, definite in terms}
 
 
-def _patterns(terms: Iterable[Term]) -> list[tuple[str, ...]]:
-    """The terms without the names of their indices, sorted."""
-    return sorted((p, *["" if a.isdigit() else a for a in arguments], str(d)) for p, arguments, d in terms)
+def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
+    """For each index, its positions, as one string."""
+    around: defaultdict[str, list[str]] = defaultdict(list)
+    for terms, separator in ((prefix, ";"), (body, "/")):
+        for predicate, arguments, definite in terms:
+            if definite:
+                predicate = f"*{predicate}"
+            if len(arguments) == 2 and arguments[0].isdigit():  # most terms are of this shape
+                first, second = arguments
+                if second.isdigit():
+                    around[first].append(f"{predicate}{separator}1")
+                    around[second].append(f"{predicate}{separator}2")
+                else:
+                    around[first].append(f"{predicate}{separator}1{second}")
+                continue
+            names = ",".join([a for a in arguments if not a.isdigit()])
+            for place, argument in enumerate(arguments):
+                if argument.isdigit():
+                    around[argument].append(f"{predicate}{separator}{place}{names}")
+    return {index: "|".join(sorted(look)) for index, look in around.items()}
 
 
 def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[str]:
