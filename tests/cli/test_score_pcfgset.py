@@ -86,7 +86,7 @@ def test_one_gold_file_is_refused(tmp_path: Path) -> None:
 def test_another_number_of_answers_is_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, answers="A1 B2\n")
     said = wug("score", "pcfgset", "--gold", *gold(tmp_path), "--predictions", path)
-    refused(said, "answers.txt, line 2: 1 answers for 2 sources")
+    refused(said, "answers.txt, line 2: 1 prediction for 2 sources")
 
 
 def test_sources_and_targets_in_the_wrong_order_are_refused_with_the_first_faults(tmp_path: Path) -> None:
@@ -136,15 +136,13 @@ def test_a_sample_is_drawn_as_a_tree_instead_of_the_results(tmp_path: Path) -> N
     (path,) = write(tmp_path, trace=TRACE)
     said = wug("score", "localism", "--predictions", path, "--tree", 2)
     assert said.out.splitlines() == [
-        "trace.txt, sample 2",
-        "repeat → A1 A1",
-        "└─ copy → A1   ✗ first wrong here, right: A1 B2",
-        "   └─ A1 B2",
-        "",
-        "step by step  A1 A1   ✗",
-        "as a whole    (nothing)   ✗",
-        "target        A1 B2 A1 B2",
-        "not consistent",
+        "trace.txt, sample 2: first wrong: copy",
+        "repeat  A1 A1",
+        "  copy  A1  first wrong here  right: A1 [+B2+]",
+        "    A1 B2",
+        "target          A1 B2 A1 B2",
+        "✗ step by step  [-A1 A1-]",
+        "✗ as a whole    (nothing)",
     ]
     assert wug("show", 1).code == 1  # nothing was kept
 

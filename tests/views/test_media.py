@@ -30,7 +30,6 @@ from html_helpers import classed, elements, words
 from wug import stats
 from wug.evaluation.evaluate import build_result
 from wug.families import choices, cogs, pcfgset
-from wug.families.cogs.suite import CogsSuite
 from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
@@ -229,8 +228,7 @@ def types(folder: Path) -> Result:
     forms = [dog, f"{dog} (", dog.replace("agent", "theme"), dog, "cat ( x _ 1 )"]
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     (system,) = cogs.score(gold, [given])
-    suite = CogsSuite(system.gold, system.options)
-    return build_result(suite, sample_results.MODEL, "wug:0|suite:gen", system.rows())
+    return build_result(system.suite, sample_results.MODEL, "wug:0|suite:gen", system.rows())
 
 
 def people() -> Result:

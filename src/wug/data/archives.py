@@ -9,10 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, TypeAlias
 from uuid import uuid4
 
 from wug.errors import DataError, InputError
@@ -20,17 +19,12 @@ from wug.files import max_unpacked_bytes, writing
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 UNPACKED = ".unpacked"
-"""The suffix of the folder of an unpacked archive."""
 _LITTER = ("__MACOSX", ".DS_Store")
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
-    """A file in an archive."""
-
-    name: str
-    open: Callable[[], IO[bytes] | None]
+ArchiveMember: TypeAlias = tuple[str, Callable[[], IO[bytes] | None]]
+"""The name of a file in an archive, and what opens it, which returns None for a link or a device."""
 
 
 def unpacked(archive: Path) -> Path:
@@ -60,8 +54,8 @@ def is_as_unpacked(archive: Path) -> bool:
     folder = archive.with_name(archive.name + UNPACKED)
     left = {path for path in folder.rglob("*") if path.is_file() and _counts(path.relative_to(folder).parts)}
     with _members(archive) as members:
-        for member in members:
-            path, source = folder / PurePosixPath(member.name), member.open()
+        for name, opened in members:
+            path, source = folder / PurePosixPath(name), opened()
             if path not in left or source is None:
                 return False
             left.discard(path)
@@ -76,12 +70,13 @@ def is_as_unpacked(archive: Path) -> bool:
 
 def _write(archive: Path, member: ArchiveMember, folder: Path, room: int) -> int:
     """Write a file into a folder and return its size; DataError if it is too large."""
-    path = PurePosixPath(member.name)
-    if path.is_absolute() or ".." in path.parts or "\\" in member.name or ":" in member.name:
-        raise DataError(f"{archive}: not unpacked: {member.name!r} would be written outside of its folder")
-    source = member.open()
+    name, opened = member
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
+        raise DataError(f"{archive}: not unpacked: {name!r} would be written outside of its folder")
+    source = opened()
     if source is None:
-        raise DataError(f"{archive}: not unpacked: {member.name!r} is not a regular file")
+        raise DataError(f"{archive}: not unpacked: {name!r} is not a regular file")
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     size = 0
@@ -102,10 +97,10 @@ def _members(archive: Path) -> Iterator[Iterator[ArchiveMember]]:
     try:
         if archive.name.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
-                yield (member for member in _zipped(archive, packed) if _counts(PurePosixPath(member.name).parts))
+                yield (member for member in _zipped(archive, packed) if _counts(PurePosixPath(member[0]).parts))
         else:
             with tarfile.open(archive) as tar:
-                yield (member for member in _tarred(tar) if _counts(PurePosixPath(member.name).parts))
+                yield (member for member in _tarred(tar) if _counts(PurePosixPath(member[0]).parts))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"{archive}: a damaged archive ({error})") from None
 
@@ -124,14 +119,10 @@ def _zipped(archive: Path, packed: zipfile.ZipFile) -> Iterator[ArchiveMember]:
             )
         if not info.is_dir():
             link = stat.S_ISLNK(info.external_attr >> 16)
-            yield ArchiveMember(info.filename, partial(_nothing if link else packed.open, info))
+            yield info.filename, (lambda: None) if link else partial(packed.open, info)
 
 
 def _tarred(tar: tarfile.TarFile) -> Iterator[ArchiveMember]:
     for info in tar:
         if not info.isdir():
-            yield ArchiveMember(info.name, partial(tar.extractfile if info.isreg() else _nothing, info))
-
-
-def _nothing(info: object) -> None:
-    """The content of a link or a device."""
+            yield info.name, partial(tar.extractfile, info) if info.isreg() else (lambda: None)

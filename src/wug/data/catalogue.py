@@ -7,7 +7,7 @@ import hashlib
 import os.path
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib.resources import files as resources
 from pathlib import Path, PurePosixPath
@@ -21,12 +21,15 @@ class File:
     """A file of a set."""
 
     path: str
-    """Its path in the repository."""
     name: str
     """Its path in the set's folder: the path without the folders that all files share."""
     checksum: str
     size: int | None
     """Bytes; None if unknown."""
+
+    def matches(self, path: Path) -> bool:
+        """Whether another file has the same content."""
+        return self.checksum_of(path) == self.checksum
 
     def checksum_of(self, path: Path) -> str:
         """The checksum of another file, by the same method."""
@@ -57,7 +60,7 @@ class Paper:
         return f"@{self.kind}{{{self.key},\n{lines}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TestSet:
     """A published test set, at one commit of its repository."""
 
@@ -69,22 +72,21 @@ class TestSet:
     """The family that runs it; `other` is for sets that wug does not run."""
     languages: tuple[str, ...]
     items: str
-    licence: str | None
+    licence: str | None = None
     """An SPDX expression; None if the authors name no licence."""
-    terms: str | None
+    terms: str | None = None
     """Terms of the authors beyond the licence."""
     papers: tuple[Paper, ...]
     repository: str
     commit: str
-    note: str | None
-    suite: tuple[str, ...]
+    note: str | None = None
+    suite: tuple[str, ...] = ()
     """The parts that a run of the whole set uses; empty for all."""
-    training: tuple[str, ...]
+    training: tuple[str, ...] = ()
     """Patterns of training files, which a run leaves out."""
-    parts: Mapping[str, Sequence[str]]
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names for groups of files, in addition to files and folders."""
-    options: Mapping[str, str]
-    """Options for reading its files."""
+    options: Mapping[str, str] = field(default_factory=dict)
     files: tuple[File, ...]
 
     @property
@@ -122,7 +124,6 @@ class SetSelection:
 
     set: TestSet
     part: str
-    """The part's name; empty for all of it."""
     files: tuple[File, ...]
 
     @property
@@ -215,7 +216,9 @@ def megabytes(size: int) -> str:
 def catalogue() -> Mapping[str, TestSet]:
     """Every set by its name, in alphabetical order."""
     content = tomllib.loads(_text())
-    papers = {key: _paper(key, fields) for key, fields in content["papers"].items()}
+    papers = {
+        key: Paper(key, fields.pop("short"), fields.pop("type"), fields) for key, fields in content["papers"].items()
+    }
     return {name: _test_set(name, fields, papers) for name, fields in sorted(content["sets"].items())}
 
 
@@ -223,29 +226,10 @@ def _text() -> str:
     return (resources("wug.data") / "catalogue.toml").read_text(encoding="utf-8")
 
 
-def _paper(key: str, fields: dict[str, Any]) -> Paper:
-    return Paper(key, fields.pop("short"), fields.pop("type"), fields)
-
-
 def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) -> TestSet:
-    return TestSet(
-        name,
-        fields["title"],
-        fields["family"],
-        tuple(fields["languages"]),
-        fields["items"],
-        fields.get("licence"),
-        fields.get("terms"),
-        tuple(papers[key] for key in fields["cite"]),
-        fields["repository"],
-        fields["commit"],
-        fields.get("note"),
-        tuple(fields.get("suite", ())),
-        tuple(fields.get("training", ())),
-        fields.get("parts", {}),
-        fields.get("options", {}),
-        tuple(_files(fields["files"])),
-    )
+    cited, listed = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
+    more: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return TestSet(name=name, papers=cited, files=listed, **more)
 
 
 def _files(text: str) -> Iterator[File]:

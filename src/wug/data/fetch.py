@@ -83,10 +83,8 @@ def _line(file: File, source: Path) -> str:
 
 
 ADDRESS = "WUG_DATA_URL"
-"""The environment variable with the address of a mirror."""
 GITHUB = "https://raw.githubusercontent.com"
 ATTEMPTS = 8
-"""Attempts per file, if each receives something."""
 _PATIENCE = 60.0
 """Seconds without a byte before a connection counts as broken."""
 _ELSEWHERE = "On a machine without a network: wug data get NAME --from FOLDER, with a folder that has the files"
@@ -130,7 +128,7 @@ def _fetch(client: httpx.Client, url: str, file: File, target: Path, tell: Calla
             reason = "the server ended early"
         except httpx.RequestError as error:
             whole, reason = False, str(error) or type(error).__name__
-        if whole and start and file.checksum_of(part) != file.checksum:
+        if whole and start and not file.matches(part):
             part.unlink()  # the first part was wrong: start again
         elif whole:
             return install(file, part, target, url)
@@ -221,7 +219,7 @@ def faulty(selection: SetSelection) -> list[File]:
     """The files that are missing or have a wrong checksum."""
     folder = folder_of(selection.set)
     absent = missing(selection)
-    return [f for f in selection.files if f in absent or f.checksum_of(folder / f.name) != f.checksum]
+    return [f for f in selection.files if f in absent or not f.matches(folder / f.name)]
 
 
 def _bring(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, progress: Progress) -> None:

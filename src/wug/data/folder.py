@@ -58,11 +58,8 @@ def _state(path: Path) -> str:
 
 
 FOLDER = "WUG_DATA"
-"""The environment variable that names another folder for sets."""
 PART = ".part"
-"""The suffix of incomplete files."""
 SHOWN = 5
-"""Files that a message lists."""
 Progress = Callable[[int, int], None]
 """Called with the bytes received, and the total."""
 
@@ -170,14 +167,10 @@ def altered(chosen: TestSet, files: Iterable[File]) -> list[Path]:
     changed = []
     for file in files:
         path = folder / file.name
-        if path.is_file() and not checked.confirms(path, partial(_is_right, file, path)):
+        if path.is_file() and not checked.confirms(path, partial(file.matches, path)):
             changed.append(path)
     checked.keep()
     return changed
-
-
-def _is_right(file: File, path: Path) -> bool:
-    return file.checksum_of(path) == file.checksum
 
 
 def listed(paths: Sequence[object]) -> str:

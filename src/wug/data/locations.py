@@ -28,7 +28,6 @@ class Place:
     record: Mapping[str, Any] | None = None
     """Title, licence, citation and commit of the set; None for other files."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options for reading it."""
     name: str | None = None
     """The name of the suite; None for that of the file."""
 

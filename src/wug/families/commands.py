@@ -97,7 +97,6 @@ class ScoredTable:
     options: Mapping[str, str]
     metrics: Sequence[Metric]
     size: int
-    """Items."""
     meta: Mapping[str, object] = field(default_factory=dict)
     needs: Literal["scores"] = "scores"
 
@@ -139,6 +138,16 @@ def say(message: str) -> None:
 
     if not getattr(click.get_current_context().find_root().obj, "quiet", False):
         click.echo(visible(message), err=True)
+
+
+def write_made(files: Mapping[str, Sequence[object]], folder: Path, *, force: bool) -> None:
+    """Write the lines of each file into a folder, and report their numbers."""
+    from wug.files import refuse_existing, write_lines
+
+    refuse_existing((folder / name for name in files), force=force)
+    write_lines(files, folder)
+    counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items() if not name.endswith(".tgt"))
+    say(f"wrote {len(files)} file{'s' * (len(files) != 1)} to {folder}: {counts} lines")
 
 
 def model_id(name: str, *paths: Path) -> str:

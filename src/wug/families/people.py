@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPLITS = 1000
-"""Random splits of the raters into halves."""
 SPLIT_SEED = 0
 MIN_CORRELATED_ITEMS = 3
 _TIE = 1e-9

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,56 +17,7 @@ from wug.families.named_columns import NamedColumns
 from wug.families.tables import counted, first_few, plain, refuse_errors
 from wug.types import Problem
 
-BLIMP_PARADIGMS = {
-    "anaphor_agreement": "anaphor_gender_agreement anaphor_number_agreement",
-    "argument_structure": (
-        "causative drop_argument inchoative intransitive passive_1 passive_2 transitive "
-        "animate_subject_passive animate_subject_trans"
-    ),
-    "binding": (
-        "principle_A_c_command principle_A_case_1 principle_A_case_2 principle_A_domain_1 "
-        "principle_A_domain_2 principle_A_domain_3 principle_A_reconstruction"
-    ),
-    "control_raising": (
-        "existential_there_object_raising existential_there_subject_raising expletive_it_object_raising "
-        "tough_vs_raising_1 tough_vs_raising_2"
-    ),
-    "determiner_noun_agreement": (
-        "determiner_noun_agreement_1 determiner_noun_agreement_2 determiner_noun_agreement_irregular_1 "
-        "determiner_noun_agreement_irregular_2 determiner_noun_agreement_with_adj_2 "
-        "determiner_noun_agreement_with_adj_irregular_1 determiner_noun_agreement_with_adj_irregular_2 "
-        "determiner_noun_agreement_with_adjective_1"
-    ),
-    "ellipsis": "ellipsis_n_bar_1 ellipsis_n_bar_2",
-    "filler_gap_dependency": (
-        "wh_questions_object_gap wh_questions_subject_gap wh_questions_subject_gap_long_distance "
-        "wh_vs_that_no_gap wh_vs_that_no_gap_long_distance wh_vs_that_with_gap "
-        "wh_vs_that_with_gap_long_distance"
-    ),
-    "irregular_forms": "irregular_past_participle_adjectives irregular_past_participle_verbs",
-    "island_effects": (
-        "adjunct_island complex_NP_island coordinate_structure_constraint_complex_left_branch "
-        "coordinate_structure_constraint_object_extraction left_branch_island_echo_question "
-        "left_branch_island_simple_question sentential_subject_island wh_island"
-    ),
-    "npi_licensing": (
-        "matrix_question_npi_licensor_present npi_present_1 npi_present_2 only_npi_licensor_present "
-        "only_npi_scope sentential_negation_npi_licensor_present sentential_negation_npi_scope"
-    ),
-    "quantifiers": (
-        "existential_there_quantifiers_1 existential_there_quantifiers_2 superlative_quantifiers_1 "
-        "superlative_quantifiers_2"
-    ),
-    "subject_verb_agreement": (
-        "distractor_agreement_relational_noun distractor_agreement_relative_clause "
-        "irregular_plural_subject_verb_agreement_1 irregular_plural_subject_verb_agreement_2 "
-        "regular_plural_subject_verb_agreement_1 regular_plural_subject_verb_agreement_2"
-    ),
-}
-"""The 67 paradigms of the published set by phenomenon, as Warstadt et al. (2020) count them."""
-_PHENOMENA = {name: phenomenon for phenomenon, names in BLIMP_PARADIGMS.items() for name in names.split()}
 BLIMP_ITEMS = 5
-"""Items per paradigm that people judged."""
 MIN_PUBLISHED_SHARE = 0.7
 """The agreement that a paradigm of ZhoBLiMP needs to be in the published set."""
 _MTURK_CONDITION = re.compile(r"(.*)ans([12])")
@@ -75,12 +29,10 @@ class Response(NamedTuple):
     """One person's response to an item."""
 
     item: int
-    """The index of the item."""
     rater: str | None
     value: float
     """1 if it agrees with the label, else 0; or a rating."""
     good: bool = True
-    """Whether the good sentence was rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +68,15 @@ class PeopleData:
     responses: list[Response] = field(default_factory=list)
     counts: list[ParadigmCounts] = field(default_factory=list)
     rated: bool = False
-    """Whether responses are ratings."""
     z_scored: bool = False
     notices: list[str] = field(default_factory=list)
+
+
+@cache
+def _phenomena() -> dict[str, str]:
+    """The phenomenon of each of the 67 paradigms in the published set of BLiMP."""
+    text = files("wug").joinpath("assets", "people", "blimp_paradigms.toml").read_text(encoding="utf-8")
+    return {name: phenomenon for phenomenon, names in tomllib.loads(text).items() for name in names.split()}
 
 
 Reader = Callable[[NamedColumns, Mapping[str, Any]], PeopleData]
@@ -166,7 +124,7 @@ def _mturk(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
                 left["failed"] += chosen is None or chosen[1] != answer
             elif rejected:
                 continue
-            elif paradigm not in _PHENOMENA and values["paradigms"] != "all":
+            elif paradigm not in _phenomena() and values["paradigms"] != "all":
                 unpublished[paradigm] = None
                 left["unpublished"] += 1
             elif chosen is None:
@@ -184,7 +142,7 @@ def _blimp_item(found: PeopleData, known: dict[tuple[str, str, str], int], key: 
     if key not in known:
         paradigm, good, bad = key
         number = sum(other[0] == paradigm for other in known) + 1
-        phenomenon = {"phenomenon": _PHENOMENA[paradigm]} if paradigm in _PHENOMENA else {}
+        phenomenon = {"phenomenon": _phenomena()[paradigm]} if paradigm in _phenomena() else {}
         known[key] = len(found.items)
         found.items.append(JudgedItem(f"{paradigm}/{number}", {"paradigm": paradigm, **phenomenon}, good, bad))
     return known[key]
@@ -208,9 +166,9 @@ def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleDa
     for record in columns.records:
         name = plain(record.fields["Condition"])
         numbers = [columns.number(record, column) for column in ("accepted", "total_mean", "count")]
-        if columns.problems or (name not in _PHENOMENA and values["paradigms"] != "all"):
+        if columns.problems or (name not in _phenomena() and values["paradigms"] != "all"):
             continue
-        groups = {"phenomenon": _PHENOMENA[name]} if name in _PHENOMENA else {}
+        groups = {"phenomenon": _phenomena()[name]} if name in _phenomena() else {}
         found.counts.append(ParadigmCounts(name, groups, int(numbers[2]), numbers[1], accepted=int(numbers[0])))
     if left := len(columns.records) - len(found.counts):
         found.notices.append(f"{counted(left, 'paradigm')} outside the published set left out")

@@ -193,9 +193,7 @@ class UnquotedRecords(Sequence[Record]):
     text: str
     delimiter: str
     starts: array[int]
-    """The offset of each row in the text."""
     numbers: array[int]
-    """The line number of each row."""
 
     def __len__(self) -> int:
         return len(self.starts)

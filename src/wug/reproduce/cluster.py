@@ -39,11 +39,8 @@ class RemoteStep:
     places: Mapping[str, str]
     """Paths in the command, and where they are in the folder."""
     parcel: bytes
-    """The files, as a tar archive."""
     fetched: str
     """The folder to send back; empty for none."""
-    store: str
-    """The run store in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,6 @@ def remote_step(launch: StepCommand) -> RemoteStep:
         places=places,
         parcel=archive.getvalue(),
         fetched="" if trained is None else f"plan/{trained.relative_to(folder)}",
-        store="plan/runs",
     )
 
 
@@ -150,7 +146,7 @@ def do(asked: RemoteStep) -> RemoteResult:
             pass_fds=lock_files,
             check=False,
         )
-        archive, store = io.BytesIO(), scratch / asked.store
+        archive, store = io.BytesIO(), scratch / "plan" / "runs"
         if asked.fetched and not done.returncode:
             with tarfile.open(fileobj=archive, mode="w") as tar:
                 _pack(tar, scratch / asked.fetched, ".", left_out=())

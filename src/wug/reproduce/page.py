@@ -71,7 +71,7 @@ def _course(
             parts = fields_in(values_in(plan, group, metric), field)
             for value in sorted(filter(_is_number, parts), key=float):
                 ours = mean(parts[value])
-                assert ours is not None, "a part exists because it has values"
+                assert ours.value is not None, "a part exists because it has values"
                 n = None if field == EPOCH else ours.n  # epochs with few exceptions are shown too
                 yield LinePoint(float(value), ours.value, ours.low, ours.high, n, name)
 

@@ -25,7 +25,6 @@ class PlanStep:
     made: Path
     """The file or folder that it writes, which exists if and only if the step is done."""
     needs: tuple[str, ...] = ()
-    """The names of the steps that it needs."""
     minutes: float = 0.0
 
     @property

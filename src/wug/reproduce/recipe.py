@@ -21,9 +21,7 @@ class Material:
     make: tuple[str, ...] = ()
     """The arguments of `wug make`, without seed and output; `{name}` is another material."""
     small: tuple[str, ...] = ()
-    """The arguments in a miniature."""
     data: str = ""
-    """The name of a published set."""
     parts: tuple[str, ...] = ()
     """The parts of the set; empty for all."""
 
@@ -41,7 +39,6 @@ class RecipeNetwork:
     minutes: float = 0.0
     """Duration of a training on one H200, three in parallel."""
     model: str = ""
-    """The name of an existing model."""
     score: tuple[str, ...] = ()
     """The arguments of `wug score` for released predictions; several columns are averaged."""
 
@@ -81,17 +78,13 @@ class RecipeTest:
     by: str = ""
     """A group field, such as `type`: each of its values has another row, without a published value."""
     source: str = ""
-    """The table or figure in the paper."""
     options: tuple[str, ...] = ()
-    """Additional arguments of `wug run`."""
     profile: tuple[str, ...] = ()
     """Arguments of a training that tests the model after epochs; the row is then the highest value."""
     small: tuple[str, ...] = ()
-    """Additional arguments of such a training in a miniature."""
     curves: tuple[str, ...] = ()
     """Numeric group fields, such as `depth` (or `epoch` with a profile), by which the page draws the metric."""
     beside: tuple[str, ...] = ()
-    """Additional metrics in these charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +100,6 @@ class Recipe:
     note: str = ""
     reference: str = ""
     rows: tuple[str, ...] = field(init=False)
-    """The names of the table's rows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(dict.fromkeys(test.row for test in self.tests)))
@@ -157,18 +149,18 @@ def _test(
         raise TypeError('train of a test is by network, as in { lstm = "--steps 9000" }')
     test = RecipeTest(published=cells, train=longer, **_frozen(row))
     for network in (*cells, *test.train):
-        if network not in networks:
+        known = networks.get(network)
+        what = ""
+        if known is None:
             what = f"unknown network {network!r}.{suggestion(network, networks)}"
-            raise InputError(what, file=file, place=f"test {test.row!r}")
-        if networks[network].train and not test.train_on:
+        elif known.train and not test.train_on:
             what = f"network {network!r} is to be trained: say on what, with train_on"
-            raise InputError(what, file=file, place=f"test {test.row!r}")
-        if networks[network].model and not test.suite:
+        elif known.model and not test.suite:
             what = f"network {network!r} is to be tested: say with what, with suite"
+        elif test.small and not test.profile:
+            what = "small: only a test with a profile has a training of its own"
+        if what:
             raise InputError(what, file=file, place=f"test {test.row!r}")
-    if test.small and not test.profile:
-        what = "small: only a test with a profile has a training of its own"
-        raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
 

@@ -33,15 +33,14 @@ class CellValue:
 class MeanValue:
     """The mean over trainings or models, with its interval; for one, its own value."""
 
-    value: float
-    sd: float | None
+    value: float | None = None
+    sd: float | None = None
     """Standard deviation over trainings or models; None for fewer than two."""
-    low: float | None
-    high: float | None
-    method: str
+    low: float | None = None
+    high: float | None = None
+    method: str = ""
     """The method of the interval: over items of one training, or over trainings."""
-    n: int
-    """Items per test."""
+    n: int = 0
 
 
 def values_in(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric: str) -> list[dict[str, CellValue]]:
@@ -49,10 +48,10 @@ def values_in(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric: str) 
     return [found for cell in cells for found in (_profile if cell.test.profile else _results)(plan, cell, metric)]
 
 
-def mean(found: Sequence[CellValue]) -> MeanValue | None:
-    """The mean, with Student's interval if there are several values, clipped for proportions; None without values."""
+def mean(found: Sequence[CellValue]) -> MeanValue:
+    """The mean, with Student's interval if there are several values, clipped for proportions."""
     if not found:
-        return None
+        return MeanValue()
     values = [result.estimate.value for result in found]
     value, n = fmean(values), max(result.estimate.n for result in found)
     if len(values) == 1:
@@ -136,22 +135,16 @@ class TableRow:
     network: str
     published: PublishedValue | None
     value: float | None
-    """The mean over seeds, or over released models; None without a result."""
     sd: float | None
-    """Standard deviation over trainings or models; None for fewer than two."""
     low: float | None
     high: float | None
     method: str
-    """The method of the interval: over items of one training, or over trainings."""
     n: int
-    """Items per test."""
     seeds: tuple[int, ...]
     signatures: tuple[str, ...]
     source: str
     pending: bool
-    """Whether our value is not computed yet."""
     within: str = ""
-    """The row that it is a part of."""
 
     @property
     def difference(self) -> float | None:
@@ -183,17 +176,11 @@ def grouped(plan: ReproductionPlan) -> list[list[RecipeCell]]:
 def _row(
     row: str, network: RecipeNetwork, published: PublishedValue | None, found: Sequence[CellValue], source: str
 ) -> TableRow:
-    ours = mean(found)
     return TableRow(
         row=row,
         network=network.title,
         published=published,
-        value=None if ours is None else ours.value,
-        sd=None if ours is None else ours.sd,
-        low=None if ours is None else ours.low,
-        high=None if ours is None else ours.high,
-        method="" if ours is None else ours.method,
-        n=0 if ours is None else ours.n,
+        **asdict(mean(found)),
         seeds=tuple(result.seed for result in found if result.seed is not None),
         signatures=tuple(result.signature for result in found),
         source=source,

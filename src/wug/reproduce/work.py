@@ -24,12 +24,10 @@ class StepCommand:
     """The command of a step, ready to run."""
 
     folder: Path
-    """The folder of the plan."""
     step: PlanStep
     command: tuple[str, ...]
     """Without `wug`."""
     out: Path
-    """The file for its standard output."""
     log: Path
     """The file to which its standard error is appended."""
     lock_files: tuple[int, ...] = ()
@@ -154,7 +152,7 @@ def _taken(folder: Path, step: PlanStep, runner: StepRunner) -> str:
     with locked(folder / "locks" / step.name) as lock_files:
         if step.done:  # by another process in the meantime
             return ""
-        _note(folder, step)
+        write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
         log = folder / "logs" / f"{step.name}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
         step.made.parent.mkdir(parents=True, exist_ok=True)
@@ -182,10 +180,6 @@ def _require_same(folder: Path, step: PlanStep) -> None:
             "Use the same options to resume, or another --folder",
             file=folder,
         )
-
-
-def _note(folder: Path, step: PlanStep) -> None:
-    write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
 
 
 def _noted(folder: Path, step: PlanStep) -> Path:

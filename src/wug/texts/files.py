@@ -16,7 +16,6 @@ from wug.texts.text import Span, Text, joined
 
 TextUnit: TypeAlias = Literal["line", "paragraph", "file"]
 """What is one text of a plain file: a line, a paragraph between blank lines, or all of it."""
-TEXT_UNITS: tuple[TextUnit, ...] = ("line", "paragraph", "file")
 TABLES = (".csv", ".tsv", ".tab", ".jsonl")
 log = logging.getLogger("wug")
 CONLLU_FIELDS = 10

@@ -120,18 +120,21 @@ def _score(
     cache: Cache | None,
     counted: _Counted,
 ) -> None:
+    from wug.evaluation.cached_model import CachedModel
+
     warnings = _Warnings(model, options)
     done = 0
     context = options.context_of(model)
     for group in _groups(texts, whole=model.ordered):
-        _require_sources_fit(group, model)
+        if any(text.source is not None for text in group) and model.options.get("score") != "source":
+            raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
         split = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
             Request(text.text[a:b], reading=options.reading, source=text.source)
             for text, _, _, asked in split
             for a, b in asked
         ]
-        answers = iter(_ask(requests, model, cache, counted))
+        answers = iter(CachedModel(model, cache, counted).score(requests))
         for text, spans, marked, asked in split:
             scored = [(start, next(answers)) for start, _ in asked]
             warnings.add([answer for _, answer in scored])
@@ -234,12 +237,6 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         raise InputError(f"{count:,} texts and more sources. Give one source per text")
 
 
-def _require_sources_fit(texts: Iterable[Text], model: ModelHandle) -> None:
-    """Raise ModelError if texts have sources and the model takes none."""
-    if any(text.source is not None for text in texts) and model.options.get("score") != "source":
-        raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
-
-
 def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
     """Texts that are scored together: all of them if outputs depend on each other."""
     group: list[Text] = []
@@ -272,12 +269,6 @@ def _opened(model: Any) -> ModelHandle:
 def can_score_sources(model: str) -> bool:
     """Whether a model that generates text can also score it, when it is opened with `score=source`."""
     return "score" in option_names(registry.attribute("models", ModelId.parse(model).kind, "OPTIONS") or ())
-
-
-def _ask(requests: Sequence[Request], model: ModelHandle, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
-    from wug.evaluation.cached_model import CachedModel
-
-    return CachedModel(model, cache, progress).score(requests)
 
 
 class _Counted:

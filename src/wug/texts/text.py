@@ -82,7 +82,6 @@ class Text:
     sentences: tuple[Span, ...] | None = None
     """The spans of given sentences; None to split by rule."""
     columns: Mapping[str, object] = field(default_factory=dict)
-    """The other columns of its file."""
     source: str | None = None
     """The source for an encoder–decoder; None for that of the model's options."""
 

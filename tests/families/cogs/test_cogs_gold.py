@@ -9,7 +9,7 @@ import pytest
 
 from wug.errors import InputError, UnknownName
 from wug.families import cogs
-from wug.families.cogs.read import read_gold
+from wug.families.cogs.suite import read_gold
 from wug.files import head
 from wug.types import Problem, Suite
 
@@ -27,10 +27,10 @@ def write(path: Path, *lines: str, end: str = "\n") -> Path:
 
 def test_a_file_has_sentences_forms_and_types(tmp_path: Path) -> None:
     gold = read_gold(write(tmp_path / "dev.tsv", *LINES))
-    assert gold.sentences == ("Emma napped .", "A cat napped .", "shark")
-    assert gold.forms[2] == "LAMBDA a . shark ( a )"
-    assert gold.types == ("in_distribution", "prim_to_subj_common", "primitive")
-    assert (gold.dialect, gold.edition, gold.name, len(gold)) == ("cogs", "unpublished", "dev", 3)
+    assert gold.requests() == ["Emma napped .", "A cat napped .", "shark"]
+    assert gold.items[2].form == "LAMBDA a . shark ( a )"
+    assert [line.type for line in gold.items] == ["in_distribution", "prim_to_subj_common", "primitive"]
+    assert (gold.options, gold.name) == ({"dialect": "cogs", "edition": "unpublished"}, "cogs-dev")
 
 
 def test_line_ends_and_compression_change_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from wug import data
 from wug.evaluation.opening import open_suites
 from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
-from wug.families.cogs.read import GENERALISATIONS, read_gold
+from wug.families.cogs.read import GENERALISATIONS
+from wug.families.cogs.suite import read_gold
 from wug.types import Estimate
 
 FILES = {
@@ -74,10 +76,10 @@ def check_of(column: str) -> str:
 def test_every_published_form_is_well_formed_and_makes_sense(name: str) -> None:
     edition, dialect, count = FILES[name]
     gold = read_gold(published(name))
-    assert (gold.edition, gold.dialect, len(gold)) == (edition, dialect, count)
-    for form in gold.forms:
-        parsed = parse(form, gold.dialect)
-        assert str(parsed) == form
+    assert (gold.options["edition"], gold.dialect, len(gold)) == (edition, dialect, count)
+    for line in gold.items:
+        parsed = parse(line.form, gold.dialect)
+        assert str(parsed) == line.form
         assert violations(parsed) == []
 
 
@@ -116,7 +118,7 @@ def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
 
 def test_the_two_editions_of_gen_differ_in_51_lines_of_one_type() -> None:
     new, old = read_gold(published("gen.tsv.gz")), read_gold(published("gen_2020_unfixed.tsv.gz"))
-    differing = [new.types[line] for line in range(len(new)) if new.forms[line] != old.forms[line]]
+    differing = [line.type for line, other in zip(new.items, old.items, strict=True) if line.form != other.form]
     assert differing == ["obj_pp_to_subj_pp"] * 51
     assert new.warnings == ()
     assert "corrected in 2022" in old.warnings[0]
@@ -140,16 +142,18 @@ def test_slog_scores_full_marks_against_itself(split: str) -> None:
 
 def test_types_have_the_sections_of_the_paper() -> None:
     sections = json.loads(published("gen_cases_to_paper_sections.json").read_text(encoding="utf-8"))
+    seen: Counter[str] = Counter()
     for name, known in GENERALISATIONS.items():
-        assert sections[name].startswith(f"{known.section}. ")
+        number = known.section.split()[0]
+        seen[number] += 1
+        assert sections[name].startswith(f"{number}.{seen[number]}. ")
 
 
 def test_renamed_and_shuffled_recursion_is_recognised_every_time() -> None:
     gold = read_gold(published("gen.tsv.gz"))
-    lines = [line for line, name in enumerate(gold.types) if name == "cp_recursion"]
+    forms = [line.form for line in gold.items if line.type == "cp_recursion"]
     chance = random.Random(1)
-    for line in chance.sample(lines, 300):
-        form = gold.forms[line]
+    for form in chance.sample(forms, 300):
         numbers = sorted(set(re.findall(r"\d+", form)))
         names = dict(zip(numbers, map(str, chance.sample(range(100), len(numbers))), strict=True))
         renamed = re.sub(r"\d+", lambda match, names=names: names[match[0]], form)  # type: ignore[misc]

@@ -16,8 +16,7 @@ from wug import stats
 from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs.logical_form import errors
-from wug.families.cogs.scoring import ScoredPredictions, per_line, write_per_line
-from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.suite import ScoredPredictions, per_line, write_per_line
 from wug.types import Estimate, Notice, Outcome
 
 GOLD = (
@@ -132,11 +131,11 @@ def test_bleu_counts_the_tokens_of_logical_forms(tmp_path: Path) -> None:
 
 def test_smatch_is_given_on_request(tmp_path: Path, scored: ScoredPredictions) -> None:
     assert "smatch_f1" not in values(scored)
-    (graded,) = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv"], smatch=True, bleu=False)
+    (graded,) = cogs.score(Path(scored.suite.file), [tmp_path / "system.tsv"], smatch=True, bleu=False)
     # Whole; whole; the nap alone of the set of two on each side; ill-formed.
     assert values(graded)["smatch_f1"].value == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
     assert "bleu" not in values(graded)
-    assert CogsSuite(graded.gold, graded.options).options["smatch"] == "seed 0"
+    assert graded.suite.options["smatch"] == "seed 0"
 
 
 def test_every_line_can_be_looked_at(scored: ScoredPredictions) -> None:
@@ -219,7 +218,7 @@ def test_estimates_made_of_outcomes_are_those_made_of_columns(scored: ScoredPred
 
 def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: ScoredPredictions) -> None:
     perfect = write(tmp_path, "seed_2.tsv", *(form for _, form, _ in GOLD))
-    both = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv", perfect])
+    both = cogs.score(Path(scored.suite.file), [tmp_path / "system.tsv", perfect])
     means = {(e.metric, e.group): e for e in stats.mean_over_runs([system.estimates() for system in both])}
     found = means["exact_match", "all"]
     deviation = math.sqrt((0.25 - 0.625) ** 2 + (1 - 0.625) ** 2)
@@ -230,15 +229,15 @@ def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: 
 
 def test_a_fault_in_one_of_several_files_leaves_nothing_scored(tmp_path: Path, scored: ScoredPredictions) -> None:
     (tmp_path / "short.txt").write_text("Emma\n")
-    with pytest.raises(InputError, match=r"short\.txt: 1 prediction for the 4 lines"):
-        cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv", tmp_path / "short.txt"])
+    with pytest.raises(InputError, match=r"short\.txt, line 2: 1 prediction for 4 sources"):
+        cogs.score(Path(scored.suite.file), [tmp_path / "system.tsv", tmp_path / "short.txt"])
 
 
 def test_the_way_of_the_first_evaluator_is_a_mode_of_its_own(tmp_path: Path, scored: ScoredPredictions) -> None:
-    (found,) = cogs.score(Path(scored.gold.file), [tmp_path / "system.tsv"], reference_compat=True)
+    (found,) = cogs.score(Path(scored.suite.file), [tmp_path / "system.tsv"], reference_compat=True)
     all_lines = values(found)
     assert "semantic_match" not in all_lines
-    assert CogsSuite(found.gold, found.options).options["reference_compat"] == "yes"
+    assert found.suite.options["reference_compat"] == "yes"
     # The ill-formed line is not counted: 1 + 0 + 1 of 1 + 2 + 2 terms on either side, duplicates once.
     assert all_lines["terms_recall"].value == pytest.approx(2 / 5)
     assert all_lines["terms_recall_macro"].value == pytest.approx((1 + 0 + 1 / 2 + 0) / 4)
@@ -248,7 +247,7 @@ def test_the_way_of_the_first_evaluator_is_a_mode_of_its_own(tmp_path: Path, sco
 
 
 def test_empty_predictions_are_counted_and_shown(tmp_path: Path, scored: ScoredPredictions) -> None:
-    (empty,) = cogs.score(Path(scored.gold.file), [write(tmp_path, "empty.tsv", "", "", "", "")])
+    (empty,) = cogs.score(Path(scored.suite.file), [write(tmp_path, "empty.tsv", "", "", "", "")])
     assert empty.warnings == ("4 of 4 predictions are empty",)
     assert Notice("4 of 4 predictions are empty") in list(empty.rows())
     assert values(empty)["edit_distance_normalised"].value == 1.0
@@ -256,7 +255,7 @@ def test_empty_predictions_are_counted_and_shown(tmp_path: Path, scored: ScoredP
 
 
 def test_the_signature_says_dialect_and_edition(scored: ScoredPredictions) -> None:
-    assert CogsSuite(scored.gold, scored.options).options == {"dialect": "cogs", "edition": "unpublished"}
+    assert scored.suite.options == {"dialect": "cogs", "edition": "unpublished"}
 
 
 def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says_why(tmp_path: Path) -> None:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from html_helpers import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
+from html_helpers import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
-from wug.families.cogs.suite import CogsSuite
 from wug.families.cogs.view import LABELS, MAX_TERMS, short
 from wug.results.average import averages
 from wug.results.queries import table_of
@@ -50,7 +49,7 @@ def scored(folder: Path, predicted: Sequence[Sequence[str]] = (PREDICTED,), **op
         paths.append(folder / f"system_{number}.txt")
         paths[-1].write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     systems = family.score(gold, paths, dialect=None, **options)
-    suite = CogsSuite(systems[0].gold, systems[0].options)
+    suite = systems[0].suite
     results = [
         build_result(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
         for number, judged in enumerate(systems)
@@ -292,8 +291,9 @@ def test_markup_in_sentences_forms_and_types_is_shown_as_text(tmp_path: Path) ->
 def tainted(result: Result) -> Result:
     """The result with markup in its lines, types, errors and headings."""
     outcomes = tainted_outcomes(result)
-    meta = {**result.meta, "sections": taint(result.meta["sections"], {}), "types": []}
+    meta = {**result.meta, "types": []}
     for given in result.meta["types"]:
-        meta["types"].append({**given, "type": given["type"] + EVIL, "title": given["title"] + EVIL})
+        markup = {key: given[key] + EVIL for key in ("type", "title", "section")}
+        meta["types"].append({**given, **markup})
     kept = [e for e in result.estimates if e.metric != "exact_match"]
     return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *kept), meta=meta)

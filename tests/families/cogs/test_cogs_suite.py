@@ -84,10 +84,9 @@ def test_the_signature_names_what_a_number_depends_on(suite: CogsSuite, tmp_path
 
 def test_pages_learn_the_types_as_the_paper_groups_them(suite: CogsSuite) -> None:
     assert [(entry["type"], entry["section"], entry["kind"]) for entry in suite.meta["types"]] == [
-        ("prim_to_subj_proper", "3.1.6", "lexical"),
-        ("cp_recursion", "3.3.1", "structural"),
+        ("prim_to_subj_proper", "3.1 known words in new grammatical roles", "lexical"),
+        ("cp_recursion", "3.3 deeper recursion", "structural"),
     ]
-    assert all(entry["section"][:3] in suite.meta["sections"] for entry in suite.meta["types"])
 
 
 def test_the_types_of_slog_have_four_classes(tmp_path: Path) -> None:
@@ -135,5 +134,5 @@ def test_a_sample_is_spread_over_the_types_and_keeps_its_line_numbers(tmp_path: 
     (suite,) = cogs.read(tmp_path / "gen.tsv", {})
     assert isinstance(suite, CogsSuite)
     short = suite.sample(3)
-    assert list(short.gold.types) == ["type_0", "type_1", "type_2"]
-    assert [short.gold.number(line) for line in range(3)] == [1, 4, 7]
+    assert [line.type for line in short.items] == ["type_0", "type_1", "type_2"]
+    assert [line.number for line in short.items] == [1, 4, 7]

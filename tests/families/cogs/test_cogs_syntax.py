@@ -101,7 +101,7 @@ def test_a_question_belongs_to_the_source(tmp_path: Path) -> None:
     path = written(tmp_path, ANSWERS, "train.tsv")
     suite = suite_of(path)
     assert suite.requests() == ["Liam saw a box . What did Liam see ?"]
-    assert suite.items[0].target == "a box"
+    assert suite.items[0].form == "a box"
     examples = read_examples(tmp_path)
     assert (examples.sources, examples.targets) == (("Liam saw a box . What did Liam see ?",), ("a box",))
 

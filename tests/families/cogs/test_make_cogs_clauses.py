@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wug.families.cogs.make.grammar import (
-    Clause,
-    Phrase,
-    Verb,
-    WordClass,
-    english,
-    intransitive_alone,
-    line,
-    name_alone,
-    noun_alone,
-    read,
-    transitive_alone,
-)
+from wug.families.cogs.make.grammar import Clause, Phrase, Verb, WordClass, english, line, primitive, read
 
 SEE, GIVE = Verb("see", "saw", "seen"), Verb("give", "gave", "given")
 WANT, SAY, NAP = Verb("want", "wanted", "wanted"), Verb("say", "said", "said"), Verb("nap", "napped", "napped")
@@ -70,10 +58,10 @@ def test_a_clause_becomes_a_sentence_and_its_form(clause: Clause, sentence: str,
 
 
 def test_words_by_themselves_have_the_forms_of_primitives() -> None:
-    assert noun_alone("cat").form == "LAMBDA a . cat ( a )"
-    assert name_alone("Ann") == ("Ann", "Ann", "primitive")
-    assert intransitive_alone(NAP, "agent") == ("nap", "LAMBDA a . LAMBDA e . nap . agent ( e , a )", "primitive")
-    assert transitive_alone(SEE).form == (
+    assert primitive("noun", "cat").form == "LAMBDA a . cat ( a )"
+    assert primitive("name", "Ann") == ("Ann", "Ann", "primitive")
+    assert primitive("unergative", "nap") == ("nap", "LAMBDA a . LAMBDA e . nap . agent ( e , a )", "primitive")
+    assert primitive("transitive", "see").form == (
         "LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND see . theme ( e , a )"
     )
 

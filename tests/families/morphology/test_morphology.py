@@ -168,7 +168,7 @@ def test_causal_scores_equal_a_plain_loop(tmp_path: Path) -> None:
     for item, outcome in zip(suite.items, [row for row in result.outcomes if "scores" in row.detail], strict=True):
         for form, score in zip(item.forms, outcome.detail["scores"], strict=True):
             totals = []
-            for carrier in carriers.CARRIERS["eng"]["past"]:
+            for carrier in carriers.carriers_of(item):
                 prefix, text = (
                     tokenizer(words)["input_ids"]
                     for words in (
@@ -422,8 +422,9 @@ def test_words_are_made_by_seed_and_far_from_frequent_words(tmp_path: Path) -> N
     first, second, third = (path.read_text(encoding="utf-8") for path in paths)
     assert first == second != third
     (suite,) = morphology.read(paths[0], {})
-    near = make._near(make._word_list()[: make.FREQUENT_WORDS])
-    assert not near & {item.lemma for item in suite.items}
+    frequent = set(make._word_list()[: make.FREQUENT_WORDS])
+    for lemma in (item.lemma for item in suite.items):
+        assert not frequent & {lemma, *make._one_away(lemma)}
     assert (
         sorted(item.groups["ending"] for item in suite.items) == ["sibilant"] * 3 + ["voiced"] * 3 + ["voiceless"] * 3
     )

@@ -1,4 +1,4 @@
-"""The language of PCFG SET: reading, meaning, exceptions and drawing."""
+"""The language of PCFG SET: reading, meaning and exceptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from wug.families.pcfgset.language import (
     answer,
     apply,
     arity,
-    draw,
     exceptional,
     exceptions,
     meaning,
@@ -173,15 +172,6 @@ def test_every_exception_keeps_the_number_of_arguments() -> None:
         assert sum(arity(word) or 0 for word in pair.split()) == sum(arity(word) or 0 for word in reading.split())
 
 
-def test_a_tree_is_drawn_with_its_strings() -> None:
-    assert draw(parse("append reverse A1 B2 , C3 D4")) == (
-        "append\n"
-        "├─ reverse\n"
-        "│  └─ A1 B2\n"
-        "└─ C3 D4"
-    )  # fmt: skip
-
-
 @given(SOURCES)
 def test_a_source_has_the_meaning_that_its_parts_have(source: str) -> None:
     found = parse(source)
@@ -249,9 +239,3 @@ def test_a_source_of_very_many_functions_is_refused_before_it_is_computed() -> N
     with pytest.raises(InputError, match="more than 1,000,000 symbols"):
         meaning(" ".join(["repeat"] * 20_000) + " A1 B1")
     assert meaning(" ".join(["reverse"] * 20_001) + " A1 B1") == "B1 A1"
-
-
-def test_a_tree_of_very_many_functions_is_not_drawn() -> None:
-    assert draw(parse(" ".join(["reverse"] * 20_000) + " A1")) == (
-        "(a tree of 20,000 functions; 500 at most are drawn)"
-    )

@@ -160,7 +160,7 @@ def test_a_source_without_a_prediction_is_an_error(tmp_path: Path) -> None:
 def test_a_prediction_for_another_source_is_an_error(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\n", "A1\n")
     text = "source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy B2\tB2\tB2\n"
-    with pytest.raises(InputError, match=r"run\.txt, line 3: a prediction for a source .* gold file: copy B2"):
+    with pytest.raises(InputError, match=r"run\.txt, line 3: a prediction for a source .* gold file: 'copy B2'"):
         list(score_plain(write(tmp_path / "run.txt", text), files).rows)
 
 

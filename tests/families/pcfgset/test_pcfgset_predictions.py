@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.families.pcfgset.predictions import answers, read_plain, read_table
+from wug.families.pcfgset.predictions import answers, answers_to, read_table
 
 
 def write(path: Path, text: str) -> Path:
@@ -45,8 +45,8 @@ def test_crlf_and_gzip_make_no_difference(tmp_path: Path) -> None:
     [
         ("copy A1\tA1\tA1\n", "line 1", "expected the header source<TAB>target<TAB>prediction"),
         ("", "run.txt", "the file is empty"),
-        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns, but the header has 3"),
-        ("source\ttarget\tprediction\n", "", "a header but no rows"),
+        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns, but line 1 has 3"),
+        ("source\ttarget\tprediction\n", "", "there are no rows below the header"),
     ],
 )
 def test_a_faulty_table_gives_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
@@ -59,16 +59,17 @@ def test_a_faulty_table_gives_its_line(tmp_path: Path, text: str, place: str, me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A1\n", "line 2: 1 answers for 2 sources"),
-        ("A1\nB2\nC3\n", "line 3: 3 answers for 2 sources"),
+        ("A1\n", "line 2: 1 prediction for 2 sources"),
+        ("A1\nB2\nC3\n", "line 3: 3 predictions for 2 sources"),
         ("H-0\t-0.1\tA1\n", "1 of 2 sources have no H- line, the first of them H-1"),
         ("H-2\t-0.1\tA1\n", r"line 1: an answer to source number 2 \(counted from 0\), but there are only 2 sources"),
     ],
 )
 def test_a_wrong_number_of_answers_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_plain(write(tmp_path / "a.txt", text), 2)
+        answers_to(["copy A1", "copy B2"], write(tmp_path / "a.txt", text))
 
 
 def test_an_empty_fairseq_answer_is_empty(tmp_path: Path) -> None:
-    assert read_plain(write(tmp_path / "a.txt", "H-1\t-0.1\t\nH-0\t-0.1\n"), 2) == ["", ""]
+    path = write(tmp_path / "a.txt", "H-1\t-0.1\t\nH-0\t-0.1\n")
+    assert answers_to(["copy A1", "copy B2"], path) == ["", ""]

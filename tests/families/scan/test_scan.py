@@ -249,11 +249,11 @@ def test_outputs_of_other_programs_are_scored(tmp_path: Path, text: str) -> None
 
 def test_outputs_for_other_commands_are_refused(tmp_path: Path) -> None:
     gold = written(tmp_path, TASKS)
-    with pytest.raises(InputError, match="2 answers for 3 sources"):
+    with pytest.raises(InputError, match="2 predictions for 3 sources"):
         score_outputs(written(tmp_path, "I_JUMP\nI_JUMP\n", "out.txt"), gold)
-    with pytest.raises(InputError, match="the command is not that of the gold file, 'jump'"):
+    with pytest.raises(InputError, match="a source that is not in the gold file: 'run'"):
         score_outputs(written(tmp_path, TASKS.replace("IN: jump OUT", "IN: run OUT"), "out.txt"), gold)
-    with pytest.raises(InputError, match="1 outputs for 3 commands"):
+    with pytest.raises(InputError, match="no prediction for source 2: jump around right twice and 1 more"):
         score_outputs(written(tmp_path, TASKS.partition("\n")[0] + "\n", "out.txt"), gold)
 
 

@@ -14,7 +14,6 @@ from wug.identity import ModelId
 from wug.types import Outcome, Result
 
 SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
-"""The sections of a report, by group."""
 
 
 def export_run(results: Sequence[Result], folder: Path) -> Iterator[str]:

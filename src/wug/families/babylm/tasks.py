@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.tables import stem
+from wug.families.tables import Record, read_table, stem
 from wug.files import read_lines, shortened
 
 WORD = re.compile(r"\w+(?=n't\b)|n't|'(?:s|re|ve|ll|d|m)\b|[\w-]+|[^\w\s]")
@@ -40,13 +39,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BabylmTask:
-    """A task: its folders (full, fast), the fields of its files, and the items of a row."""
+    """A task: its folders (full, fast) with their numbers of items, the fields of its files, and the item of a row."""
 
-    folders: tuple[str, ...]
+    folders: Mapping[str, int]
     fields: tuple[str, ...]
     item: Callable[[Row, str], BabylmItem]
-    sizes: Mapping[str, int]
-    """Items by folder: of the whole task."""
 
 
 def _sentences(row: Row, file: str) -> BabylmItem:
@@ -77,49 +74,25 @@ def _comps(row: Row, file: str) -> BabylmItem:
     return BabylmItem(uid, texts, (phrase, phrase), texts)
 
 
-def _wug(uid: str) -> Callable[[Row, str], BabylmItem]:
-    def item(row: Row, file: str) -> BabylmItem:
-        both = tuple(str(row["sentences"]).split("\t"))
-        return BabylmItem(uid, both, both, both, ratio=float(row["ratio"]))
-
-    return item
+def _wug(row: Row, file: str) -> BabylmItem:
+    both = tuple(str(row["sentences"]).split("\t"))
+    return BabylmItem("", both, both, both, ratio=float(row["ratio"]))
 
 
 TASKS: Mapping[str, BabylmTask] = {
     "blimp": BabylmTask(
-        ("blimp_filtered", "blimp_fast"),
-        ("sentence_good", "sentence_bad", "field", "UID"),
-        _sentences,
-        {"blimp_filtered": 59875, "blimp_fast": 13400},
+        {"blimp_filtered": 59875, "blimp_fast": 13400}, ("sentence_good", "sentence_bad", "field", "UID"), _sentences
     ),
     "blimp_supplement": BabylmTask(
-        ("supplement_filtered", "supplement_fast"),
-        ("sentence_good", "sentence_bad"),
-        _sentences,
-        {"supplement_filtered": 5218, "supplement_fast": 250},
+        {"supplement_filtered": 5218, "supplement_fast": 250}, ("sentence_good", "sentence_bad"), _sentences
     ),
-    "ewok": BabylmTask(
-        ("ewok_filtered", "ewok_fast"),
-        ("Context1", "Target1", "Target2", "Domain"),
-        _ewok,
-        {"ewok_filtered": 7618, "ewok_fast": 1100},
-    ),
+    "ewok": BabylmTask({"ewok_filtered": 7618, "ewok_fast": 1100}, ("Context1", "Target1", "Target2", "Domain"), _ewok),
     "entity_tracking": BabylmTask(
-        ("entity_tracking", "entity_tracking_fast"),
-        ("input_prefix", "options", "numops"),
-        _entities,
-        {"entity_tracking": 9483, "entity_tracking_fast": 3152},
+        {"entity_tracking": 9483, "entity_tracking_fast": 3152}, ("input_prefix", "options", "numops"), _entities
     ),
-    "comps": BabylmTask(
-        ("comps",), ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps, {"comps": 91028}
-    ),
-    "wug_adj": BabylmTask(
-        ("wug_adj_nominalization",),
-        ("sentences", "ratio"),
-        _wug("wug_adj"),
-        {"wug_adj_nominalization": 200},
-    ),
-    "wug_past": BabylmTask(("wug_past_tense",), ("sentences", "ratio"), _wug("wug_past"), {"wug_past_tense": 50}),
+    "comps": BabylmTask({"comps": 91028}, ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps),
+    "wug_adj": BabylmTask({"wug_adj_nominalization": 200}, ("sentences", "ratio"), _wug),
+    "wug_past": BabylmTask({"wug_past_tense": 50}, ("sentences", "ratio"), _wug),
 }
 """By the key of the submission. Sizes are those that the pipeline's collate_preds.py asks for."""
 
@@ -131,7 +104,7 @@ def task_of(folder: Path) -> str | None:
             return name
     files = _files(folder)
     try:
-        first = next(_rows(files[0]))[1] if files else {}
+        first = next(_rows(files[0])).fields if files else {}
     except (InputError, StopIteration):
         return None
     return next((name for name, task in TASKS.items() if first.keys() >= set(task.fields)), None)
@@ -158,7 +131,7 @@ def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
 
 def size_warnings(name: str, folder: str, items: Sequence[BabylmItem]) -> tuple[str, ...]:
     """A warning if a folder with an official name has another number of items."""
-    expected = TASKS[name].sizes.get(folder)
+    expected = TASKS[name].folders.get(folder)
     if expected in (None, len(items)):
         return ()
     return (f"{folder} has {len(items):,} items and not {expected:,}: the leaderboard rejects such a submission",)
@@ -180,26 +153,22 @@ def _files(folder: Path) -> list[Path]:
 
 def _items(name: str, file: Path) -> Iterator[BabylmItem]:
     task = TASKS[name]
-    for number, row in _rows(file):
+    for place, row in _rows(file):
         try:
             item = task.item(row, stem(file))
+            item = item if item.uid else replace(item, uid=name)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             wanted = ", ".join(task.fields)
             message = f"{shortened(str(error))}: a row of {name} has the fields {wanted}"
-            raise InputError(message, file=file, place=f"line {number}") from None
+            raise InputError(message, file=file, place=place) from None
         if len(item.texts) < 2 or not all(item.completions):
-            raise InputError("fewer than two texts, or an empty one", file=file, place=f"line {number}")
+            raise InputError("fewer than two texts, or an empty one", file=file, place=place)
         yield item
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Row]]:
-    for number, line in enumerate(read_lines(file), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {error}", file=file, place=f"line {number}") from None
-        if not isinstance(row, dict):
-            raise InputError("not a JSON object", file=file, place=f"line {number}")
-        yield number, row
+def _rows(file: Path) -> Iterator[Record]:
+    """The rows of a file; InputError for the first line that is not a JSON object."""
+    table = read_table(file)
+    for problem in table.problems:
+        raise InputError(problem.message, file=file, place=problem.place)
+    yield from table.records

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
 from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems, read_gold
-from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
+from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
 from wug.families.cogs.syntax import (
     SYNTAX_DIALECTS,
     SyntaxSuite,
@@ -26,9 +25,6 @@ from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem
 
-if TYPE_CHECKING:
-    from wug.families.cogs.scoring import ScoredPredictions
-
 OPTIONS = (
     Option(
         "split", SPLITS, None, "files of a folder to read (default: those of dev, test and gen that exist)", many=True
@@ -40,7 +36,6 @@ OPTIONS = (
     Option("reference_compat", bool, False, "compute the metrics as the first public evaluator does"),
 )
 BREAKDOWN = ("type",)
-"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-cogs"
 
 
@@ -115,12 +110,9 @@ def score(
 
     Every file is read before anything is scored, so an error in one of them leaves nothing half scored.
     """
-    from wug.families.cogs.scoring import score_predictions
-
-    options = MetricOptions(reference_compat, smatch, bleu, seed)
-    gold_lines = read_gold(gold, dialect)
-    systems = [read_predictions(path, gold_lines) for path in predictions]
-    return [score_predictions(gold_lines, system, options) for system in systems]
+    suite = read_gold(gold, dialect, MetricOptions(reference_compat, smatch, bleu, seed))
+    systems = [(path, *read_predictions(path, suite.items)) for path in predictions]
+    return [score_forms(suite, str(path), forms, warnings) for path, forms, warnings in systems]
 
 
 def _is_gold(head: str) -> bool:
@@ -129,7 +121,7 @@ def _is_gold(head: str) -> bool:
 
 def _suite(path: Path, dialect: str | None, options: MetricOptions) -> CogsSuite | SyntaxSuite:
     syntax = syntax_dialect(path, dialect)
-    return read_syntax(path, syntax) if syntax else CogsSuite(read_gold(path, dialect), options)
+    return read_syntax(path, syntax) if syntax else read_gold(path, dialect, options)
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -8,35 +8,16 @@ from typing import Any
 
 import click
 
-from wug.families.commands import (
-    FILES,
-    FOLDER,
-    FORCE,
-    OUTPUT_FILE,
-    PATH,
-    POSITIVE,
-    SEED,
-    MakeCommand,
-    ScoreCommand,
-    ScoredSuites,
-    model_id,
-    predictions,
-    say,
-)
+from wug.families import commands as family
 
 
 def _make(*, folder: Path, seed: int, train: int, test: int, gen_per_type: int, force: bool) -> None:
     from wug.families.cogs import make
-    from wug.files import refuse_existing, write_lines
 
-    names = ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")
-    refuse_existing([folder / name for name in names], force=force)
-    made = make.make(seed, make.Sizes(train, test, gen_per_type))
-    for path, lines in zip(write_lines(made, folder), made.values(), strict=True):
-        say(f"wrote {path}: {len(lines):,} lines")
+    family.write_made(make.make(seed, make.Sizes(train, test, gen_per_type)), folder, force=force)
 
 
-def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **options: Any) -> ScoredSuites:
+def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **options: Any) -> family.ScoredSuites:
     """Score predicted logical forms: exact match, well-formedness, equality up to order or index names, and similarity.
 
     With several systems (seeds of one model), the mean and the sample standard deviation are reported too.
@@ -47,10 +28,10 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
     wug score cogs --gold dev.tsv --system dev.tsv --reference-compat
     """
     from wug.errors import InputError
-    from wug.families.cogs import score, scoring
+    from wug.families.cogs import score
+    from wug.families.cogs import suite as scoring
     from wug.families.cogs.predictions import read_predictions
-    from wug.families.cogs.suite import CogsSuite
-    from wug.families.cogs.syntax import gold_of, read_syntax, syntax_dialect
+    from wug.families.cogs.syntax import read_syntax, syntax_dialect
     from wug.files import format_of
 
     if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
@@ -61,39 +42,39 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
         if per_line is not None:
             raise click.UsageError("--per-line is for logical forms")
         suite = read_syntax(gold, syntax)
-        given = [read_predictions(path, gold_of(suite, gold)) for path in paths]
-        for path, found in zip(paths, given, strict=True):
-            yield suite, model_id(path.name, path), suite.score(found.forms)
+        given = [read_predictions(path, suite.items) for path in paths]
+        for path, (forms, _) in zip(paths, given, strict=True):
+            yield suite, family.model_id(path.name, path), suite.score(forms)
         return
     systems = score(gold, paths, **options)
     if per_line is not None:
         scoring.write_per_line(scoring.per_line(systems), per_line)
-        say(f"wrote {per_line}")
+        family.say(f"wrote {per_line}")
     save: bool = click.get_current_context().params["save"]  # results that are not stored need no row per line
     for path, system in zip(paths, systems, strict=True):
-        yield CogsSuite(system.gold, system.options), model_id(path.name, path), system.rows(lines=save)
+        yield system.suite, family.model_id(path.name, path), system.rows(lines=save)
 
 
 def _size(name: str, default: int, help: str) -> click.Option:
-    return click.Option([name], type=POSITIVE, default=default, show_default=True, help=help)
+    return click.Option([name], type=family.POSITIVE, default=default, show_default=True, help=help)
 
 
 MAKE = (
-    MakeCommand(
+    family.MakeCommand(
         "cogs",
         _make,
         (
             click.Option(
                 ["-o", "--output", "folder"],
-                type=FOLDER,
+                type=family.FOLDER,
                 required=True,
                 help="Folder for train.tsv, dev.tsv, test.tsv and gen.tsv.",
             ),
-            SEED,
+            family.SEED,
             _size("--train", 24_155, "Training lines, including 155 primitives and single examples."),
             _size("--test", 3_000, "Lines of dev and of test."),
             _size("--gen-per-type", 1_000, "Lines per generalisation type in gen."),
-            FORCE,
+            family.FORCE,
         ),
         """Make a COGS-style set with wug's own grammar and words: sentences with their logical forms.
 
@@ -107,20 +88,23 @@ MAKE = (
     ),
 )
 SCORE = (
-    ScoreCommand(
+    family.ScoreCommand(
         "cogs",
         score_cogs,
         (
             click.Option(
-                ["--gold"], required=True, type=PATH, help="Table of sentence, logical form (or tree, tags) and type."
+                ["--gold"],
+                required=True,
+                type=family.PATH,
+                help="Table of sentence, logical form (or tree, tags) and type.",
             ),
-            predictions(
+            family.predictions(
                 "A system's forms: a file like the gold file, a table, one form per line, or JSONL", "--system"
             ),
-            FILES,
+            family.FILES,
             click.Option(
                 ["--per-line"],
-                type=OUTPUT_FILE,
+                type=family.OUTPUT_FILE,
                 metavar="FILE",
                 help="Write every measure of each line to a file: .tsv (or .txt), or .jsonl.",
             ),

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.stats import ratio_interval, wilson
+from wug.stats import Floats, ratio_interval, wilson
 from wug.types import Estimate
 
 Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
@@ -24,9 +24,9 @@ OVER_TYPES = "macro=types"
 class OverlapCounts:
     """For each line, how many features prediction and gold form share, and how many each has."""
 
-    common: NDArray[np.float64]
-    predicted: NDArray[np.float64]
-    gold: NDArray[np.float64]
+    common: Floats
+    predicted: Floats
+    gold: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class MetricColumns:
     """The metrics of all lines."""
 
     flags: Mapping[str, NDArray[np.bool_]]
-    numbers: Mapping[str, NDArray[np.float64]]
+    numbers: Mapping[str, Floats]
     counts: Mapping[str, OverlapCounts]
     """The counts behind precision, recall and F1, by feature and zone (`terms`, `terms_prefix`)."""
     main: tuple[str, ...]
@@ -49,14 +49,12 @@ class MetricColumns:
     def __len__(self) -> int:
         return len(next(iter(self.flags.values())))
 
-    def scores(self, feature: str) -> dict[str, NDArray[np.float64]]:
+    def scores(self, feature: str) -> dict[str, Floats]:
         """Precision, recall and F1 of every line."""
         counts = self.counts[feature]
         return {name: self._ratio(*_parts(counts, name)) for name in SCORES}
 
-    def _ratio(
-        self, top: NDArray[np.float64], bottom: NDArray[np.float64], both: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _ratio(self, top: Floats, bottom: Floats, both: Floats) -> Floats:
         found = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
         return np.where(both == 0, self.score_of_nothing, found)
 
@@ -75,8 +73,8 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
         lines_scores = columns.scores(feature)
         for name in SCORES:
             top, bottom, both = _parts(counts, name)
-            metric = f"{feature}_{name}"
-            micro = [_micro(columns, metric, group, top[i], bottom[i], both[i]) for group, i in within.items()]
+            metric, nothing = f"{feature}_{name}", columns.score_of_nothing
+            micro = [_micro(metric, g, top[i], bottom[i], nothing * (not both[i].any())) for g, i in within.items()]
             found += _over_types(micro)
         for name in SCORES:
             metric = f"{feature}_{name}_macro"
@@ -87,7 +85,7 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
     return found
 
 
-def _parts(counts: OverlapCounts, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _parts(counts: OverlapCounts, name: str) -> tuple[Floats, Floats, Floats]:
     """Numerator and denominator of a score, and the size of both forms together."""
     both = counts.predicted + counts.gold
     if name == "f1":
@@ -100,24 +98,17 @@ def _share(metric: str, group: str, flags: NDArray[np.bool_]) -> Estimate:
     return Estimate.of(metric, group, successes / n, n, wilson(successes, n), "wilson")
 
 
-def _mean(metric: str, group: str, values: NDArray[np.float64]) -> Estimate:
+def _mean(metric: str, group: str, values: Floats) -> Estimate:
     n, mean = len(values), float(values.mean())
     made = ratio_interval(values, np.ones(n))
     return Estimate.of(metric, group, mean, n, made.interval, made.method)
 
 
-def _micro(
-    columns: MetricColumns,
-    metric: str,
-    group: str,
-    top: NDArray[np.float64],
-    bottom: NDArray[np.float64],
-    both: NDArray[np.float64],
-) -> Estimate:
+def _micro(metric: str, group: str, top: Floats, bottom: Floats, of_nothing: float) -> Estimate:
     """The ratio of two sums over lines, with the interval of a ratio estimator (lines are the sample)."""
     n, below = len(top), float(bottom.sum())
     if below == 0:
-        return Estimate(metric, group, columns.score_of_nothing if both.sum() == 0 else 0.0, n)
+        return Estimate(metric, group, of_nothing, n)
     ratio, made = float(top.sum()) / below, ratio_interval(top, bottom)
     if made.interval is None:
         return Estimate(metric, group, ratio, n, method=made.method)
@@ -125,7 +116,7 @@ def _micro(
     return Estimate(metric, group, ratio, n, low, high, "ratio" if made.method == "t" else f"ratio, {made.method}")
 
 
-def _harmonic_f1(scores: Mapping[str, NDArray[np.float64]], lines: NDArray[np.intp]) -> float:
+def _harmonic_f1(scores: Mapping[str, Floats], lines: NDArray[np.intp]) -> float:
     precision, recall = (float(scores[name][lines].mean()) for name in ("precision", "recall"))
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 

@@ -23,9 +23,9 @@ from wug.families.cogs.logical_form.measures import (
     reference_scores,
     score_tokens,
 )
-from wug.families.cogs.logical_form.parse import parse, tokens
+from wug.families.cogs.logical_form.parse import Dialect, parse, tokens
 from wug.families.cogs.logical_form.smatch import smatch
-from wug.families.cogs.read import Gold
+from wug.families.cogs.read import GoldLine
 from wug.types import Metric
 
 MAX_NGRAM = 4
@@ -119,20 +119,23 @@ class MetricOptions:
         return {"smatch": f"seed {self.seed}"} if self.smatch else {}
 
 
-def score_lines(gold: Gold, predictions: Sequence[str], options: MetricOptions) -> tuple[MetricColumns, list[str]]:
+def score_lines(
+    lines: Sequence[GoldLine], predictions: Sequence[str], dialect: Dialect, options: MetricOptions
+) -> tuple[MetricColumns, list[str]]:
     """The metrics of every prediction, and warnings about them."""
+    gold = [line.form for line in lines]
     if options.reference_compat:
         return _reference_columns(gold, predictions), []
     packed = array("q")  # numbers only: tuples would keep the garbage collector busy
-    for form, prediction in zip(gold.forms, predictions, strict=True):
-        *values, counts = score_tokens(tokens(form), tokens(prediction), gold.dialect, same=form == prediction)
+    for form, prediction in zip(gold, predictions, strict=True):
+        *values, counts = score_tokens(tokens(form), tokens(prediction), dialect, same=form == prediction)
         packed.extend(values)
         packed.extend(counts)
     rows = np.frombuffer(packed, np.int64).reshape(len(gold), -1).T
     columns = dict(zip(FormScores._fields[:-1], rows, strict=False))
     flags = {m.name: columns[m.name].astype(bool) for m in METRICS if m.unit == "share" and m.name in columns}
-    if gold.dialect == "recogs":
-        pairs = zip(gold.forms, predictions, strict=True)
+    if dialect == "recogs":
+        pairs = zip(gold, predictions, strict=True)
         matches = [form == answer or recogs_exact_match(form, answer) for form, answer in pairs]
         flags["recogs_exact_match"] = np.array(matches, bool)
     distance, longest = columns["edit_distance"].astype(float), columns["longest"].astype(float)
@@ -140,14 +143,14 @@ def score_lines(gold: Gold, predictions: Sequence[str], options: MetricOptions) 
     numbers = {"edit_distance": distance, "edit_distance_normalised": normalised}
     warnings: list[str] = []
     if options.smatch:
-        numbers["smatch_f1"], inexact = _smatch(gold, predictions, flags, options.seed)
+        numbers["smatch_f1"], inexact = _smatch(gold, predictions, dialect, flags, options.seed)
         if inexact:
             warnings.append(
                 f"smatch_f1 of {inexact} predictions is the best of a search from random starts (seed "
                 f"{options.seed}), and may be too low"
             )
     overlap = _counts(rows[len(columns) :].astype(float))
-    corpus = {"bleu": corpus_bleu(gold.forms, predictions)} if options.bleu else {}
+    corpus = {"bleu": corpus_bleu(gold, predictions)} if options.bleu else {}
     return MetricColumns(flags=flags, numbers=numbers, counts=overlap, main=FEATURES, corpus=corpus), warnings
 
 
@@ -199,20 +202,24 @@ def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:
 
 
 def _smatch(
-    gold: Gold, predictions: Sequence[str], flags: Mapping[str, NDArray[np.bool_]], seed: int
+    gold: Sequence[str],
+    predictions: Sequence[str],
+    dialect: Dialect,
+    flags: Mapping[str, NDArray[np.bool_]],
+    seed: int,
 ) -> tuple[NDArray[np.float64], int]:
     """The F1 of every line, and how many of them are only lower bounds."""
     values = flags["semantic_match"].astype(float)
     inexact = 0
     for line in np.flatnonzero(flags["well_formed"] & ~flags["semantic_match"]).tolist():
-        found = smatch(parse(gold.forms[line], gold.dialect), parse(predictions[line], gold.dialect), seed)
+        found = smatch(parse(gold[line], dialect), parse(predictions[line], dialect), seed)
         values[line] = found.f1
         inexact += not found.exact
     return values, inexact
 
 
-def _reference_columns(gold: Gold, predictions: Sequence[str]) -> MetricColumns:
-    scores = [reference_scores(form, answer) for form, answer in zip(gold.forms, predictions, strict=True)]
+def _reference_columns(gold: Sequence[str], predictions: Sequence[str]) -> MetricColumns:
+    scores = [reference_scores(form, answer) for form, answer in zip(gold, predictions, strict=True)]
     rows = np.array([score.counts for score in scores], float).T
     return MetricColumns(
         flags={

@@ -2,88 +2,225 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from wug.errors import ModelError
-from wug.families.cogs.logical_form import ERRORS
-from wug.families.cogs.metrics import METRICS, MetricOptions
-from wug.families.cogs.predictions import Predictions
-from wug.families.cogs.read import KNOWN_TYPES, SECTIONS, SPLITS, Gold
-from wug.families.sampling import limited
-from wug.labels import of_suite
-from wug.types import Generator, Metric, Row, text_of
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.errors import FormulaError, ModelError
+from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
+from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
+from wug.families.cogs.metrics import METRICS, MetricOptions, score_lines
+from wug.families.cogs.read import (
+    EDITIONS,
+    KNOWN_TYPES,
+    SPLITS,
+    GoldLine,
+    checked,
+    known_dialect,
+    meta_of,
+    plain_name,
+    read_lines_of,
+)
+from wug.families.pcfgset.suite import PcfgSuite
+from wug.files import write_text
+from wug.types import Estimate, Generator, Notice, Outcome, Row, Source, text_of
+
+_OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
 
 @dataclass(frozen=True, slots=True)
-class CogsSuite:
+class CogsSuite(PcfgSuite[GoldLine]):
     """A gold file as a test of a model."""
 
-    gold: Gold
-    metric_options: MetricOptions
-    kind: str = "cogs"
-    needs: Literal["text"] = "text"
-
-    @property
-    def name(self) -> str:
-        """The file's name, after the family's if it is only that of a split."""
-        name = self.gold.name
-        return f"cogs-{name}" if name in SPLITS else name
+    kind = "cogs"
+    metrics = METRICS
+    file: str = ""
+    dialect: Dialect = "cogs"
+    metric_options: MetricOptions = field(default_factory=MetricOptions)
 
     @property
     def sources(self) -> Mapping[str, int]:
         """The number of lines of the file."""
-        return {Path(self.gold.file).name: len(self.gold)}
-
-    @property
-    def checksum(self) -> str:
-        """Checksum of the gold lines."""
-        return self.gold.checksum
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Every scoring option, for the signature."""
-        taken = limited(self.gold.limit, self.gold.strata)
-        return {"dialect": self.gold.dialect, "edition": self.gold.edition, **self.metric_options.signature, **taken}
-
-    @property
-    def metrics(self) -> Sequence[Metric]:
-        """All metrics of the family."""
-        return METRICS
+        return {Path(self.file).name: len(self)}
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What pages show with the outcomes: the types as the paper groups them, the kinds of error."""
-        present = set(self.gold.types)
-        return {
-            "dialect": self.gold.dialect,
-            "edition": self.gold.edition,
-            "sections": SECTIONS,
-            "types": [asdict(known) for name, known in KNOWN_TYPES.items() if name in present],
-            "errors": ERRORS,
-        }
+        """What pages show with the outcomes."""
+        edition = self.options["edition"]
+        return {"dialect": self.dialect, "edition": edition, "errors": ERRORS, **meta_of(self.items)}
 
-    __repr__ = of_suite
-
-    def __len__(self) -> int:
-        return len(self.gold)
-
-    def sample(self, items: int) -> CogsSuite:
-        """A suite with `items` of the lines, every type in proportion."""
-        return replace(self, gold=self.gold.sample(items))
-
-    def requests(self) -> Sequence[str]:
+    def requests(self) -> list[str | Source]:
         """The sentences, in the order of the file."""
-        return self.gold.sentences
+        return [line.sentence for line in self.items]
 
     def run(self, model: Generator) -> Iterator[Row]:
-        """Generate the form of every sentence and score them all."""
-        from wug.families.cogs.scoring import score_predictions
+        """Generate the form of every sentence and score them all, with their white space."""
+        answers = model.generate([line.sentence for line in self.items])
+        if len(answers) != len(self):
+            raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
+        yield from score_forms(self, model.id, list(map(text_of, answers))).rows()
 
-        answers = model.generate(self.gold.sentences)
-        if len(answers) != len(self.gold):
-            raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self.gold)} sentences")
-        predictions = Predictions(model.id, tuple(map(text_of, answers)))
-        yield from score_predictions(self.gold, predictions, self.metric_options).rows()
+    def strata(self, item: GoldLine) -> tuple[str, ...]:
+        """Lexical or structural, and the type."""
+        return item.groups.get("kind", ""), item.type
+
+
+def read_gold(path: Path, dialect: str | None = None, options: MetricOptions | None = None) -> CogsSuite:
+    """The suite of a gold file; InputError at the first line that cannot be read."""
+    options = options or MetricOptions()
+    lines, identity = read_lines_of(path)
+    chosen = known_dialect(dialect)
+    edition, used = EDITIONS.get(identity, ("unpublished", chosen or recognise(line.form for line in lines)))
+    if edition != "unpublished" and chosen in (None, used):  # its forms are known to be well-formed
+        warnings = [_OLD_GEN] if edition == "cogs-gen-2020" else []
+    else:
+        used = chosen or used
+        warnings = checked(lines, used, path)
+    name = plain_name(path)
+    signature = {"dialect": used, "edition": edition, **options.signature}
+    name = f"cogs-{name}" if name in SPLITS else name
+    return CogsSuite(
+        name, tuple(lines), identity, tuple(warnings), signature, "cogs", str(path), used, metric_options=options
+    )
+
+
+OUTCOME_METRICS = ("exact_match", "semantic_match")
+DETAILS = (
+    *("sentence", "gold", "prediction", "edit_distance", "order_invariant_match"),
+    *("well_formed", "well_formed_strict", "terms_f1", "smatch_f1", "violations", "errors"),
+)
+"""The details of a line's first outcome; a prediction that equals the gold form is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPredictions:
+    """One system's predictions with their metrics."""
+
+    suite: CogsSuite
+    file: str
+    forms: Sequence[str]
+    columns: MetricColumns
+    warnings: tuple[str, ...]
+
+    def estimates(self) -> list[Estimate]:
+        """Every value over all lines, each kind, each type."""
+        return estimates(self.columns, lines_by_group(self.suite.items))
+
+    def rows(self, *, lines: bool = True) -> Iterator[Row]:
+        """One outcome per line and metric of OUTCOME_METRICS, then estimates of the other metrics, then warnings.
+
+        Without `lines`, which take as long as scoring does, all values are estimates.
+        """
+        metrics = [metric for metric in OUTCOME_METRICS if metric in self.columns.flags] if lines else []
+        for gold, line in zip(self.suite.items, self.per_line(), strict=True) if lines else ():
+            groups = gold.groups
+            detail = {key: line[key] for key in DETAILS if key in line}
+            if line["gold"] == line["prediction"]:
+                del detail["prediction"]
+            yield Outcome(str(line["line"]), metrics[0], line[metrics[0]], groups, detail)
+            for metric in metrics[1:]:
+                yield Outcome(str(line["line"]), metric, line[metric], groups)
+        for estimate in self.estimates():
+            if estimate.metric not in metrics or estimate.group.startswith("macro="):
+                yield estimate
+        yield from map(Notice, self.warnings)
+
+    def per_line(self) -> Iterator[dict[str, Any]]:
+        """Every metric of each line, in the order of the gold file."""
+        columns: dict[str, list[Any]] = {name: values.tolist() for name, values in self.columns.flags.items()}
+        for name, values in self.columns.numbers.items():
+            columns[name] = values.astype(int).tolist() if name == "edit_distance" else values.tolist()
+        for feature in self.columns.main:
+            scores = self.columns.scores(feature)
+            columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
+        for number, (gold, form) in enumerate(zip(self.suite.items, self.forms, strict=True)):
+            line: dict[str, Any] = {
+                "line": gold.number,
+                "type": gold.type,
+                "sentence": gold.sentence,
+                "gold": gold.form,
+                "prediction": form,
+            }
+            line |= {name: values[number] for name, values in columns.items()}
+            if not self.suite.metric_options.reference_compat:
+                dialect = self.suite.dialect
+                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, dialect)
+                line["errors"] = _errors(line, dialect)
+            yield line
+
+
+def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Sequence[str] = ()) -> ScoredPredictions:
+    """All metrics of one system's predictions."""
+    columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options)
+    empty = sum(not form.strip() for form in forms)
+    more += [f"{empty} of {len(suite)} predictions are empty"] if empty else []
+    return ScoredPredictions(suite, file, forms, columns, (*suite.warnings, *warnings, *more))
+
+
+def lines_by_group(items: Sequence[GoldLine]) -> dict[str, NDArray[np.intp]]:
+    """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
+    types = {name: place for place, name in enumerate(KNOWN_TYPES)}
+    found: dict[str, list[int]] = {}
+    for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
+        for name, value in items[number].groups.items():
+            found.setdefault(f"{name}={value}", []).append(number)
+    ordered = sorted(found, key=lambda group: (not group.startswith("kind="), not group.startswith("class=")))
+    kinds = sorted(group for group in found if group.startswith("kind="))  # lexical before structural
+    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in (*kinds, *ordered)}}
+
+
+def _violations(prediction: str, dialect: Dialect) -> list[str]:
+    try:
+        return [violation.rule for violation in violations(parse(prediction, dialect))]
+    except FormulaError as error:
+        return [f"unreadable: {error.message}"]
+
+
+def per_line(systems: Sequence[ScoredPredictions]) -> Iterator[dict[str, Any]]:
+    """Every metric of each line of each system, which is named if there are several."""
+    for scored in systems:
+        for line in scored.per_line():
+            yield {"system": scored.file, **line} if len(systems) > 1 else line
+
+
+def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write the metrics of each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
+    if path.suffix.lower() == ".jsonl":
+        write_text(path, "".join(json.dumps(dict(line), ensure_ascii=False) + "\n" for line in lines))
+        return
+    out: list[str] = []
+    for line in lines:
+        if not out:
+            out.append("\t".join(line))
+        out.append("\t".join(map(_cell, line.values())))
+    write_text(path, "".join(f"{row}\n" for row in out))
+
+
+def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
+    """The kinds of error in a line; the forms are compared only if its metrics do not decide."""
+    if line["exact_match"]:
+        return []
+    if not line["well_formed"]:
+        return ["ill-formed"]
+    if line["order_invariant_match"]:
+        return ["order"]
+    if line["semantic_match"] and line["well_formed_strict"]:
+        return ["index"]
+    return list(errors(line["gold"], line["prediction"], dialect))
+
+
+def _cell(value: object) -> str:
+    match value:
+        case bool():
+            return str(int(value))
+        case float():
+            return f"{value:.6g}" if math.isfinite(value) else ""
+        case list():
+            return ",".join(map(_cell, value))
+    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

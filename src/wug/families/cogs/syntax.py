@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
-from wug.families.cogs.read import KNOWN_TYPES, SECTIONS, SPLITS, Gold, plain_name, text_lines
-from wug.families.pcfgset.suite import Generate, PcfgSuite, warn_if_empty
+from wug.families.cogs.read import SPLITS, GoldLine, meta_of, plain_name
+from wug.families.pcfgset.suite import PcfgSuite, warn_if_empty
+from wug.families.predictions import content_lines
 from wug.files import checksum, head
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
@@ -28,23 +28,7 @@ _LAYOUTS: Mapping[SyntaxDialect, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxLine:
-    """A sentence, with its question if there is one, and the target."""
-
-    number: int
-    source: str
-    target: str
-    type: str
-
-    @property
-    def groups(self) -> dict[str, str]:
-        """Its type and, if that is one of COGS, lexical or structural."""
-        known = KNOWN_TYPES.get(self.type)
-        return {"type": self.type, "kind": known.kind} if known else {"type": self.type}
-
-
-class SyntaxSuite(PcfgSuite[SyntaxLine]):
+class SyntaxSuite(PcfgSuite[GoldLine]):
     """A file of Syntax-COGS; `test` is its dialect."""
 
     __slots__ = ()
@@ -60,17 +44,11 @@ class SyntaxSuite(PcfgSuite[SyntaxLine]):
     @property
     def meta(self) -> Mapping[str, Any]:
         """What pages show with the outcomes."""
-        present = {line.type for line in self.items}
-        types = [asdict(known) for name, known in KNOWN_TYPES.items() if name in present]
-        return {"dialect": self.test, "sections": SECTIONS, "types": types}
+        return {"dialect": self.test, **meta_of(self.items)}
 
     def requests(self) -> list[str | Source]:
         """The sources, in the order of the file."""
-        return [line.source for line in self.items]
-
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per line."""
-        return self.score(generate(self.requests()))
+        return [line.sentence for line in self.items]
 
     def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Compare each output with its target: as a whole, and phrase by phrase or tag by tag."""
@@ -78,23 +56,24 @@ class SyntaxSuite(PcfgSuite[SyntaxLine]):
         counts: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for line, output in zip(self.items, outputs, strict=True):
             item, groups, output = str(line.number), line.groups, " ".join(output.split())
-            detail = {"source": line.source, "target": line.target, "answer": output}
-            yield Outcome(item, "exact_match", output == line.target, groups, detail)
+            detail = {"source": line.sentence, "target": line.form, "answer": output}
+            yield Outcome(item, "exact_match", output == line.form, groups, detail)
             if self.test == "tags":
-                given, target = output.split(), line.target.split()
+                given, target = output.split(), line.form.split()
                 same = sum(one == other for one, other in zip(given, target, strict=False))
                 yield Outcome(item, "tag_accuracy", same / max(len(given), len(target)), groups)
             elif self.test == "tree":
-                found, right = brackets(output), brackets(line.target) or Counter()
+                found, right = brackets(output), brackets(line.form) or Counter()
                 yield Outcome(item, "well_formed", found is not None, groups)
-                overlap = _overlap(found or Counter(), right)
+                found = found or Counter()
+                overlap = (found & right).total(), found.total(), right.total()
                 yield Outcome(item, "bracket_f1_macro", _f1([overlap]), groups)
                 for group in ("all", *(f"{name}={value}" for name, value in groups.items())):
                     counts[group].append(overlap)
         for group, overlaps in counts.items():
             yield Estimate("bracket_f1", group, _f1(overlaps), len(overlaps))
 
-    def strata(self, item: SyntaxLine) -> tuple[str, ...]:
+    def strata(self, item: GoldLine) -> tuple[str, ...]:
         """The type of a line."""
         return (item.type,)
 
@@ -141,7 +120,7 @@ def syntax_dialect(path: Path, given: str | None) -> SyntaxDialect | None:
 
 def syntax_problems(path: Path, dialect: SyntaxDialect) -> Iterator[Problem]:
     """Every error of a file."""
-    for number, text in enumerate(text_lines(path), 1):
+    for number, text in enumerate(content_lines(path), 1):
         if error := _error(text.split("\t"), dialect):
             yield Problem("error", f"line {number}", error)
 
@@ -150,23 +129,14 @@ def read_syntax(path: Path, dialect: SyntaxDialect) -> SyntaxSuite:
     """The suite of a file; InputError at the first line that cannot be read."""
     for problem in syntax_problems(path, dialect):
         raise InputError(problem.message, file=path, place=problem.place)
-    texts = text_lines(path)
-    lines = tuple(_line(number, text.split("\t"), dialect) for number, text in enumerate(texts, 1))
+    texts = content_lines(path)
+    lines = []
+    for number, text in enumerate(texts, 1):
+        *source, target, kind = text.split("\t")[: 4 if dialect == "answers" else 3]
+        lines.append(GoldLine(number, " ".join(source), " ".join(target.split()), kind))
     name = plain_name(path)
     name = f"cogs-{dialect}-{name}" if name in SPLITS else name
-    return SyntaxSuite(name, lines, checksum("\n".join(texts)), (), {"dialect": dialect}, dialect)
-
-
-def gold_of(suite: SyntaxSuite, path: Path) -> Gold:
-    """Sources and targets as a gold file, for the readers of predictions."""
-    sources, targets, types = zip(*((line.source, line.target, line.type) for line in suite.items), strict=True)
-    return Gold(str(path), sources, targets, types, "cogs", suite.checksum)
-
-
-def _line(number: int, row: list[str], dialect: SyntaxDialect) -> SyntaxLine:
-    if dialect == "answers":
-        return SyntaxLine(number, f"{row[0]} {row[1]}", " ".join(row[2].split()), row[3])
-    return SyntaxLine(number, row[0], " ".join(row[1].split()), row[2])
+    return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), (), {"dialect": dialect}, dialect)
 
 
 def _error(row: list[str], dialect: SyntaxDialect) -> str:
@@ -191,10 +161,6 @@ def _error(row: list[str], dialect: SyntaxDialect) -> str:
             return f"{unknown!r} is not a tag. There is: {', '.join(sorted(TAGS))}"
         return "" if len(target) == len(words) else f"{len(target)} tags for {len(words)} words"
     return "" if row[1].split()[-1] == "?" else "the question does not end in '?'"
-
-
-def _overlap(found: Brackets, right: Brackets) -> tuple[int, int, int]:
-    return (found & right).total(), found.total(), right.total()
 
 
 def _f1(overlaps: Sequence[tuple[int, int, int]]) -> float:

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import Any
 
-from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference, recognise
+from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
 from wug.families.pcfgset.view.plain import answer
 from wug.formatting import FormattedEstimate, format_estimate, number, percent, plain
@@ -39,9 +37,7 @@ from wug.views.text_display import Piece, Pieces, marked, shortened
 
 PRIMARY = "exact_match"
 CHART_METRICS = (PRIMARY, "semantic_match")
-"""Metrics in the chart by type."""
 COLUMNS = (*CHART_METRICS, "order_invariant_match", "well_formed", "terms_f1", "edit_distance")
-"""Metrics in the table by type, if they exist."""
 OTHER_TYPES = "other types"
 TOTALS = {"all": "all lines", "kind=lexical": "lexical types", "kind=structural": "structural types"}
 
@@ -53,7 +49,6 @@ class LineType:
     name: str
     title: str
     section: str
-    """Number and name of its section."""
     kind: str
     """`lexical` or `structural`; empty if unknown."""
 
@@ -94,7 +89,8 @@ def items(result: Result, rows: Rows) -> ItemsView:
     metric = PRIMARY if PRIMARY in metrics else next(iter(metrics), PRIMARY)
     if result.meta.get("dialect") in SYNTAX_DIALECTS:
         return ItemsView(metric, answer, (wrong,), size=15, noun="line")
-    return ItemsView(metric, partial(line, dialect=dialect_of(result, rows)), (wrong,), size=15, noun="line")
+    dialect = next((known for known in DIALECTS if known == result.meta.get("dialect")), DIALECTS[0])
+    return ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
 
 
 def _outcomes(rows: Rows, key: str) -> list[Outcome]:
@@ -104,13 +100,15 @@ def _outcomes(rows: Rows, key: str) -> list[Outcome]:
 
 def line_types(result: Result) -> dict[str, LineType]:
     """The types in a result: lexical, structural (each in the order of the paper), others."""
-    given_sections = result.meta.get("sections")
-    sections: Mapping[str, Any] = given_sections if isinstance(given_sections, Mapping) else {}
     known = {str(given.get("type")): given for given in result.meta.get("types") or () if isinstance(given, Mapping)}
     there = dict.fromkeys(
         e.group.removeprefix("type=") for e in result.estimates if e.metric == PRIMARY and e.group.startswith("type=")
     )
-    found = [_kind(name, known[name], sections) for name in known if name in there]
+    found = [
+        LineType(name, *(str(given.get(key) or "") for key in ("title", "section", "kind")))
+        for name, given in known.items()
+        if name in there
+    ]
     ordered = {kind.name: kind for kind in sorted(found, key=lambda kind: kind.kind == "structural")}
     return ordered | {
         name: LineType(name, "", OTHER_TYPES if found else "", "") for name in there if name not in ordered
@@ -180,12 +178,6 @@ def short(name: str) -> str:
     return plain(label)
 
 
-def _kind(name: str, given: Mapping[str, Any], sections: Mapping[str, Any]) -> LineType:
-    number = ".".join(str(given.get("section") or "").split(".")[:2])
-    section = f"{number} {sections.get(number, '')}".strip()
-    return LineType(name, str(given.get("title") or ""), section, str(given.get("kind") or ""))
-
-
 def _row(head: TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> TablePartRow:
     n = next(iter(found.values())).n if found else 0
     first = TableCell(shown=found[columns[0]]) if columns[0] in found else TableCell("–")
@@ -203,7 +195,6 @@ LABELS = {
     "extra": "extra conjunct",
     "order": "order only",
 }
-"""Short labels of the kinds of error."""
 UNREADABLE = "unreadable"
 
 
@@ -304,8 +295,6 @@ MAX_TERMS = 80
 """Terms of a line that are shown; the rest is counted."""
 MAX_CHARACTERS = 20_000
 """Characters of a prediction that are compared, since outputs may be endless."""
-DIALECT_FORMS = 200
-"""Gold forms from which the dialect is inferred."""
 
 
 def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect) -> ItemView:
@@ -324,17 +313,6 @@ def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect)
     table = TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
     parts: tuple[ViewPart, ...] = (*([TextPart(" · ".join(facts))] if facts else []), table)
     return ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
-
-
-def dialect_of(result: Result, rows: Rows) -> Dialect:
-    """The dialect of the forms: from the suite, else inferred from the gold forms."""
-    given = result.meta.get("dialect")
-    if (known := next((dialect for dialect in DIALECTS if dialect == given), None)) is not None:
-        return known
-    found = rows.each(Filter(PRIMARY), keys=("gold",))
-    return recognise(
-        str(row.outcome.detail["gold"]) for row in islice(found, DIALECT_FORMS) if "gold" in row.outcome.detail
-    )
 
 
 def _facts(outcome: Outcome) -> list[str]:

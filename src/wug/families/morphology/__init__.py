@@ -12,13 +12,13 @@ from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.metrics import MetricOptions
 from wug.families.morphology.suite import AskOptions, MorphologySuite
+from wug.families.tables import capped, refuse_errors
 from wug.files import checksum, read_lines, shortened
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem
 
 BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
-"""Groups that a summary shows: the first that a result has."""
 BUILTIN_MODEL = "wug-causal"
 COLUMN_HINT = "--kind morphology, with the columns lemma and form"
 OPTIONS = (
@@ -56,9 +56,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     """The suite of a file; SuiteError with everything that is wrong with it."""
     given = read_options(OPTIONS, options, "morphology")
     parsed, problems = _parsed(path, given)
-    errors = [problem for problem in problems if problem.level == "error"]
-    if errors:
-        raise SuiteError(_capped(errors), file=path)
+    refuse_errors(problems, path)
     if not parsed.items:
         raise InputError("there are no items in it", file=path)
     parsed = replace(parsed, problems=tuple(problems))
@@ -79,7 +77,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     name = path.name.removesuffix(".gz")
     stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
     metric_options = MetricOptions(given["scale"], given["by"])
-    return [MorphologySuite(stem, parsed, asking, metric_options, signature, _checksum(parsed))]
+    return [
+        MorphologySuite(stem, parsed, asking, metric_options, signature, checksum(*sorted(map(_line, parsed.items))))
+    ]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -93,7 +93,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         return [Problem("error", error.place or "", error.message)]
     if not parsed.items and not problems:
         problems.append(Problem("error", "", "there are no items in it"))
-    return _capped(problems)
+    return capped(problems)
 
 
 def read_back(suite: MorphologySuite) -> list[str]:
@@ -134,15 +134,6 @@ def _real_words(parsed: ParsedForms, lexicon: Path | None) -> frozenset[str]:
         return frozenset()
     words = {line.strip().lower() for line in read_lines(lexicon)}
     return frozenset(form.text for item in parsed.items for form in item.forms if form.text.lower() in words)
-
-
-def _capped(problems: list[Problem], count: int = 100) -> list[Problem]:
-    more = len(problems) - count
-    return problems if more <= 0 else [*problems[:count], Problem("error", "", f"and {more:,} more")]
-
-
-def _checksum(parsed: ParsedForms) -> str:
-    return checksum(*sorted(map(_line, parsed.items)))
 
 
 def _line(item: WugItem) -> str:

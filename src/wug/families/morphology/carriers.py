@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from wug.errors import InputError, SuiteError
 from wug.families.morphology.item import WugItem
@@ -15,78 +19,8 @@ from wug.types import Problem
 LEMMA, FORM = "{lemma}", "{form}"
 GAP = "___"
 
-CARRIERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "eng": {
-        "plural": (
-            "This is a {lemma}. Now there are two {form}.",
-            "Anna has one {lemma}. Tom has three {form}.",
-            "I saw a {lemma} in the garden. My brother saw many {form}.",
-        ),
-        "past": (
-            "They like to {lemma}. Yesterday they {form}.",
-            "We often {lemma}. Last week we {form}.",
-            "I will {lemma} tomorrow. This morning I {form}.",
-        ),
-        "third_person": (
-            "I {lemma} every day. Every day she {form}.",
-            "They like to {lemma}. Her brother often {form}.",
-            "We want to {lemma}. He always {form}.",
-        ),
-        "possessive": (
-            "The hat belongs to the {lemma}. The hat is the {form}.",
-            "The {lemma} has a boat. That boat is the {form}.",
-            "We found the tail of a {lemma}. The tail is the {form}.",
-        ),
-        "adjective": (
-            "There is {lemma} all over the dog. The dog is very {form}.",
-            "The soup is full of {lemma}. The soup is too {form}.",
-            "He has {lemma} on his shoes. His shoes are {form}.",
-        ),
-        "agentive": (
-            "Her job is to {lemma}. She is a good {form}.",
-            "They pay him to {lemma}. He is the best {form}.",
-            "My uncle can {lemma} all day. He is a famous {form}.",
-        ),
-        "participle": (
-            "They like to {lemma}. They have often {form}.",
-            "We want to {lemma}. We have never {form}.",
-            "I will {lemma} tomorrow. I have already {form}.",
-        ),
-    },
-    "deu": {
-        "plural": (
-            "Das ist ein Wort: {lemma}. Hier sind zwei {form}.",
-            "Anna sieht nur das Wort {lemma}. Tom sieht drei {form}.",
-            "Im Garten ist etwas mit dem Namen {lemma}. Ich sehe viele {form}.",
-        ),
-        "participle": (
-            "Sie wollen {lemma}. Gestern haben sie {form}.",
-            "Wir müssen oft {lemma}. Wir haben heute {form}.",
-            "Ich werde morgen {lemma}. Ich habe noch nie {form}.",
-        ),
-    },
-    "nld": {
-        "past_plural": (
-            "Ze willen {lemma}. Gisteren zag ik hoe ze {form}.",
-            "We moeten vaak {lemma}. Vorige week was het al laat toen we {form}.",
-            "Jullie gaan morgen {lemma}. Het regende toen jullie {form}.",
-        ),
-    },
-}
-"""By language and task. German and Dutch are used for judgement files in these languages."""
 GENERIC = ("The word is {lemma}. Its form is {form}.",)
-"""For a task or a language without carriers."""
-NEUTRAL: Mapping[str, str] = {
-    "eng": "The word is {form}.",
-    "deu": "Das Wort ist {form}.",
-    "nld": "Het woord is {form}.",
-}
-"""Carriers without the lemma, whose scores are subtracted with `prior`."""
-INSTRUCTIONS: Mapping[str, str] = {
-    "eng": "Fill the gap with the right form of the new word. Answer with one word.",
-    "deu": "Ergänze die richtige Form des neuen Wortes. Antworte mit einem Wort.",
-    "nld": "Vul de juiste vorm van het nieuwe woord in. Antwoord met één woord.",
-}
+DEFAULT_LANGUAGE = "eng"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +29,24 @@ class FilledCarrier:
 
     text: str
     start: int
-    """Where the form begins."""
     end: int
-    """Where the form ends."""
+
+
+@cache
+def _languages() -> Mapping[str, Any]:
+    """The built-in carriers by language and task, and a neutral carrier and an instruction for each language."""
+    return tomllib.loads(files("wug").joinpath("assets", "morphology", "carriers.toml").read_text(encoding="utf-8"))
 
 
 def carriers_of(item: WugItem, given: Sequence[str] = ()) -> tuple[str, ...]:
     """The carriers of an item: its own, those of the user, or the built-in ones for its task and language."""
-    return item.carriers or tuple(given) or CARRIERS.get(item.language, {}).get(item.task) or GENERIC
+    builtin = _languages().get(item.language, {"tasks": {}})["tasks"].get(item.task)
+    return item.carriers or tuple(given) or tuple(builtin or GENERIC)
 
 
 def neutral_carrier(language: str) -> str:
-    """A sentence that says nothing about the lemma."""
-    return NEUTRAL.get(language, NEUTRAL["eng"])
+    """A sentence without the lemma, whose scores are subtracted with `prior`."""
+    return str(_languages().get(language, _languages()[DEFAULT_LANGUAGE])["neutral"])
 
 
 def fill(carrier: str, lemma: str, form: str, *, space: bool = True) -> FilledCarrier:
@@ -121,7 +60,7 @@ def fill(carrier: str, lemma: str, form: str, *, space: bool = True) -> FilledCa
 
 def question(carrier: str, item: WugItem) -> str:
     """What a model that writes is asked: an instruction, and the carrier with a gap."""
-    instruction = INSTRUCTIONS.get(item.language, INSTRUCTIONS["eng"])
+    instruction = _languages().get(item.language, _languages()[DEFAULT_LANGUAGE])["instruction"]
     return f"{instruction} {carrier.replace(LEMMA, item.lemma).replace(FORM, GAP)}"
 
 

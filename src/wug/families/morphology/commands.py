@@ -7,20 +7,7 @@ from pathlib import Path
 
 import click
 
-from wug.families.commands import (
-    FILES,
-    FORCE,
-    OUTPUT_FILE,
-    PATH,
-    POSITIVE,
-    SEED,
-    MakeCommand,
-    ScoreCommand,
-    ScoredSuites,
-    model_id,
-    predictions,
-    say,
-)
+from wug.families import commands as family
 
 
 def _make(*, task: str, output: Path, seed: int, items: int, lexicon: Path | None, force: bool) -> None:
@@ -30,7 +17,7 @@ def _make(*, task: str, output: Path, seed: int, items: int, lexicon: Path | Non
     refuse_existing([output], force=force)
     made = make.make(task, items, seed, lexicon)
     write_text(output, make.as_csv(made))
-    say(f"wrote {output}: {items:,} items, {len(made):,} forms")
+    family.say(f"wrote {output}: {items:,} items, {len(made):,} forms")
 
 
 def score_morphology(
@@ -42,7 +29,7 @@ def score_morphology(
     scale: float,
     language: str | None,
     reference_compat: bool,
-) -> ScoredSuites:
+) -> family.ScoredSuites:
     """Score the forms of new words against judgements by people: agreement, correlations, and AIC.
 
     The gold file has ratings (SIGMORPHON 2021 task 0 part 2, or a table with lemma, form and rating) or free answers of
@@ -63,26 +50,28 @@ def score_morphology(
         if suite.parsed.answers:
             runs = scoring.answer_runs(suite.parsed, path, suite.items[0].language)
             for number, rows in enumerate(runs, 1):
-                yield suite, model_id(path.name if len(runs) == 1 else f"{path.name} row {number}", path), rows
+                yield suite, family.model_id(path.name if len(runs) == 1 else f"{path.name} row {number}", path), rows
         else:
             options = suite.metric_options
             found = scoring.scored_rows(suite.parsed, path, options, as_merge=reference_compat, individual=individual)
-            yield suite, model_id(path.name, path), list(found)
+            yield suite, family.model_id(path.name, path), list(found)
 
 
 MAKE = (
-    MakeCommand(
+    family.MakeCommand(
         "morphology",
         _make,
         (
             click.Argument(
                 ["task"], type=click.Choice(["plural", "past", "third_person", "possessive", "adjective", "agentive"])
             ),
-            click.Option(["-o", "--output"], type=OUTPUT_FILE, required=True, help="CSV file to write."),
-            SEED,
-            click.Option(["--items"], type=POSITIVE, default=60, show_default=True, help="Number of new words."),
-            click.Option(["--lexicon"], type=PATH, help="Word list, one per line: further words to stay away from."),
-            FORCE,
+            click.Option(["-o", "--output"], type=family.OUTPUT_FILE, required=True, help="CSV file to write."),
+            family.SEED,
+            click.Option(["--items"], type=family.POSITIVE, default=60, show_default=True, help="Number of new words."),
+            click.Option(
+                ["--lexicon"], type=family.PATH, help="Word list, one per line: further words to stay away from."
+            ),
+            family.FORCE,
         ),
         """Make a wug test with new English words: a form of each is asked for in carrier sentences.
 
@@ -96,14 +85,16 @@ MAKE = (
     ),
 )
 SCORE = (
-    ScoreCommand(
+    family.ScoreCommand(
         "morphology",
         score_morphology,
         (
-            click.Option(["--gold"], required=True, type=PATH, help="Forms with human ratings, or free answers."),
-            predictions("A system's scores or answers, in the format of the gold file"),
-            FILES,
-            click.Option(["--individual"], type=PATH, help="Individual ratings, for the human ceiling."),
+            click.Option(
+                ["--gold"], required=True, type=family.PATH, help="Forms with human ratings, or free answers."
+            ),
+            family.predictions("A system's scores or answers, in the format of the gold file"),
+            family.FILES,
+            click.Option(["--individual"], type=family.PATH, help="Individual ratings, for the human ceiling."),
             click.Option(["--rating"], help="Column with the ratings, in a table."),
             click.Option(["--scale"], type=float, default=7.0, show_default=True, help="Highest possible rating."),
             click.Option(["--language"], help="ISO 639-3 code.  [default: from the name of the gold file]"),

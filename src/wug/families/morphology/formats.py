@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -70,27 +69,13 @@ def parse(path: Path, options: ReadOptions) -> ParsedForms:
     format = options.format or format_of(path, "\n".join(lines[:20]))
     language = options.language or (found[0] if (found := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
     options = replace(options, language=language)
-    match format:
-        case "sigmorphon":
-            found_forms = _sigmorphon(lines, options)
-        case "unimorph":
-            found_forms = _unimorph(lines, options)
-        case "individual":
-            found_forms = _individual(path, options)
-        case "albright-hayes":
-            found_forms = _albright_hayes(lines, options)
-        case "babylm":
-            found_forms = _babylm(lines)
-        case "answers":
-            found_forms = _answers(path, options)
-        case "table":
-            found_forms = _table(path, options)
-        case _:
-            raise InputError(
-                "no word forms found. Write a table with the columns lemma and form, or name the format: "
-                f"-S format={'|'.join(FORMATS)}",
-                file=path,
-            )
+    if format is None or format not in _READERS:
+        raise InputError(
+            "no word forms found. Write a table with the columns lemma and form, or name the format: "
+            f"-S format={'|'.join(FORMATS)}",
+            file=path,
+        )
+    found_forms = _READERS[format](path, lines, options)
     return replace(found_forms, items=_with_varying_groups(found_forms.items))
 
 
@@ -158,7 +143,7 @@ def _text(symbols: str) -> str:
     return "".join(parts) if len(parts) > 2 and max(map(len, parts)) <= 3 else symbols
 
 
-def _sigmorphon(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     rows, problems = [], []
     mapped = 0
     for number, line in enumerate(lines, 1):
@@ -219,7 +204,7 @@ def _devoiced(stem: Sequence[str]) -> list[str]:
     return [*stem[:-1], pairs.get(stem[-1], stem[-1])] if stem else []
 
 
-def _unimorph(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _unimorph(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Real words with one correct form each."""
     items, problems = [], []
     for number, line in enumerate(lines, 1):
@@ -237,7 +222,7 @@ def _unimorph(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     return ParsedForms("unimorph", items, problems)
 
 
-def _individual(path: Path, options: ReadOptions) -> ParsedForms:
+def _individual(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Items whose ratings are the medians of individual ratings of words that do not exist."""
     ratings, problems = individual_ratings(path)
     medians: dict[tuple[str, str], list[float]] = {}
@@ -260,7 +245,7 @@ def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], l
     return found, problems
 
 
-def _albright_hayes(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Nonce verbs of Albright and Hayes (2003), with spellings, islands of reliability and ratings."""
     rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
     column = options.rating or "mean_rating"
@@ -289,28 +274,24 @@ def _albright_hayes(lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     return ParsedForms("albright-hayes", items, problems)
 
 
-def _babylm(lines: Sequence[str]) -> ParsedForms:
+def _babylm(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Pairs of sentences with the proportion of people who chose the first."""
-    items, problems = [], []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+    table = read_table(path)
+    items, problems = [], list(table.problems)
+    for record in table.records:
+        sentences = str(record.fields.get("sentences")).split("\t")
+        ratio = _number(str(record.fields.get("ratio")))
+        if len(sentences) != 2 or ratio is None or not 0 <= ratio <= 1:
+            message = "expected sentences, two with a tab between, and a ratio between 0 and 1"
+            problems.append(Problem("error", record.place, message))
             continue
-        try:
-            fields = json.loads(line)
-            first, second = str(fields["sentences"]).split("\t")
-            ratio = _number(str(fields["ratio"]))
-        except (ValueError, KeyError, TypeError):
-            problems.append(Problem("error", f"line {number}", "expected sentences, two with a tab between, and ratio"))
-            continue
-        if ratio is None or not 0 <= ratio <= 1:
-            problems.append(Problem("error", f"line {number}", f"ratio {fields['ratio']!r} is not between 0 and 1"))
-            continue
-        forms = (Form(first, first, ratio), Form(second, second, 1 - ratio))
-        items.append(WugItem(str(number), "", "", "", "", "eng", forms, carriers=("{form}",)))
+        forms = (Form(sentences[0], sentences[0], ratio), Form(sentences[1], sentences[1], 1 - ratio))
+        item = record.place.removeprefix("line ")
+        items.append(WugItem(item, "", "", "", "", "eng", forms, carriers=("{form}",)))
     return ParsedForms("babylm", items, problems)
 
 
-def _answers(path: Path, options: ReadOptions) -> ParsedForms:
+def _answers(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """One column per word and one row per person, as Weissweiler et al. (2023) have them."""
     rows = read_answers(path, options.language or "")
     items = []
@@ -336,7 +317,7 @@ def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
     return {name: [change(row[place].replace("\n", "").strip()) for row in rows] for place, name in enumerate(header)}
 
 
-def _table(path: Path, options: ReadOptions) -> ParsedForms:
+def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """A table with one row per form."""
     table = read_table(path)
     problems = list(table.problems)
@@ -367,7 +348,6 @@ def _table(path: Path, options: ReadOptions) -> ParsedForms:
 
 
 _GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")
-"""Columns of a table that results are broken down by."""
 
 
 def _number(text: str) -> float | None:
@@ -376,3 +356,14 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if value - value == 0 else None
+
+
+_READERS: Mapping[str, Callable[[Path, Sequence[str], ReadOptions], ParsedForms]] = {
+    "sigmorphon": _sigmorphon,
+    "unimorph": _unimorph,
+    "individual": _individual,
+    "albright-hayes": _albright_hayes,
+    "babylm": _babylm,
+    "answers": _answers,
+    "table": _table,
+}

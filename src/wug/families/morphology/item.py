@@ -23,7 +23,6 @@ class Form:
     type: str = ""
     """`regular`, or what else the file calls it; empty where it says nothing."""
     place: str = ""
-    """Where it is in its file, such as `line 12`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,7 @@ class WugItem:
 
     item: str
     lemma: str
-    """As a model reads it."""
     symbols: str
-    """As its file writes it."""
     tag: str
     """The morphological features as the file writes them, such as `V;PST;1;SG`."""
     task: str
@@ -48,7 +45,6 @@ class WugItem:
     carriers: tuple[str, ...] = ()
     """Sentences of its own, with `{form}` in them; the carriers of task and language where there are none."""
     weight: float = 1.0
-    """Token frequency."""
     in_island: bool | None = None
     """Whether the regular form is in an island of reliability; None where that is not known."""
 

@@ -132,7 +132,8 @@ FORMS: Mapping[str, Callable[[NonceWord], dict[str, str]]] = {
 def make(task: str, items: int, seed: int, lexicon: Path | None = None) -> list[dict[str, str]]:
     """The rows of a wug test: one per candidate form, with the classes of endings in equal numbers."""
     words = [*_word_list(), *([] if lexicon is None else (line.strip().lower() for line in read_lines(lexicon)))]
-    known, near = frozenset(words), _near(words[:FREQUENT_WORDS])
+    known = frozenset(words)
+    near = frozenset(spelling for word in words[:FREQUENT_WORDS] for spelling in (word, *_one_away(word)))
     draw = random.Random(f"{task} {seed}")
     kinds = _kinds(task)
     chosen: dict[str, dict[str, str]] = {}
@@ -215,11 +216,6 @@ def _word_list() -> list[str]:
     """English words of 2 to 10 letters, the most frequent first."""
     data = (files("wug") / "assets" / "morphology" / "english_words.txt.gz").read_bytes()
     return gzip.decompress(data).decode().split()
-
-
-def _near(words: list[str]) -> frozenset[str]:
-    """Every spelling that is one letter away from one of the words, and the words."""
-    return frozenset(spelling for word in words for spelling in (word, *_one_away(word)))
 
 
 def _one_away(word: str) -> Iterator[str]:

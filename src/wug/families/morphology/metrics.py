@@ -72,7 +72,6 @@ class ScoredItem:
     scores: tuple[float, ...]
     detail: Mapping[str, Any] = field(default_factory=dict)
     by_carrier: tuple[tuple[float, ...], ...] = ()
-    """The scores in each carrier, if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,6 @@ class MetricOptions:
     """How metrics are computed."""
 
     scale: float = 7.0
-    """The highest possible rating."""
     by: str = "type"
     """`token` adds means weighted by frequency."""
 

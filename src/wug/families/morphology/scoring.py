@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from wug.types import Notice, Problem, Row
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
 MAX_NAMED = 5
-"""Errors of one kind that are listed one by one."""
 
 
 def read_scores(path: Path) -> list[tuple[str, str, str, float, str]]:
@@ -122,12 +121,8 @@ def scored_rows(
     yield from score_rows(matched, options)
     if individual is not None:
         yield from rating_ceiling(individual_ratings(individual)[0])
-    yield from map(Notice, (*gold_warnings(gold), *warnings))
-
-
-def gold_warnings(gold: ParsedForms) -> list[str]:
-    """The warnings about a file of judgements."""
-    return [str(problem) for problem in gold.problems if problem.level == "warning"]
+    about_gold = (str(problem) for problem in gold.problems if problem.level == "warning")
+    yield from map(Notice, (*about_gold, *warnings))
 
 
 def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]:
@@ -139,12 +134,13 @@ def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]
     if unknown or missing:
         what = f"the word {unknown[0]!r} is not in the gold file" if unknown else f"no answers to {missing[0]!r}"
         raise InputError(what, file=path)
-    return [list(_run(list(gold.items), given, number, gold)) for number in range(len(next(iter(given.values()))))]
-
-
-def _run(items: Sequence[WugItem], given: Mapping[str, Sequence[str]], run: int, gold: ParsedForms) -> Iterator[Row]:
-    yield from answer_rows(items, [[given[item.item][run]] for item in items], [{}] * len(items))
-    yield from answer_ceiling(gold.answers)
+    return [
+        [
+            *answer_rows(gold.items, [[given[item.item][run]] for item in gold.items], [{}] * len(gold.items)),
+            *answer_ceiling(gold.answers),
+        ]
+        for run in range(len(next(iter(given.values()))))
+    ]
 
 
 def _key(item: WugItem, form: Form) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from wug.families.pairs.outcomes import correlation, ranks
 from wug.stats import Floats
 from wug.types import Interval
 
@@ -33,7 +34,6 @@ class MixedFit:
     slope: float
     """On the logit scale, per standard deviation of the scores."""
     deviation: float
-    """Standard deviation of the random intercept."""
 
     @property
     def aic(self) -> float:
@@ -41,20 +41,11 @@ class MixedFit:
         return 2 * PARAMETERS - 2 * self.log_likelihood
 
 
-def ranks(values: Floats) -> Floats:
-    """The ranks from 1; equal values share the mean of their ranks."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    found: Floats = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    return found
-
-
 def pearson(one: Floats, other: Floats) -> float | None:
     """Pearson's correlation; None if a column is constant."""
-    a, b = one - one.mean(), other - other.mean()
     if len(one) < 2 or one.min() == one.max() or other.min() == other.max():
         return None
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # squares of extreme values would overflow
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+    return correlation(one, other)
 
 
 def spearman(one: Floats, other: Floats) -> float | None:

@@ -54,7 +54,6 @@ class AskOptions:
     carriers: tuple[str, ...] = ()
     individual: Path | None = None
     real_words: frozenset[str] = frozenset()
-    """Words of the lexicon that are among the forms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from wug.views.text_display import Piece
 
 ANSWERED = "exact_match@1"
 MAX_FORM_TYPES = 12
-"""Types of forms in the table of what the model prefers."""
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:

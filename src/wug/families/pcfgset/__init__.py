@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from wug.errors import InputError
 from wug.families.pcfgset.files import (
@@ -29,7 +30,7 @@ from wug.families.pcfgset.language import UNARY, answer, exceptional, exceptions
 from wug.families.pcfgset.localism import localism_suite, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
-from wug.families.pcfgset.suite import plain_suite
+from wug.families.pcfgset.suite import PcfgSuite, plain_suite
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
@@ -38,7 +39,6 @@ from wug.types import Problem, Suite
 OPTIONS = (Option("split", SPLITS, "test", "files of a folder to read"),)
 
 BREAKDOWN = ("function",)
-"""Group fields for the breakdown in a summary: the first that exists is used."""
 BUILTIN_MODEL = "wug-pcfg"
 
 
@@ -94,9 +94,12 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)
     suites: list[Suite] = []
     for test in tests:
-        suite, problems = _suite_of(test)
+        suite, problems, more = _opened(test)
         raise_errors(problems, test.files[0])
-        suites.append(suite)
+        if wrong := [problem for problem in more if problem.level == "error"]:  # outputs are compared with the targets
+            counts = f"{len(wrong):,} of {len(suite):,} targets are not the meanings of their sources"
+            problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
+        suites.append(replace(suite, warnings=tuple(map(str, problems))))
     return suites
 
 
@@ -131,69 +134,51 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         folder = files[0].parent
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
-        problems += [Problem(p.level, lead + p.place, p.message) for p in _problems_of(test)]
+        try:
+            _, some, more = _opened(test)
+            some += more
+        except InputError as error:
+            place = ", ".join(part for part in (Path(error.file or files[0]).name, error.place) if part)
+            some = [Problem("error", place, error.message)]
+        problems += [replace(problem, place=lead + problem.place) for problem in some]
     return problems
 
 
 _KEPT = {"remove_first": 1, "remove_second": 0}
 
 
-def _suite_of(found: FilesOfTest) -> tuple[Suite, list[Problem]]:
+def _opened(found: FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], list[Problem]]:
+    """The suite of a test, the problems of its files, and targets that are wrong and sources that are repeated."""
     source = found.files[0]
     if found.test == "localism":
         samples, problems = read_unrolled(source)
-        return localism_suite(found.name, samples, _warnings(problems)), problems
+        wrong = []
+        for sample in samples:
+            if (right := " ".join(sample.expression.meaning())) != sample.target:
+                message = f"the target is {sample.target}, but the source means {right}"
+                wrong.append(Problem("error", f"{source.name}, sample {sample.item}", message))
+        return localism_suite(found.name, samples), problems, wrong
     if found.test == "substitutivity":
         pairs, problems = read_synonyms(source)
-        problems += _wrong_as_warning([pair.line for pair in pairs], source)
-        return substitutivity_suite(found.name, pairs, _warnings(problems)), problems
+        wrong = wrong_targets([pair.line for pair in pairs], sibling(source))
+        return substitutivity_suite(found.name, pairs), problems, wrong
     if found.test == "overgeneralisation":
         items, problems = read_exceptions(source)
-        return overgeneralisation_suite(found.name, items, _warnings(problems)), problems
-    lines, problems = _plain_lines(found)
-    problems += _wrong_as_warning(lines, source)
-    return plain_suite(found.name, lines, _warnings(problems), test=found.test), problems
-
-
-def _problems_of(found: FilesOfTest) -> list[Problem]:
-    """Every problem of a test's files, wrong targets included."""
-    source = found.files[0]
-    try:
-        if found.test == "localism":
-            samples, problems = read_unrolled(source)
-            for sample in samples:
-                if (right := " ".join(sample.expression.meaning())) != sample.target:
-                    message = f"the target is {sample.target}, but the source means {right}"
-                    problems.append(Problem("error", f"{source.name}, sample {sample.item}", message))
-            return problems
-        if found.test == "substitutivity":
-            pairs, problems = read_synonyms(source)
-            return problems + wrong_targets([pair.line for pair in pairs], sibling(source))
-        if found.test == "overgeneralisation":
-            items, problems = read_exceptions(source)
-            original = source.with_name(source.name.replace("_exception.src", "_original.src"))
-            return problems + wrong_targets([item.line for item in items], sibling(original))
-        problems = []
-        for path in found.files:
-            lines, some = read_pair(path)
-            problems += some + wrong_targets(lines, sibling(path)) + repeated(lines, path)
-        return problems
-    except InputError as error:
-        place = ", ".join(part for part in (Path(error.file or source).name, error.place) if part)
-        return [Problem("error", place, error.message)]
-
-
-def _plain_lines(found: FilesOfTest) -> tuple[list[SourceLine], list[Problem]]:
+        original = source.with_name(source.name.replace("_exception.src", "_original.src"))
+        wrong = wrong_targets([item.line for item in items], sibling(original))
+        return overgeneralisation_suite(found.name, items), problems, wrong
     lines: list[SourceLine] = []
-    problems: list[Problem] = []
+    problems, wrong = [], []
     for path in found.files:
         some, more = read_pair(path)
         problems += more
+        wrong += wrong_targets(some, sibling(path)) + repeated(some, path)
         if found.test == "per_function":
             function = stem(path).partition("_")[2]
             some = [replace(line, item=f"{function}/{line.number}") for line in some]
         lines += some
-    return (_grown(lines) if found.test == "increasing_length" else lines), problems
+    lines = _grown(lines) if found.test == "increasing_length" else lines
+    return plain_suite(found.name, lines, test=found.test), problems, wrong
 
 
 def _grown(lines: Sequence[SourceLine]) -> list[SourceLine]:
@@ -216,16 +201,3 @@ def _grown(lines: Sequence[SourceLine]) -> list[SourceLine]:
             size = due if due in strings else max(strings)
         grown.append(replace(line, groups={"function": function, "length": str(size)}))
     return grown
-
-
-def _wrong_as_warning(lines: Sequence[SourceLine], source: Path) -> list[Problem]:
-    """One warning if targets are not the meanings of their sources: outputs are compared with the targets."""
-    wrong = wrong_targets(lines, sibling(source))
-    if not wrong:
-        return []
-    message = f"{len(wrong):,} of {len(lines):,} targets are not the meanings of their sources, the first of them here"
-    return [Problem("warning", wrong[0].place, message)]
-
-
-def _warnings(problems: Sequence[Problem]) -> tuple[str, ...]:
-    return tuple(str(problem) for problem in problems if problem.level == "warning")

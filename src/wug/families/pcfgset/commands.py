@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from wug.families.commands import FILES, PATH, POSITIVE, ScoreCommand, ScoredSuites, model_id, predictions
+from wug.families import commands as family
 from wug.families.pcfgset.make_commands import MAKE as MAKE
 
 
-def score_plain(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> ScoredSuites:
+def score_plain(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> family.ScoredSuites:
     """Score outputs on the task itself, systematicity, productivity, or any set with one target per source.
 
     Plain outputs are one per line, or the H- lines of fairseq. With several runs of a test, the mean and the population
@@ -28,7 +28,7 @@ def score_plain(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> Sco
     return _scored(paths, lambda path: suite.score_plain(path, gold))
 
 
-def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> ScoredSuites | str:
+def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> family.ScoredSuites | str:
     """Score whether direct and stepwise outputs match.
 
     With several runs, the mean and the population standard deviation are reported too. --tree shows the output of each
@@ -45,7 +45,7 @@ def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> ScoredSuites 
     return _scored(paths, score_trace)
 
 
-def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> ScoredSuites:
+def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> family.ScoredSuites:
     """Score whether exceptions were read by the rules or as exceptions.
 
     With several runs, the mean and the population standard deviation are reported too; the ratio=… in the name of a log
@@ -61,7 +61,7 @@ def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> ScoredSuite
     return _scored(paths, lambda path: overgeneralisation.score_exceptions(path, gold))
 
 
-def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> ScoredSuites:
+def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> family.ScoredSuites:
     """Score whether outputs are invariant under synonym substitution.
 
     With several runs of a test, the mean and the population standard deviation are reported too.
@@ -78,28 +78,35 @@ def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path |
         )
     for path, twin in zip(paths, twins, strict=True):
         found = substitutivity.score_synonyms(path, twin, gold)
-        yield found.suite, model_id(path.name, path, twin), found.rows
+        yield found.suite, family.model_id(path.name, path, twin), found.rows
 
 
-def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> ScoredSuites:
+def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> family.ScoredSuites:
     for path in paths:
         found = read(path)
-        yield found.suite, model_id(path.name, path), found.rows
+        yield found.suite, family.model_id(path.name, path), found.rows
 
 
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
     from wug.families.pcfgset.localism import score_trace
-    from wug.families.pcfgset.predictions import answer_tree
+    from wug.families.pcfgset.view.localism import sample
+    from wug.rows import OutcomeRow
     from wug.types import Outcome
+    from wug.views.text import item_lines
 
     found = score_trace(path)
     for number in samples:
         if number > len(found.suite):
             raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
-    details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.metric == "consistency"}
-    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]
+    rows = {
+        row.item: OutcomeRow(0, row)
+        for row in found.rows
+        if isinstance(row, Outcome) and row.metric == "consistency" and int(row.item) in samples
+    }
+    views = {number: sample(rows[str(number)], [rows[str(number)]]) for number in samples}
+    return [f"{path.name}, sample {n}: {view.note}\n" + "\n".join(item_lines(view)) for n, view in views.items()]
 
 
 def _two_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, Path] | None) -> tuple[Path, Path] | None:
@@ -110,64 +117,66 @@ def _two_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, Pa
 
 
 SCORE = (
-    ScoreCommand(
+    family.ScoreCommand(
         "pcfgset",
         score_plain,
         (
-            predictions("Table with the columns source, target and prediction, or plain outputs with --gold"),
-            FILES,
+            family.predictions("Table with the columns source, target and prediction, or plain outputs with --gold"),
+            family.FILES,
             click.Option(
                 ["--gold"],
                 nargs=2,
-                type=PATH,
+                type=family.PATH,
                 metavar="SRC TGT",
                 callback=_two_files,
                 help="Sources and targets of plain outputs, line by line.",
             ),
         ),
     ),
-    ScoreCommand(
+    family.ScoreCommand(
         "localism",
         score_steps,
         (
-            predictions("Trace: lines `source -> answer` between lines of dashes, the whole source last"),
-            FILES,
+            family.predictions("Trace: lines `source -> answer` between lines of dashes, the whole source last"),
+            family.FILES,
             click.Option(
                 ["--tree", "trees"],
                 multiple=True,
-                type=POSITIVE,
+                type=family.POSITIVE,
                 metavar="N",
                 help="Print sample N as a tree instead of the results; repeatable.",
             ),
         ),
     ),
-    ScoreCommand(
+    family.ScoreCommand(
         "overgeneralisation",
         score_exceptions,
         (
-            predictions("Log with both accuracies of each epoch, or the outputs of one model with --gold"),
-            FILES,
+            family.predictions("Log with both accuracies of each epoch, or the outputs of one model with --gold"),
+            family.FILES,
             click.Option(
                 ["--gold"],
-                type=PATH,
+                type=family.PATH,
                 help="For outputs: …_exception.src, in a folder with its targets and the …_original files.",
             ),
         ),
     ),
-    ScoreCommand(
+    family.ScoreCommand(
         "substitutivity",
         score_synonyms,
         (
-            predictions("Table with the columns source, target and prediction"),
+            family.predictions("Table with the columns source, target and prediction"),
             click.Option(
                 ["--twin", "twins"],
                 multiple=True,
                 required=True,
-                type=PATH,
+                type=family.PATH,
                 help="The same with synonyms in the sources, row by row; as often as --predictions.",
             ),
             click.Option(
-                ["--gold"], type=PATH, help="For plain outputs: test.src, in a folder with test.tgt and test_twin.src."
+                ["--gold"],
+                type=family.PATH,
+                help="For plain outputs: test.src, in a folder with test.tgt and test_twin.src.",
             ),
         ),
     ),

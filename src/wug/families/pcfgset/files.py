@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from wug.errors import InputError, SuiteError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOL, Expression, SourceError, arity, parse
+from wug.families.predictions import squeeze
 from wug.files import head, read_text
 from wug.types import Problem
 
@@ -18,7 +19,6 @@ Test: TypeAlias = Literal[
 ]
 SPLITS = ("test", "dev", "train")
 MAX_FOLDER_DEPTH = 2
-"""Levels of folders that are searched for tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +270,6 @@ def raise_errors(problems: Sequence[Problem], path: Path) -> None:
 def at(path: Path, number: int) -> str:
     """The place of a line."""
     return f"{path.name}, line {number}"
-
-
-def squeeze(text: str) -> str:
-    """A text with one space between its words and none around them."""
-    return " ".join(text.split())
 
 
 def parsed(source: str, path: Path, number: int) -> Expression | Problem:

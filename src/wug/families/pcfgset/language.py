@@ -60,8 +60,6 @@ MAX_SYMBOLS = 1_000_000
 
 MAX_TOTAL_SYMBOLS = 10 * MAX_SYMBOLS
 """Maximum total length of the results of all steps, in symbols."""
-MAX_DRAWN_FUNCTIONS = 500
-"""Maximum number of functions in a drawn tree."""
 
 _ARITY: Mapping[str, int] = {
     name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)
@@ -169,15 +167,42 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
     strings.
     """
     words = source.split()
-    reader = _Reader(source, words, lenient)
-    for place, word in enumerate(words):
-        if word == ",":
-            reader.comma(place)
-        elif word in _ARITY:
-            reader.function(place)
+    if not words and not lenient:
+        raise SourceError("an empty source has no meaning", source, 0, 1)
+    steps: list[FunctionStep] = []
+    waiting: list[tuple[int, list[Argument]]] = []  # functions that lack arguments, with those that they have
+    string: list[str] = []
+    root: Argument = ()
+    for place, word in enumerate([*words, ","]):  # the end closes a string as a comma does
+        if word in _ARITY:
+            if string:
+                raise _error(f"a comma is missing before {word!r}", source, place)
+            waiting.append((place, []))
+        elif word != ",":
+            if not lenient and not SYMBOL.fullmatch(word):
+                near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
+                raise _error(
+                    f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, place
+                )
+            string.append(word)
         else:
-            reader.symbol(place)
-    return reader.end()
+            if not string and not lenient:
+                raise _error(_why_empty(words, place), source, place)
+            root, string = tuple(string), []
+            while waiting:
+                at, arguments = waiting[-1]
+                arguments.append(root)
+                if len(arguments) < _ARITY[words[at]]:
+                    break
+                waiting.pop()
+                steps.append(FunctionStep(words[at], tuple(arguments)))
+                root = len(steps) - 1
+            if not waiting and place < len(words):
+                message = "this comma separates nothing: no function here takes a second argument"
+                raise _error(message, source, place)
+    if waiting:
+        raise _error(f"{words[waiting[-1][0]]!r} lacks its second argument", source, waiting[-1][0])
+    return Expression(tuple(words), tuple(steps), root)
 
 
 def meaning(source: str) -> str:
@@ -225,97 +250,18 @@ def exceptions(source: str) -> list[str]:
     return [pair for pair in EXCEPTIONS if pair in found]
 
 
-def draw(expression: Expression, labels: Sequence[str] | None = None) -> str:
-    """The tree of an expression as lines of text; `labels` replace the functions."""
-    if isinstance(expression.root, tuple):
-        return " ".join(expression.root) or "(nothing)"
-    if len(expression.steps) > MAX_DRAWN_FUNCTIONS:
-        return f"(a tree of {len(expression.steps):,} functions; {MAX_DRAWN_FUNCTIONS} at most are drawn)"
-    lines: list[str] = []
-    stack: list[tuple[Argument, str, str]] = [(expression.root, "", "")]
-    while stack:
-        part, lead, indent = stack.pop()
-        if isinstance(part, tuple):
-            lines.append(lead + (" ".join(part) or "(nothing)"))
-            continue
-        step = expression.steps[part]
-        lines.append(lead + (labels[part] if labels else step.function))
-        for number, child in reversed(list(enumerate(step.arguments))):
-            last = number == len(step.arguments) - 1
-            stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
-    return "\n".join(lines)
+def _why_empty(words: Sequence[str], place: int) -> str:
+    """Why there is no string before a comma, or the end."""
+    if place and words[place - 1] in _ARITY:
+        return f"{words[place - 1]!r} has no argument"
+    return f"there is no string {'before this' if place < len(words) else 'after the last'} comma"
 
 
-class _Reader:
-    """Reads a source from left to right, with a stack of functions that lack arguments."""
-
-    def __init__(self, source: str, words: list[str], lenient: bool) -> None:
-        self.source, self.words, self.lenient = source, words, lenient
-        self.steps: list[FunctionStep] = []
-        self.waiting: list[tuple[int, list[Argument]]] = []
-        self.string: list[str] = []
-        self.root: Argument = ()
-
-    def function(self, place: int) -> None:
-        if self.string:
-            raise self.error(f"a comma is missing before {self.words[place]!r}", place)
-        self.waiting.append((place, []))
-
-    def symbol(self, place: int) -> None:
-        word = self.words[place]
-        if not self.lenient and not SYMBOL.fullmatch(word):
-            near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
-            hint = near if "mean" in near else " Symbols are A1 to Z20"
-            raise self.error(f"unknown word {word!r}.{hint}", place)
-        self.string.append(word)
-
-    def comma(self, place: int) -> None:
-        self.close(place)
-        if not self.waiting:
-            raise self.error("this comma separates nothing: no function here takes a second argument", place)
-
-    def close(self, place: int) -> None:
-        """End the string at `place` and every function that is complete with it."""
-        if not self.string and not self.lenient:
-            raise self.error(self.nothing(place), place)
-        part: Argument = tuple(self.string)
-        self.string = []
-        while self.waiting:
-            at, arguments = self.waiting[-1]
-            arguments.append(part)
-            function = self.words[at]
-            if len(arguments) < _ARITY[function]:
-                return
-            self.waiting.pop()
-            self.steps.append(FunctionStep(function, tuple(arguments)))
-            part = len(self.steps) - 1
-        self.root = part
-
-    def end(self) -> Expression:
-        if not self.words and not self.lenient:
-            raise SourceError("an empty source has no meaning", self.source, 0, 1)
-        self.close(len(self.words))
-        if self.waiting:
-            at, _ = self.waiting[-1]
-            raise self.error(f"{self.words[at]!r} lacks its second argument", at)
-        return Expression(tuple(self.words), tuple(self.steps), self.root)
-
-    def nothing(self, place: int) -> str:
-        """Why there is no string before `place`."""
-        before = self.words[place - 1] if place else ""
-        if before in _ARITY:
-            return f"{before!r} has no argument"
-        return (
-            "there is no string before this comma"
-            if place < len(self.words)
-            else "there is no string after the last comma"
-        )
-
-    def error(self, message: str, place: int) -> SourceError:
-        spans = [match.span() for match in re.finditer(r"\S+", self.source)]
-        end = len(self.source.rstrip())
-        start, stop = spans[place] if place < len(spans) else (end, end + 1)
-        return SourceError(message, self.source, start, stop)
+def _error(message: str, source: str, place: int) -> SourceError:
+    spans = [match.span() for match in re.finditer(r"\S+", source)]
+    end = len(source.rstrip())
+    start, stop = spans[place] if place < len(spans) else (end, end + 1)
+    return SourceError(message, source, start, stop)
 
 
 def _short(text: str) -> str:

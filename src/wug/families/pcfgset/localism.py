@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import at, name_of_answers, parsed, squeeze, target_error, text_lines
+from wug.families.pcfgset.files import at, name_of_answers, parsed, target_error, text_lines
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import (
@@ -25,6 +25,7 @@ from wug.families.pcfgset.suite import (
     bounded,
     warn_if_empty,
 )
+from wug.families.predictions import squeeze
 from wug.files import checksum
 from wug.types import Metric, Notice, Outcome, Problem, Row, Source
 
@@ -100,9 +101,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
             for (n, step), answer in zip(positions, found, strict=True):
                 steps[n][step] = answer
         self._complete(steps, wholes, generate)
-        yield from self.score(steps, wholes)
+        yield from self.compare(steps, wholes)
 
-    def score(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
+    def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
         """Whether the output of each sample's last step and that of its whole are equal, and right."""
         yield from warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
         for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
@@ -134,7 +135,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
             wholes[n], steps[n][-1] = answers
 
 
-def localism_suite(name: str, samples: Sequence[UnrolledSource], warnings: tuple[str, ...] = ()) -> LocalismSuite:
+def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuite:
     """A suite of unrolled sources.
 
     A sample's number is its rank among the sorted sources, not its position in the file: published traces have the
@@ -145,7 +146,7 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource], warnings: tuple
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
     named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, warnings, MAX_WORDS_OPTION, "localism")
+    return LocalismSuite(name, named, covered, options=MAX_WORDS_OPTION, test="localism")
 
 
 def score_trace(predictions: Path) -> ScoredAnswers:
@@ -167,120 +168,78 @@ def score_trace(predictions: Path) -> ScoredAnswers:
     if verdicts:
         warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
     suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
-    return ScoredAnswers(suite, chain(warnings, suite.score(steps, wholes)))
+    return ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 
 def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:
     """The samples of a localism file, with its problems; samples with errors are left out."""
     lines, problems = text_lines(path)
-    reader = _UnrolledReader(path)
+    samples: list[UnrolledSource] = []
+    block: list[tuple[int, str]] = []
+    count = 0
     for number, line in enumerate(lines, 1):
-        try:
-            reader.line(number, line)
-        except InputError as error:
-            reader.sound = False
-            problems.append(Problem("error", at(path, number), error.message))
-            if reader.answer is not None:  # an `original` line that could not be read
-                reader.clear()
-        if line.startswith("original"):
-            reader.clear()
-    if reader.steps and reader.sound:
-        message = "no `original` line follows this one, the last of a sample"
-        problems.append(Problem("error", at(path, len(lines)), message))
-    return reader.samples, problems
+        block.append((number, line))
+        if line.startswith("original") or number == len(lines):
+            count += 1
+            try:
+                samples.append(_sample(block, str(count), path))
+            except InputError as error:
+                problems.append(Problem("error", error.place or "", error.message))
+            block = []
+    return samples, problems
 
 
-class _UnrolledReader:
-    """Reads a localism file line by line; an InputError is about the line."""
+def _sample(block: Sequence[tuple[int, str]], item: str, path: Path) -> UnrolledSource:
+    """The sample of `unrolled` lines and one `original` line; InputError at the first that is wrong."""
+    steps: list[FunctionStep] = []
+    texts: list[str] = []
+    unused: set[int] = set()
+    source = target = before = ""
+    for count, (number, line) in enumerate(block, 1):
+        place, label = at(path, number), "original" if count == len(block) else "unrolled"
+        fields = [squeeze(text) for text in line.split("\t")]
+        if len(fields) != 3 or fields[0] != label:
+            raise InputError(f"expected {label}<TAB>source<TAB>target, found {line[:60]!r}", place=place)
+        before, source, target = target, *fields[1:]
+        if label == "original":
+            break
+        if (step := _step(source, unused)) is None:
+            known = "strings, or placeholders of earlier steps that are not used yet"
+            raise InputError(f"a step is a function with its arguments, {known}: {source}", place=place)
+        if count < len(block) - 1 and target != f"*{count}":
+            raise InputError(f"the target of step {count} of {len(block) - 1} is {target}, not *{count}", place=place)
+        parts = [texts[part] if isinstance(part, int) else " ".join(part) for part in step.arguments]
+        texts.append(f"{step.function} {' , '.join(parts)}")
+        steps.append(step)
+        unused.add(count - 1)
+    whole, error = parsed(source, path, number), target_error(target, path, number)
+    if isinstance(whole, Problem):
+        raise InputError(whole.message, place=place)
+    if error is not None:
+        raise InputError(error.message, place=place)
+    if texts[-1:] != [source] or len(unused) > 1:
+        shown = texts[-1] if texts else "there are none"
+        raise InputError(f"the steps do not make up this source\n    steps {shown}\n    whole {source}", place=place)
+    if target != before:
+        raise InputError(f"the target is {target}, but that of the last step is {before}", place=place)
+    return UnrolledSource(item, Expression(whole.words, tuple(steps), len(steps) - 1), target)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.samples: list[UnrolledSource] = []
-        self.count = 0
-        self.clear()
 
-    def clear(self) -> None:
-        self.steps: list[FunctionStep] = []
-        self.unused: set[int] = set()
-        self.answer: str | None = None
-        self.sound = True
-
-    def line(self, number: int, line: str) -> None:
-        fields = line.split("\t")
-        if len(fields) != 3:
-            tabs = f"{len(fields) - 1} tab{'s' if len(fields) != 2 else ''}"
-            raise InputError(f"expected label<TAB>source<TAB>target, found {tabs} in {line[:60]!r}")
-        label, source, target = fields[0].strip(), squeeze(fields[1]), squeeze(fields[2])
-        if label not in ("unrolled", "original"):
-            raise InputError(f"the label is {label!r}, but must be 'unrolled' or 'original'")
-        self.count += label == "original"
-        if label == "original" and self.sound:
-            self.original(number, source, target)
-        elif self.sound:
-            self.unrolled(source, target)
-        # After the first error, the rest of a sample would only give errors that follow from it.
-
-    def unrolled(self, source: str, target: str) -> None:
-        if self.answer is not None:
-            self.answer = None
-            raise InputError("an `original` line is missing before this one: the step before has its target")
-        self.steps.append(self.step(source))
-        number = len(self.steps)
-        match = _PLACEHOLDER.fullmatch(target)
-        if not match:
-            if "*" in target:
-                raise InputError(f"the target {target!r} mixes a placeholder with symbols")
-            self.answer = target
-            return
-        self.unused.add(number - 1)
-        if int(match[1]) != number:
-            raise InputError(f"the target of step {number} is {target}, but must be *{number}")
-
-    def step(self, source: str) -> FunctionStep:
-        function, *rest = source.split() or [""]
-        if arity(function) is None:
-            raise InputError(f"a step begins with a function, but {function!r} is not one: {source}")
-        arguments: list[Argument] = []
-        for part in " ".join(rest).split(","):
-            words = part.split()
-            used = [int(match[1]) - 1 for word in words if (match := _PLACEHOLDER.fullmatch(word))]
-            for place in used:
-                if not 0 <= place < len(self.steps):
-                    raise InputError(f"'*{place + 1}' is used before it is defined: {source}")
-                if place not in self.unused:
-                    raise InputError(f"'*{place + 1}' is used a second time: {source}")
-                self.unused.discard(place)
-            if used and len(words) > 1:
-                raise InputError(f"'*{used[0] + 1}' must be an argument by itself, without other words: {source}")
-            if any(arity(word) for word in words):
-                raise InputError(f"a step has one function: {source}")
-            arguments.append(used[0] if used else tuple(words))
-        if len(arguments) != arity(function) or () in arguments:
-            raise InputError(f"{function!r} takes {arity(function)} argument(s): {source}")
-        return FunctionStep(function, tuple(arguments))
-
-    def original(self, number: int, source: str, target: str) -> None:
-        if not self.steps:
-            raise InputError("an `original` line without `unrolled` lines before it")
-        if self.answer is None:
-            raise InputError("the `unrolled` line before this one must have the target, not a placeholder")
-        if self.unused:
-            raise InputError(f"'*{min(self.unused) + 1}' is never used in this sample")
-        whole, error = parsed(source, self.path, number), target_error(target, self.path, number)
-        if isinstance(whole, Problem):
-            raise InputError(whole.message)
-        if error:
-            raise InputError(error.message)
-        if self.answer != target:
-            raise InputError(f"the target is {target}, but that of the last step is {self.answer}")
-        texts: list[str] = []
-        for step in self.steps:
-            parts = [texts[part] if isinstance(part, int) else " ".join(part) for part in step.arguments]
-            texts.append(f"{step.function} {' , '.join(parts)}")
-        if texts[-1] != source:
-            raise InputError(f"the steps make up another source\n    steps {texts[-1]}\n    whole {source}")
-        expression = Expression(whole.words, tuple(self.steps), len(self.steps) - 1)
-        self.samples.append(UnrolledSource(str(self.count), expression, target))
+def _step(source: str, unused: set[int]) -> FunctionStep | None:
+    """A step, which uses up its placeholders; None if it is not one."""
+    function, *rest = source.split() or [""]
+    arguments: list[Argument] = []
+    for part in " ".join(rest).split(","):
+        words = tuple(part.split())
+        match = _PLACEHOLDER.fullmatch(words[0]) if len(words) == 1 else None
+        if match is not None and int(match[1]) - 1 in unused:
+            unused.discard(int(match[1]) - 1)
+            arguments.append(int(match[1]) - 1)
+        elif words and not any(arity(word) or "*" in word for word in words):
+            arguments.append(words)
+        else:
+            return None
+    return FunctionStep(function, tuple(arguments)) if len(arguments) == arity(function) else None
 
 
 def _detail(sample: UnrolledSource, answers: Sequence[str], whole: str) -> Mapping[str, Any]:

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from wug.families.commands import (
-    FILE,
-    FORCE,
-    PATH,
-    POSITIVE,
-    SEED,
-    MakeCommand,
-    say,
-)
+from wug.families import commands as family
 
 if TYPE_CHECKING:
-    from wug.families.pcfgset.make import DataPlan, Files
+    from wug.families.pcfgset.make import DataPlan
+    from wug.families.pcfgset.make.statistics import SourceStatistics
 
 PROBABILITY = click.FloatRange(0, 1)
 CORPUS = (
     click.Option(
         ["--source", "--base", "source"],
-        type=PATH,
+        type=family.PATH,
         help="Use these sources (a .src file, or a folder with train, dev and test) instead of new ones.",
     ),
-    click.Option(["--samples"], type=POSITIVE, help="Total lines, split as published.  [default: 97,203]"),
+    click.Option(["--samples"], type=family.POSITIVE, help="Total lines, split as published.  [default: 97,203]"),
     click.Option(
         ["--table"],
-        type=FILE,
+        type=family.FILE,
         help="Target distribution: depth, length and count, tab-separated.  [default: that of the published test set]",
     ),
     click.Option(["--no-table"], is_flag=True, help="Sample from the grammar's probabilities alone."),
@@ -41,54 +34,62 @@ CORPUS = (
     click.Option(["--function"], type=PROBABILITY, help="Probability that an argument is a function."),
 )
 OUTPUT = (
-    SEED,
+    family.SEED,
     click.Option(
-        ["-o", "--output"], type=PATH, required=True, help="Folder for the files, which have the published names."
+        ["-o", "--output"],
+        type=family.PATH,
+        required=True,
+        help="Folder for the files, which have the published names.",
     ),
     click.Option(["--statistics"], is_flag=True, help="Print the depths, lengths and functions of the sources."),
     click.Option(
-        ["--beside"], type=FILE, metavar="FILE", help="A .src file to compare with, for --statistics or --chart."
+        ["--beside"], type=family.FILE, metavar="FILE", help="A .src file to compare with, for --statistics or --chart."
     ),
     click.Option(
-        ["--chart"], type=FILE, metavar="FILE", help="Draw the depths, lengths and functions (.html, .svg, .png, .pdf)."
+        ["--chart"],
+        type=family.FILE,
+        metavar="FILE",
+        help="Draw the depths, lengths and functions (.html, .svg, .png, .pdf).",
     ),
-    FORCE,
+    family.FORCE,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OutputOptions:
-    output: Path
-    statistics: bool
-    beside: Path | None
-    chart: Path | None
-    force: bool
-
-
-def _make(kind: str, *, seed: int, **given: Any) -> str | None:
+def _make(
+    kind: str,
+    *,
+    seed: int,
+    output: Path,
+    statistics: bool,
+    beside: Path | None,
+    chart: Path | None,
+    force: bool,
+    **given: Any,
+) -> str | None:
     """Write the files of a kind of set; options that are not about output make the plan."""
     from wug.families.pcfgset import make
-    from wug.files import refuse_existing, write_lines
+    from wug.families.pcfgset.make import statistics as counts
     from wug.views import charts
 
-    options = _OutputOptions(**{name: given.pop(name) for name in _OutputOptions.__slots__})
-    if options.chart is not None:
-        charts.require(options.chart)
-    if options.beside is not None and not (options.statistics or options.chart):
+    if chart is not None:
+        charts.require(chart)
+    if beside is not None and not (statistics or chart):
         raise click.UsageError("--beside is for --statistics or --chart: give one of them")
     made = make.make(kind, _plan(seed, given))
-    folder, files = options.output, dict(made)
-    if len(made) == 1 and folder.suffix and not folder.is_dir():  # the name of the only file
-        files = dict(zip([folder.name], made.values(), strict=True))
-        folder = folder.parent
-    refuse_existing((folder / name for name in files), force=options.force)
-    written = write_lines(files, folder)
-    counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items() if not name.endswith(".tgt"))
-    say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
-    if options.chart is not None:
-        _draw(made, options.beside, options.chart)
-        say(f"wrote {options.chart}")
-    return "\n\n".join(_reports(made, options.beside)) if options.statistics else None
+    if len(made) == 1 and output.suffix and not output.is_dir():  # the name of the only file
+        family.write_made(dict(zip([output.name], made.values(), strict=True)), output.parent, force=force)
+    else:
+        family.write_made(made, output, force=force)
+    if not statistics and chart is None:
+        return None
+    sets = {name: counts.statistics(sources) for name, sources in make.sources_of(made).items()}
+    other = None
+    if beside is not None:
+        other = counts.statistics(sample.source for sample in make.read_samples(beside))
+    if chart is not None:
+        _draw(sets if beside is None or other is None else {**sets, f"{beside.name} (beside)": other}, chart)
+        family.say(f"wrote {chart}")
+    return "\n\n".join(f"{name}: {counts.report(found, other)}" for name, found in sets.items()) if statistics else None
 
 
 def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
@@ -117,25 +118,10 @@ def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
     )
 
 
-def _reports(made: Files, beside: Path | None) -> Iterable[str]:
-    """The statistics of each set of sources."""
-    from wug.families.pcfgset.make import read_samples, sources_of
-    from wug.families.pcfgset.make.statistics import report, statistics
-
-    other = statistics(sample.source for sample in read_samples(beside)) if beside is not None else None
-    for name, sources in sources_of(made).items():
-        yield f"{name}: {report(statistics(sources), other)}"
-
-
-def _draw(made: Files, beside: Path | None, path: Path) -> None:
+def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
     """Write a chart of depths, lengths and functions, one line per set."""
-    from wug.families.pcfgset.make import read_samples, sources_of
-    from wug.families.pcfgset.make.statistics import statistics
     from wug.views import charts
 
-    sets = {name: statistics(sources) for name, sources in sources_of(made).items()}
-    if beside is not None:
-        sets[f"{beside.name} (beside)"] = statistics(sample.source for sample in read_samples(beside))
     panels = [
         charts.curves(
             [
@@ -171,8 +157,8 @@ LENGTHS = (
 )
 
 
-def _command(name: str, options: tuple[click.Parameter, ...], help: str) -> MakeCommand:
-    return MakeCommand(name, partial(_make, name), options, help)
+def _command(name: str, options: tuple[click.Parameter, ...], help: str) -> family.MakeCommand:
+    return family.MakeCommand(name, partial(_make, name), options, help)
 
 
 MAKE = (

@@ -9,8 +9,8 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families.pcfgset.files import SourceLine, at, name_of_answers, raise_errors, ratio_name, read_pair, stem
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
-from wug.families.pcfgset.predictions import Epoch, read_log
-from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, answers_to, warn_if_empty
+from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
+from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
@@ -47,14 +47,10 @@ class OvergeneralisationSuite(PcfgSuite[ExceptionLine]):
         """The sources."""
         return [item.line.source for item in self.items]
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per exception."""
-        return self.score(generate(self.requests()))
-
-    def score(self, answers: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Which of its two targets each output is, if any; the paper reports the group `functions=2`."""
-        yield from warn_if_empty(answers)
-        for item, answer in zip(self.items, answers, strict=True):
+        yield from warn_if_empty(outputs)
+        for item, answer in zip(self.items, outputs, strict=True):
             groups = {**item.line.groups, "pair": item.pair}
             targets = {"original": item.line.target, "exception": item.exception}
             detail = {"source": item.line.source, **targets, "answer": answer}
@@ -71,10 +67,6 @@ class ProfileSuite(PcfgSuite[Epoch]):
 
     __slots__ = ()
     metrics = METRICS
-
-    def requests(self) -> list[str | Source]:
-        """Nothing."""
-        return []
 
     def outcomes(self, generate: Generate) -> Iterator[Row]:
         """Both shares over the epochs, and the summary of the paper; n is the number of epochs."""
@@ -93,13 +85,11 @@ class ProfileSuite(PcfgSuite[Epoch]):
             yield Estimate("memorisation", f"epoch={epoch.number}", epoch.memorisation, 1)
 
 
-def overgeneralisation_suite(
-    name: str, items: Sequence[ExceptionLine], warnings: tuple[str, ...] = ()
-) -> OvergeneralisationSuite:
+def overgeneralisation_suite(name: str, items: Sequence[ExceptionLine]) -> OvergeneralisationSuite:
     """A suite of exceptions."""
     content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
     suite_checksum = checksum("overgeneralisation", *content)
-    return OvergeneralisationSuite(name, tuple(items), suite_checksum, warnings, test="overgeneralisation")
+    return OvergeneralisationSuite(name, tuple(items), suite_checksum, test="overgeneralisation")
 
 
 def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswers:

@@ -7,64 +7,23 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import squeeze
-from wug.families.pcfgset.language import Expression, FunctionStep, draw
+from wug.families.predictions import (
+    PredictedRow,
+    aligned,
+    content_lines,
+    names_columns,
+    read_named,
+    read_plain,
+    squeeze,
+)
 from wug.files import read_lines
 
-NOTHING = "(nothing)"
-
-
-def answer_tree(detail: Mapping[str, Any]) -> str:
-    """The tree in the `detail` of a localism `consistency` outcome, as text."""
-    rows: Sequence[Mapping[str, Any]] = detail["steps"]
-    inputs = [tuple(part if isinstance(part, int) else tuple(part.split()) for part in row["inputs"]) for row in rows]
-    steps = tuple(FunctionStep(str(row["source"]).split()[0], given) for row, given in zip(rows, inputs, strict=True))
-    expression = Expression(tuple(str(detail["source"]).split()), steps, len(steps) - 1)
-    same = rows[-1]["answer"] == detail["answer"]
-    return "\n".join(
-        [
-            draw(expression, [_label(step, row) for step, row in zip(steps, rows, strict=True)]),
-            "",
-            f"step by step  {_marked(rows[-1]['answer'], detail['target'])}",
-            f"as a whole    {_marked(detail['answer'], detail['target'])}",
-            f"target        {detail['target']}",
-            "consistent" if same else "not consistent",
-        ]
-    )
-
-
-def _label(step: FunctionStep, row: Mapping[str, Any]) -> str:
-    label = f"{step.function} → {row['answer'] or NOTHING}"
-    if row["answer"] == row["right"]:
-        return label
-    first = "first wrong here, " if row["diverges"] else ""
-    return f"{label}   ✗ {first}right: {row['right'] or NOTHING}"
-
-
-def _marked(answer: str, target: str) -> str:
-    return f"{answer or NOTHING}   {'✓' if answer == target else '✗'}"
-
-
-COLUMNS = ("source", "target", "prediction")
 _DASHES = re.compile(r"-{5,}")
 _ARROW = re.compile(r" ->(?: |$)")
-_HYPOTHESIS = re.compile(r"H-(\d{1,12})\t([^\t]*)\t?(.*)")
 _EPOCH = re.compile(r"\s*Epoch:?\s+(\d{1,9})\s*", re.IGNORECASE)
 _ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\S+)\s*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class PredictedRow:
-    """A row of a prediction file, words separated by single spaces."""
-
-    number: int
-    """Line number in the file."""
-    source: str
-    target: str | None
-    prediction: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +31,10 @@ class TracedSample:
     """A sample of a localism trace: the steps, then the whole source."""
 
     number: int
-    """Line number of its first step."""
     steps: tuple[tuple[str, str], ...]
-    """Source and output of each step."""
     source: str
     answer: str
     verdict: bool | None
-    """Consistency according to the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +59,16 @@ def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[
         for sample in read_trace(path):
             for source, answer in (*sample.steps, (sample.source, sample.answer)):
                 found[source].append(answer)
-    elif is_table(lines):
+    elif names_columns(lines):
         for row in read_table(path):
-            found[row.source].append(row.prediction)
+            found[row.source or ""].append(row.prediction)
     elif sources is not None:
-        for source, answer in zip(sources, read_plain(path, len(sources)), strict=True):
+        for source, answer in zip(sources, answers_to(sources, path), strict=True):
             found[squeeze(source)].append(answer)
     else:
         message = "neither a table with a source and a prediction column nor a localism trace"
         raise InputError(message, file=path, place="line 1")
     return dict(found)
-
-
-def is_table(lines: Sequence[str]) -> bool:
-    """Whether the first line is the header of a table of predictions."""
-    return bool(lines) and {"source", "prediction"} <= set(lines[0].split("\t"))
 
 
 def is_trace(lines: Sequence[str]) -> bool:
@@ -127,55 +78,24 @@ def is_trace(lines: Sequence[str]) -> bool:
 
 
 def read_table(path: Path) -> list[PredictedRow]:
-    """The rows of a table with the columns source, prediction and, optionally, target."""
-    lines = _lines(path)
-    if not is_table(lines):
-        message = f"expected the header {'<TAB>'.join(COLUMNS)}, found {lines[0][:60]!r}"
-        raise InputError(message, file=path, place="line 1")
-    header = lines[0].split("\t")
-    place = {name: header.index(name) for name in COLUMNS if name in header}
-    rows = []
-    for number, line in enumerate(lines[1:], 2):
-        fields = line.split("\t")
-        if len(fields) != len(header):
-            message = f"{len(fields)} columns, but the header has {len(header)}: {line[:60]!r}"
-            raise InputError(message, file=path, place=f"line {number}")
-        target = squeeze(fields[place["target"]]) if "target" in place else None
-        source, prediction = (squeeze(fields[place[name]]) for name in ("source", "prediction"))
-        rows.append(PredictedRow(number, source, target, prediction))
-    if not rows:
-        raise InputError("the table has a header but no rows", file=path)
-    return rows
+    """The rows of a table of predictions, all of them with sources."""
+    rows = read_named(path)
+    if any(row.source is None for row in rows):
+        raise InputError("there is no column with the sources", file=path, place="line 1")
+    return [row._replace(prediction=squeeze(row.prediction)) for row in rows]
 
 
-def read_plain(path: Path, count: int) -> list[str]:
-    """`count` outputs, one per line, or the `H-` lines of fairseq in the order of their numbers."""
-    lines = read_lines(path)
-    found = [(number, match) for number, line in enumerate(lines, 1) if (match := _HYPOTHESIS.fullmatch(line))]
-    if not found:
-        if len(lines) != count:
-            place = f"line {min(len(lines), count) + 1}"
-            raise InputError(f"{len(lines):,} answers for {count:,} sources", file=path, place=place)
-        return [squeeze(line) for line in lines]
-    answers: dict[int, str] = {}
-    for number, match in found:
-        index = int(match[1])
-        if index >= count:
-            message = f"an answer to source number {index} (counted from 0), but there are only {count:,} sources"
-            raise InputError(message, file=path, place=f"line {number}")
-        answers.setdefault(index, squeeze(match[3]))  # the best hypothesis comes first
-    missing = [index for index in range(count) if index not in answers]
-    if missing:
-        message = f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}"
-        raise InputError(message, file=path)
-    return [answers[index] for index in range(count)]
+def answers_to(sources: Sequence[str], path: Path) -> list[str]:
+    """The output for each source in a prediction file: by source in a table, else by position."""
+    rows = read_named(path) if names_columns(read_lines(path)) else read_plain(path, len(sources))
+    return [squeeze(row.prediction) for row in aligned(rows, sources, path)]
 
 
 def read_trace(path: Path) -> list[TracedSample]:
     """The samples of a localism trace."""
     samples: list[TracedSample] = []
     block: list[tuple[int, str]] = []
-    lines = [*enumerate(_lines(path), 1)]
+    lines = [*enumerate(content_lines(path), 1)]
     if not is_trace([line for _, line in lines]):
         raise InputError("a localism trace begins with a line of dashes", file=path, place="line 1")
     for number, line in [*lines, (len(lines) + 1, "-----")]:
@@ -212,33 +132,6 @@ def read_log(path: Path) -> list[Epoch]:
             lacking = "Adapted" if "adapted" not in values else "Original"
             raise InputError(f"no {lacking} accuracy", file=path, place=f"epoch {epoch}")
     return [Epoch(n, values["adapted"], values["original"]) for n, values in sorted(epochs.items())]
-
-
-def aligned(rows: Sequence[PredictedRow], sources: Sequence[str], path: Path) -> list[PredictedRow]:
-    """The row of each source: rows may be in any order, those of the same source keep theirs."""
-    waiting: defaultdict[str, list[PredictedRow]] = defaultdict(list)
-    for row in reversed(rows):
-        waiting[row.source].append(row)
-    found = []
-    for number, source in enumerate(sources, 1):
-        if not waiting[source]:
-            raise InputError(f"no prediction for source {number}: {source}", file=path)
-        found.append(waiting[source].pop())
-    left = min((row for rest in waiting.values() for row in rest), key=lambda row: row.number, default=None)
-    if left:
-        raise InputError(
-            f"a prediction for a source that is not in the gold file: {left.source}",
-            file=path,
-            place=f"line {left.number}",
-        )
-    return found
-
-
-def _lines(path: Path) -> list[str]:
-    lines = read_lines(path)
-    if not lines:
-        raise InputError("the file is empty", file=path)
-    return lines
 
 
 def _traced(block: list[tuple[int, str]], path: Path) -> TracedSample:

@@ -21,8 +21,8 @@ from wug.families.pcfgset.files import (
     sibling,
 )
 from wug.families.pcfgset.language import TWIN, SourceError, parse
-from wug.families.pcfgset.predictions import read_table
-from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, answers_to, warn_if_empty
+from wug.families.pcfgset.predictions import answers_to, read_table
+from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.types import Metric, Outcome, Problem, Row, Source
 
@@ -62,19 +62,14 @@ class SubstitutivitySuite(PcfgSuite[SynonymPair]):
         """All sources, then all sources with synonyms."""
         return [*(pair.line.source for pair in self.items), *(pair.synonym_source for pair in self.items)]
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score two outputs per pair."""
-        answers = generate(self.requests())
-        return self.score(answers[: len(self)], answers[len(self) :])
-
-    def score(self, answers: Sequence[str], synonym_answers: Sequence[str]) -> Iterator[Row]:
-        """Whether the two outputs of each pair are equal, and right.
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+        """Whether the two outputs of each pair are equal, and right; those with synonyms come after the others.
 
         The paper counts two empty outputs as consistent (`consistency`), the released script does not
         (`consistency_nonempty`).
         """
-        yield from warn_if_empty([*answers, *synonym_answers])
-        for pair, first, second in zip(self.items, answers, synonym_answers, strict=True):
+        yield from warn_if_empty(outputs)
+        for pair, first, second in zip(self.items, outputs[: len(self)], outputs[len(self) :], strict=True):
             target, equal = pair.line.target, first == second
             wrong = first != target or second != target
             nonempty = bool(first)
@@ -100,13 +95,11 @@ class SubstitutivitySuite(PcfgSuite[SynonymPair]):
         return (item.function,)
 
 
-def substitutivity_suite(
-    name: str, pairs: Sequence[SynonymPair], warnings: tuple[str, ...] = ()
-) -> SubstitutivitySuite:
+def substitutivity_suite(name: str, pairs: Sequence[SynonymPair]) -> SubstitutivitySuite:
     """A suite of pairs."""
     content = (f"{pair.line.source}\t{pair.synonym_source}\t{pair.line.target}" for pair in pairs)
     suite_checksum = checksum("substitutivity", *content)
-    return SubstitutivitySuite(name, tuple(pairs), suite_checksum, warnings, test="substitutivity")
+    return SubstitutivitySuite(name, tuple(pairs), suite_checksum, test="substitutivity")
 
 
 def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | None = None) -> ScoredAnswers:
@@ -119,21 +112,20 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
         raise_errors(problems, gold)
         suite = substitutivity_suite(name_beside(gold, synonyms=True), pairs)
         first = answers_to([pair.line.source for pair in pairs], predictions)
-        return ScoredAnswers(
-            suite, suite.score(first, answers_to([p.synonym_source for p in pairs], synonym_predictions))
-        )
+        second = answers_to([pair.synonym_source for pair in pairs], synonym_predictions)
+        return ScoredAnswers(suite, suite.score([*first, *second]))
     rows, others = read_table(predictions), read_table(synonym_predictions)
     if len(rows) != len(others):
         message = f"{len(others):,} rows, but {predictions.name} has {len(rows):,}"
         raise InputError(message, file=synonym_predictions, place=f"line {min(len(rows), len(others)) + 2}")
     pairs = []
     for row, other in zip(rows, others, strict=True):
-        pair = _pair(row.source, row.target, other.source, row.number - 1)
+        pair = _pair(row.source or "", row.target, other.source or "", row.number - 1)
         if isinstance(pair, str):
             raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")
         pairs.append(pair)
     suite = substitutivity_suite(name_of_answers(predictions, "substitutivity"), pairs)
-    return ScoredAnswers(suite, suite.score([row.prediction for row in rows], [row.prediction for row in others]))
+    return ScoredAnswers(suite, suite.score([row.prediction for row in (*rows, *others)]))
 
 
 def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +16,12 @@ from wug.families.pcfgset.files import (
     name_of_answers,
     raise_errors,
     read_pair,
-    squeeze,
 )
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
-from wug.families.pcfgset.predictions import PredictedRow, aligned, is_table, read_plain, read_table
+from wug.families.pcfgset.predictions import answers_to, read_table
+from wug.families.predictions import PredictedRow, squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
-from wug.files import checksum, read_lines
+from wug.files import checksum
 from wug.labels import of_suite
 from wug.stats import estimate
 from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
@@ -36,7 +35,7 @@ MAX_WORDS_OPTION = {"cut": "2n+16"}
 
 
 @dataclass(frozen=True, slots=True)
-class PcfgSuite(ABC, Generic[T]):
+class PcfgSuite(Generic[T]):
     """A test with its items."""
 
     name: str
@@ -51,13 +50,17 @@ class PcfgSuite(ABC, Generic[T]):
     kind: ClassVar[str] = "pcfgset"
     needs: ClassVar[Literal["text"]] = "text"
 
-    @abstractmethod
     def requests(self) -> list[str | Source]:
         """The sources that do not depend on an output."""
+        return []
 
-    @abstractmethod
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+        """Score one output per request."""
+        return iter(())
+
     def outcomes(self, generate: Generate) -> Iterator[Row]:
         """Generate outputs for the items, as often as it takes, and score them."""
+        return self.score(generate(self.requests()))
 
     def strata(self, item: T) -> tuple[str, ...]:
         """The groups of an item that a sample keeps in proportion, the coarsest first."""
@@ -126,15 +129,11 @@ class PlainSuite(PcfgSuite[SourceLine]):
         """The sources, each with a bound for its output."""
         return [bounded(line.source, line.target) for line in self.items]
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per line."""
-        return self.score(generate(self.requests()))
-
-    def score(self, answers: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Whether each output is right and, if not, whether it only ended too early."""
-        yield from warn_if_empty(answers)
+        yield from warn_if_empty(outputs)
         right: defaultdict[str, list[bool]] = defaultdict(list)
-        for line, answer in zip(self.items, answers, strict=True):
+        for line, answer in zip(self.items, outputs, strict=True):
             correct = answer == line.target
             detail = {"source": line.source, "target": line.target, "answer": answer}
             yield Outcome(line.item, "accuracy", correct, line.groups, detail)
@@ -154,12 +153,10 @@ class PlainSuite(PcfgSuite[SourceLine]):
         return next(iter(_held_out(item)), ""), item.groups["function"]
 
 
-def plain_suite(
-    name: str, lines: Sequence[SourceLine], warnings: tuple[str, ...] = (), *, test: str = "plain"
-) -> PlainSuite:
+def plain_suite(name: str, lines: Sequence[SourceLine], *, test: str = "plain") -> PlainSuite:
     """A suite of the test `plain`, `per_function` or `increasing_length`."""
     content = (f"{line.source}\t{line.target}" for line in lines)
-    return PlainSuite(name, tuple(lines), checksum(test, *content), warnings, MAX_WORDS_OPTION, test)
+    return PlainSuite(name, tuple(lines), checksum(test, *content), options=MAX_WORDS_OPTION, test=test)
 
 
 def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> ScoredAnswers:
@@ -179,13 +176,6 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
         name = name_beside(gold[0])
     suite = replace(plain_suite(name, lines), options={})
     return ScoredAnswers(suite, suite.score(answers))
-
-
-def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:
-    """The output for each source in a prediction file: by source in a table, else by position."""
-    if is_table(read_lines(predictions)):
-        return [row.prediction for row in aligned(read_table(predictions), sources, predictions)]
-    return read_plain(predictions, len(sources))
 
 
 def warn_if_empty(answers: Sequence[str]) -> Iterator[Notice]:
@@ -211,7 +201,7 @@ def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
 
 def _line(row: PredictedRow, path: Path) -> SourceLine:
     try:
-        found = parse(row.source)
+        found = parse(row.source or "")
         target = " ".join(found.meaning()) if row.target is None else row.target
         return line_of(found, target, row.number, str(row.number - 1))
     except SourceError as error:

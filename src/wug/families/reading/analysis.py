@@ -32,7 +32,6 @@ class PredictorSet:
     suspicious: Mapping[str, Mask] = field(default_factory=dict)
     """Rows to warn about, by what is wrong with them."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options of the model, for the signature."""
     warnings: tuple[str, ...] = ()
     with_spillover: bool = True
 
@@ -78,7 +77,6 @@ class MeasureFit:
     dropped: Mapping[str, int]
     """Rows without a value, by column; a row may lack several."""
     missing: int
-    """Rows without a value."""
     lags: tuple[LagEffect, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -106,7 +104,6 @@ class _Design:
     baseline: list[int]
     targets: list[list[int]]
     terms: list[tuple[RegressionTerm, ...]]
-    """Of each target model."""
     added: list[tuple[RegressionTerm, ...]]
     """Those that the baseline does not have."""
     absent: dict[str, Mask] = field(default_factory=dict)
@@ -309,7 +306,8 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
 def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tuple[LagEffect, ...]:
     """The predictors at each of the words t+2 to t-3 alone, on the same rows."""
     alone = [replace(one, terms=tuple(term.at(lag) for term in one.terms), with_spillover=False) for lag in LAGS]
-    fits = _fit_measure(_without_lags(prepared), alone, measure)
+    quiet = replace(prepared, settings=replace(prepared.settings, lags=False, allow_missing=True))
+    fits = _fit_measure(quiet, alone, measure)
     found = []
     for lag, fit in zip(LAGS, fits, strict=True):
         for term in fit.predictors:
@@ -320,11 +318,6 @@ def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tup
             delta = float(fit.delta.mean())
             found.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t))
     return tuple(found)
-
-
-def _without_lags(prepared: PreparedTable) -> PreparedTable:
-    """The same table for fits without lag effects and without the bound on missing values."""
-    return replace(prepared, settings=replace(prepared.settings, lags=False, allow_missing=True))
 
 
 def _lag_warnings(lags: Sequence[LagEffect], measure: str) -> Iterator[str]:
@@ -352,7 +345,7 @@ def _suspicious(
         kinds["unknown word"] = flagged(prepared.table)
     if prepared.words is not None and "punctuation" not in prepared.settings.exclude:
         kinds["word with punctuation"] = np.array([has_punctuation(word) for word in prepared.words], bool)
-    single = _with_target(design, place)
+    single = replace(design, targets=[design.targets[place]])
     for kind, mask in kinds.items():
         count = int(np.count_nonzero(mask[rows]))
         if not count:
@@ -364,8 +357,3 @@ def _suspicious(
             yield what
         else:
             yield f"{what}; ΔLL without them is {float((target.loglik - baseline.loglik).mean()):.6f}"
-
-
-def _with_target(design: _Design, place: int) -> _Design:
-    """The design with one of its target models."""
-    return replace(design, targets=[design.targets[place]], terms=[design.terms[place]], added=[design.added[place]])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ def predicted_effect(
 
     The interval has the uncertainty of the slopes and the variation between items.
     """
-    lags = [place.factors[0].lag for place in fit.terms if _is_lag_of(place, term)]
+    single = [place.factors[0] for place in fit.terms if len(place.factors) == 1]
+    lags = [factor.lag for factor in single if factor.column == term]
     if not lags:
         raise InputError(f"the model has no term {term!r}: fit it with that predictor")
     columns = [fit.slope_of(RegressionTerm((Factor(term, lag),))) + 1 for lag in lags]
@@ -88,10 +90,10 @@ def measured_effect(
     items = [item for item, condition in times if condition == conditions[0] and (item, conditions[1]) in times]
     if not items:
         raise InputError(f"no item has both conditions {conditions[0]!r} and {conditions[1]!r} at region {region}")
-    differences = [_mean(times[item, conditions[0]]) - _mean(times[item, conditions[1]]) for item in items]
+    differences = [fmean(times[item, conditions[0]]) - fmean(times[item, conditions[1]]) for item in items]
     interval = mean_interval(differences)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return ConditionEffect(region, _mean(differences), low, high, len(items))
+    return ConditionEffect(region, fmean(differences), low, high, len(items))
 
 
 def _differences(surprisals: Surprisals, conditions: tuple[str, str], region: int, lags: Sequence[int]) -> Floats:
@@ -111,11 +113,3 @@ def _differences(surprisals: Surprisals, conditions: tuple[str, str], region: in
     if not found:
         raise InputError(f"no item has both conditions {conditions[0]!r} and {conditions[1]!r}")
     return np.array(found)
-
-
-def _is_lag_of(term: RegressionTerm, column: str) -> bool:
-    return len(term.factors) == 1 and term.factors[0].column == column
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)

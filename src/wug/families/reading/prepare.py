@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
@@ -28,11 +28,9 @@ class PreparedTable:
     targets: Mask
     """Rows that meet every condition. Other rows still are earlier words."""
     removed: Mapping[str, int]
-    """Rows that conditions and exclusions removed, by kind."""
     words: Sequence[str] | None
     warnings: tuple[str, ...]
     frequency: str
-    """Where log_frequency comes from."""
 
     @property
     def baseline(self) -> tuple[RegressionTerm, ...]:
@@ -83,7 +81,9 @@ class PreparedTable:
         split, text = self.settings.split, self.settings.text
         if split is not None:
             return split.removeprefix(BY) if split.startswith(BY) else None
-        return text if text is not None and _distinct(self.table.codes(text)[rows]) >= self.settings.folds else None
+        return (
+            text if text is not None and len(np.unique(self.table.codes(text)[rows])) >= self.settings.folds else None
+        )
 
     def units(self, rows: Indices) -> tuple[Sequence[str] | None, str | None]:
         """The cluster of each row, if rows are clustered; and a warning if there are too few clusters."""
@@ -109,18 +109,6 @@ class PreparedTable:
         return "/".join(str(self.table.columns[name][row]).strip() for name in given)
 
 
-@dataclass(slots=True)
-class _Removed:
-    """Rows left, and why the others went."""
-
-    left: Mask
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def keep(self, mask: Mask, kind: str) -> None:
-        self.counts[kind] = self.counts.get(kind, 0) + int(np.count_nonzero(self.left & ~mask))
-        self.left &= mask
-
-
 def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     """Apply conditions and exclusions, average over participants, and make length and frequency of the words."""
     for measure in settings.measure:
@@ -133,16 +121,18 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
         table.require(str(settings.cluster), "cluster column")
     if settings.split is not None and settings.split.startswith(BY):
         table.require(settings.split.removeprefix(BY), "split column")
-    removed = _Removed(np.ones(len(table), bool))
+    left: Mask = np.ones(len(table), bool)
+    removed: dict[str, int] = {}
     for condition in settings.where:
-        removed.keep(table.fulfils(condition), f"where {condition}")
+        fulfilled = table.fulfils(condition)
+        removed[f"where {condition}"] = int(np.count_nonzero(left & ~fulfilled))
+        left &= fulfilled
     subject = settings.subject
     if settings.aggregate:
         if settings.position is None:
             raise InputError("averaging over participants needs the columns --text and --position", file=table.file)
         names = [name for name in (settings.text, settings.position) if name is not None]
-        table, kept = aggregate(table, removed.left, names, settings.measure)
-        removed = _Removed(kept, removed.counts)
+        table, left = aggregate(table, left, names, settings.measure)
         subject = None
     keys = None
     if settings.position is not None:
@@ -160,8 +150,10 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     frequency = _make_columns(table, words, settings, warnings)
     for kind in settings.exclude:
         if kind != "zero":
-            removed.keep(~_excluded(kind, table, words, keys, settings), f"exclude {kind}")
-    return PreparedTable(table, settings, keys, removed.left, removed.counts, words, tuple(warnings), frequency)
+            excluded = _excluded(kind, table, words, keys, settings)
+            removed[f"exclude {kind}"] = int(np.count_nonzero(left & excluded))
+            left &= ~excluded
+    return PreparedTable(table, settings, keys, left, removed, words, tuple(warnings), frequency)
 
 
 def _excluded(
@@ -219,7 +211,3 @@ def _zipf(words: Sequence[str], language: str) -> Floats:
     except ImportError as error:  # Chinese, Japanese and Korean need a tokenizer
         raise InputError(f"frequency=wordfreq:{language}: {error}") from None
     return np.array([values[word] for word in words], np.float64)
-
-
-def _distinct(codes: Indices) -> int:
-    return len(np.unique(codes))

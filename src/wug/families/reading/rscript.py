@@ -16,7 +16,6 @@ from wug.families.reading.terms import Factor, RegressionTerm
 from wug.files import write_text
 
 RESERVED = ("item", "text", "subject", "word", "fold", "y")
-"""Columns of the data beside those of the terms."""
 SIGMA = {
     "train": "sigma(fit)",
     "train-ml": "sqrt(mean(residuals(fit)^2))",
@@ -85,7 +84,7 @@ def write_r(
 def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) -> str:
     """The rows used, in order, with a column per factor."""
     settings, table = prepared.settings, prepared.table
-    factors = _factors(fit.terms)
+    factors = list(dict.fromkeys(factor for term in fit.terms for factor in term.factors))
     columns = [
         term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows].tolist() for factor in factors
     ]
@@ -130,10 +129,6 @@ def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, 
         linear=f"y ~ {first}{rest}",
         smooth=f'y ~ s({first}, bs = "cr", k = 20){rest}',
     )
-
-
-def _factors(terms: Iterable[RegressionTerm]) -> list[Factor]:
-    return list(dict.fromkeys(factor for term in terms for factor in term.factors))
 
 
 def _formula(terms: Iterable[RegressionTerm]) -> str:

@@ -15,10 +15,8 @@ Context: TypeAlias = Literal["text", "sentence"]
 
 SPLITS = ("contiguous", "cut", "random", "none")
 BY = "by:"
-"""Prefix of a split by the values of a column."""
 EXCLUSIONS = ("punctuation", "first", "last", "unknown", "zero")
 MODEL_COLUMNS = ("surprisal", "surprisal_boundary", "entropy")
-"""What a model gives."""
 NO_CLUSTER = "none"
 MIN_CLUSTERS = 10
 DEFAULT_SPILLOVER = 2

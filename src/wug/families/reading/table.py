@@ -25,7 +25,6 @@ MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
 """Missing values of numeric columns, in lower case. In a column of words they are words."""
 MAX_POSITION = 10**9
 EXAMPLES = 3
-"""Places that a message names."""
 _CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<operator>=~|!~|!=|>=|<=|=|>|<)\s*(?P<value>.*?)\s*")
 
 

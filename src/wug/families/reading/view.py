@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,6 @@ from wug.views.parts import (
 
 BINS = 10
 NATS = "ΔLL (nats per row)"
-INTERVALS = "Dots with 95% intervals."
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -83,18 +81,8 @@ def delta_figure(results: Sequence[Result]) -> Figure | None:
         for e in result.estimates
         if e.metric == DELTA and Group.parse(e.group).field == MEASURE
     ]
-    if not points:
-        return None
-    series = ("model",) if several else ()
-    return Figure(
-        id="delta-ll",
-        draw=partial(charts.intervals, points, title=NATS),
-        title="ΔLL by measure",
-        note=f"{INTERVALS} 0: the predictors add nothing to the baseline.",
-        columns=("measure", *series, "ΔLL", "95% interval", "n"),
-        rows=tuple((p.row, *([p.series] if several else []), *_cells(p)) for p in points),
-        records=tuple(_record(p, "measure", "delta_ll") for p in points),
-    )
+    note = "0: the predictors add nothing to the baseline."
+    return _intervals("delta-ll", "ΔLL by measure", points, ("measure", "model"), NATS, note) if points else None
 
 
 def slope_figures(result: Result) -> Iterator[Figure]:
@@ -177,18 +165,14 @@ def _measures(result: Result) -> list[str]:
 
 def _slopes(result: Result) -> list[str]:
     """The slopes of the predictors, without those of the baseline."""
-    wanted = {factor.column for term in _predictors(result) for factor in term.factors}
-    names = dict.fromkeys(e.metric for e in result.estimates if e.metric.startswith("slope:"))
-    return [name for name in names if _columns(name) <= wanted]
-
-
-def _predictors(result: Result) -> Sequence[Any]:
     text = result.signature.get("predictors")
-    return parse(text) if text else ()
+    wanted = _columns(text) if text else set()
+    names = dict.fromkeys(e.metric for e in result.estimates if e.metric.startswith("slope:"))
+    return [name for name in names if _columns(name.removeprefix("slope:")) <= wanted]
 
 
-def _columns(name: str) -> set[str]:
-    return {factor.column for term in parse(name.removeprefix("slope:")) for factor in term.factors}
+def _columns(terms: str) -> set[str]:
+    return {factor.column for term in parse(terms) for factor in term.factors}
 
 
 def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
@@ -211,14 +195,32 @@ def _lag_figure(
     id: str, title: str, found: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
 ) -> Figure:
     points = [_point(lag, estimate, series) for series, some in found.items() for lag, estimate in some]
+    return _intervals(id, title, points, ("word", "predictor"), what, note)
+
+
+def _intervals(
+    id: str, title: str, points: Sequence[charts.Point], names: tuple[str, str], what: str, note: str
+) -> Figure:
+    """A chart of values with intervals; `names` are those of its rows, and of the series if there are any."""
+    several = any(point.series for point in points)
     return Figure(
         id=id,
-        draw=partial(charts.intervals, points, title=what, series_are="predictor"),
+        draw=partial(charts.intervals, points, title=what, series_are=names[1]),
         title=title,
-        note=f"{INTERVALS} {note}",
-        columns=("word", "predictor", what, "95% interval", "n"),
-        rows=tuple((p.row, p.series, *_cells(p)) for p in points),
-        records=tuple(_record(p, "word", "value") for p in points),
+        note=f"Dots with 95% intervals. {note}",
+        columns=(*names[: 1 + several], what, "95% interval", "n"),
+        rows=tuple((p.row, *([p.series] if several else []), *_cells(p)) for p in points),
+        records=tuple(
+            {
+                names[0]: p.row,
+                **({names[1]: p.series} if several else {}),
+                "value": p.value,
+                "low": p.low,
+                "high": p.high,
+                "n": p.n,
+            }
+            for p in points
+        ),
     )
 
 
@@ -229,11 +231,6 @@ def _point(row: str, estimate: Estimate, series: str) -> charts.Point:
 def _cells(point: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
     interval = interval_text(point.low, point.high, None, share=False) or "–"
     return number(point.value), interval, f"{point.n:,}"
-
-
-def _record(point: charts.Point, row: str, value: str) -> dict[str, Any]:
-    series = {"series": point.series} if point.series else {}
-    return {row: point.row, **series, value: point.value, "low": point.low, "high": point.high, "n": point.n}
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:

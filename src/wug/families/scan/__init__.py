@@ -21,9 +21,7 @@ OPTIONS = (
 )
 
 BREAKDOWN = ("template",)
-"""Group fields for the breakdown in a summary: the first that exists is used."""
 ORACLE_SYMBOLS = ACTIONS
-"""What the oracle's mistakes consist of."""
 
 _TEST = re.compile(r"tasks_test_.+\.txt(\.gz)?")
 _FILE = re.compile(r"tasks.*\.txt(\.gz)?")

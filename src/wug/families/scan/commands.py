@@ -8,25 +8,12 @@ from typing import Any
 
 import click
 
-from wug.families.commands import (
-    FILES,
-    FOLDER,
-    FORCE,
-    PATH,
-    POSITIVE,
-    SEED,
-    MakeCommand,
-    ScoreCommand,
-    ScoredSuites,
-    model_id,
-    predictions,
-    say,
-)
+from wug.families import commands as family
 
 SPLIT_NAMES = ("simple", "length", "addprim-jump", "addprim-turn-left", "template", "filler", "few-shot")
 
 
-def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> ScoredSuites:
+def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> family.ScoredSuites:
     """Score outputs for the commands of a SCAN file.
 
     Outputs are one per line, or lines `IN: … OUT: …`, a table with the columns source and prediction, or the H- lines
@@ -40,24 +27,20 @@ def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> Sco
 
     for path in paths:
         found = score_outputs(path, gold, oracle_length=oracle_length)
-        yield found.suite, model_id(path.name, path), found.rows
+        yield found.suite, family.model_id(path.name, path), found.rows
 
 
 def make_scan(*, output: Path | None, check: Path | None, force: bool, **given: Any) -> str | None:
     """Write the files of a split, and compare them with published ones."""
     from wug.errors import InputError
     from wug.families.scan import make
-    from wug.files import refuse_existing, write_lines
 
     if output is None and check is None:
         raise click.UsageError("give a folder with -o, or one to compare with, --check")
     plan = make.ScanPlan(**{name: value for name, value in given.items() if value not in (None, ())})
     files = make.make(plan)
     if output is not None:
-        refuse_existing((output / name for name in files), force=force)
-        write_lines(files, output)
-        counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items())
-        say(f"wrote {len(files)} files to {output}: {counts} lines")
+        family.write_made(files, output, force=force)
     if check is None:
         return None
     random = plan.split in make.RANDOM
@@ -68,13 +51,13 @@ def make_scan(*, output: Path | None, check: Path | None, force: bool, **given: 
 
 
 SCORE = (
-    ScoreCommand(
+    family.ScoreCommand(
         "scan",
         score_scan,
         (
-            predictions("Outputs, one per line"),
-            FILES,
-            click.Option(["--gold"], type=PATH, required=True, help="SCAN file with the commands and targets."),
+            family.predictions("Outputs, one per line"),
+            family.FILES,
+            click.Option(["--gold"], type=family.PATH, required=True, help="SCAN file with the commands and targets."),
             click.Option(
                 ["--oracle-length"],
                 is_flag=True,
@@ -85,7 +68,7 @@ SCORE = (
 )
 
 MAKE = (
-    MakeCommand(
+    family.MakeCommand(
         "scan",
         make_scan,
         (
@@ -98,22 +81,24 @@ MAKE = (
             click.Option(
                 ["--examples"],
                 multiple=True,
-                type=POSITIVE,
+                type=family.POSITIVE,
                 help="Number of added examples, for few-shot; repeatable.  [default: 1, 2, 4, … 1024]",
             ),
             click.Option(
                 ["--samples"],
-                type=POSITIVE,
+                type=family.POSITIVE,
                 help="Random samples per number of examples, for few-shot.  [default: 1; published: 5]",
             ),
-            SEED,
-            click.Option(["-o", "--output"], type=FOLDER, help="Folder for the files, which have the published names."),
+            family.SEED,
+            click.Option(
+                ["-o", "--output"], type=family.FOLDER, help="Folder for the files, which have the published names."
+            ),
             click.Option(
                 ["--check"],
                 type=click.Path(path_type=Path, file_okay=False, exists=True),
                 help="Compare with the published files in this folder, as sets of lines with counts.",
             ),
-            FORCE,
+            family.FORCE,
         ),
         """Make a split of SCAN: training and test files, as lines `IN: COMMAND OUT: ACTIONS`.
 

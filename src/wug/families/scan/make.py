@@ -15,9 +15,7 @@ from wug.families.scan.suite import stem
 from wug.files import read_lines
 
 Files: TypeAlias = dict[str, list[str]]
-"""The lines of each file, by its name."""
 Parts: TypeAlias = tuple[list[str], list[str]]
-"""The commands to train on, and those to test."""
 
 MAX_TRAINING_ACTIONS = 22
 JUMP_REPEATS, TURN_LEFT_REPEATS = 1_467, 2_189
@@ -39,7 +37,6 @@ class ScanPlan:
     examples: Sequence[int] = FEW_SHOT_EXAMPLES
     """Numbers of examples with `around right`, of the split `few-shot`."""
     samples: int = 1
-    """Random samples for each number of examples."""
 
 
 def make(plan: ScanPlan) -> Files:
@@ -122,7 +119,6 @@ SPLITS: dict[str, Callable[[list[str], ScanPlan], Iterable[tuple[str, Parts]]]] 
     "few-shot": _few_shot,
 }
 RANDOM = ("simple", "few-shot")
-"""The splits that depend on the seed."""
 
 
 def _fillers(every: list[str], count: int) -> Parts:

@@ -9,20 +9,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from wug.errors import InputError
-from wug.families.pcfgset.files import at, raise_errors, squeeze, text_lines
+from wug.families.pcfgset.files import at, raise_errors, text_lines
 from wug.families.pcfgset.language import SourceError
+from wug.families.pcfgset.predictions import answers_to
 from wug.families.pcfgset.suite import (
     ENDED_EARLY,
     MAX_WORDS_OPTION,
-    Generate,
     PcfgSuite,
     ScoredAnswers,
-    answers_to,
     bounded,
     ended_early,
     warn_if_empty,
 )
+from wug.families.predictions import PredictedRow, aligned, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
 from wug.stats import estimate
@@ -30,7 +29,6 @@ from wug.types import Metric, Outcome, Problem, Row, Source
 
 _TASK = re.compile(r"IN:(.*?)\sOUT:(.*)")
 ORACLE_LENGTH = {"oracle_length": "yes"}
-"""The option for `oracle_length_accuracy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,6 @@ class ScanSuite(PcfgSuite[ScanLine]):
         """The commands, each with a bound for its output."""
         return [bounded(line.source, line.target) for line in self.items]
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Score one output per command."""
-        return self.score(generate(self.requests()))
-
     def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Whether each output is right, how much of it is, and whether it only ended too early."""
         yield from warn_if_empty(outputs)
@@ -113,8 +107,7 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
         counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
         problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
     if training := training_file(path):
-        seen = _Seen(training)
-        lines = [replace(line, groups={**line.groups, "seen": seen.most(line.command.words)}) for line in lines]
+        lines = _seen(lines, training)
     options = MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
     return ScanSuite(
@@ -131,12 +124,13 @@ def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False)
     """Score outputs for the commands of a file: plain lines, a table, or lines `IN: … OUT: …`."""
     suite = read_suite(gold)
     suite = replace(suite, options=ORACLE_LENGTH if oracle_length else {})
-    found = [_TASK.fullmatch(line) for line in read_lines(predictions)]
+    lines = read_lines(predictions)
     sources = [line.source for line in suite.items]
-    if found and all(found):
-        outputs = _outputs_of([match for match in found if match], sources, predictions)
-    else:
-        outputs = answers_to(sources, predictions)
+    tasks = [match for line in lines if (match := _TASK.fullmatch(line))]
+    if not tasks or len(tasks) < len(lines):
+        return ScoredAnswers(suite, suite.score(answers_to(sources, predictions)))
+    rows = [PredictedRow(n, squeeze(task[2]), squeeze(task[1])) for n, task in enumerate(tasks, 1)]
+    outputs = [row.prediction for row in aligned(rows, sources, predictions)]
     return ScoredAnswers(suite, suite.score(outputs))
 
 
@@ -204,29 +198,14 @@ def training_file(path: Path) -> Path | None:
     return next((file for end in ("", ".gz") if (file := path.with_name(name + end)).is_file()), None)
 
 
-class _Seen:
-    """The words and the pairs of neighbouring words in a training file."""
-
-    def __init__(self, path: Path) -> None:
-        self._words: set[str] = set()
-        self._pairs: set[tuple[str, str]] = set()
-        for match in map(_TASK.fullmatch, read_lines(path)):
-            words = match[1].split() if match else []
-            self._words |= set(words)
-            self._pairs |= set(pairwise(words))
-
-    def most(self, words: Sequence[str]) -> str:
-        """What training has of a command: all its `pairs` of words, all its `words`, or `some` words."""
-        if self._pairs.issuperset(pairwise(words)) and self._words.issuperset(words):
-            return "pairs"
-        return "words" if self._words.issuperset(words) else "some"
-
-
-def _outputs_of(found: Sequence[re.Match[str]], sources: Sequence[str], path: Path) -> list[str]:
-    if len(found) != len(sources):
-        place = f"line {min(len(found), len(sources)) + 1}"
-        raise InputError(f"{len(found):,} outputs for {len(sources):,} commands", file=path, place=place)
-    for number, (match, source) in enumerate(zip(found, sources, strict=True), 1):
-        if squeeze(match[1]) != source:
-            raise InputError(f"the command is not that of the gold file, {source!r}", file=path, place=f"line {number}")
-    return [squeeze(match[2]) for match in found]
+def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:
+    """The lines with what training has of each command: all its `pairs` of words, all its `words`, or `some` words."""
+    known: list[list[str]] = [match[1].split() for match in map(_TASK.fullmatch, read_lines(training)) if match]
+    words = {word for command in known for word in command}
+    pairs = {pair for command in known for pair in pairwise(command)}
+    found = []
+    for line in lines:
+        own = line.command.words
+        most = "some" if not words.issuperset(own) else "pairs" if pairs.issuperset(pairwise(own)) else "words"
+        found.append(replace(line, groups={**line.groups, "seen": most}))
+    return found

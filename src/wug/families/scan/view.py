@@ -24,7 +24,6 @@ FIELDS = {
     "seen": "what training has of the command",
     "actions": "number of actions",
 }
-"""Group fields that get a chart, with their labels."""
 _ORDER = {name: place for place, name in enumerate((*VERBS, *TEMPLATES))}
 
 

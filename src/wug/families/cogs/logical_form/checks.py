@@ -50,9 +50,7 @@ class Violation:
     """A rule that a form violates."""
 
     rule: str
-    """One of `RULES`."""
     message: str
-    """What is wrong with this form."""
 
     @property
     def level(self) -> Literal["grammar", "sense"]:

@@ -57,19 +57,12 @@ class FormScores(NamedTuple):
     """All measures of one prediction; a tuple, because a corpus has tens of thousands."""
 
     exact_match_string: bool
-    """The strings are identical."""
     exact_match: bool
-    """The tokens are."""
     well_formed: bool
-    """The prediction can be derived from the grammar."""
     well_formed_strict: bool
-    """And it passes the other checks."""
     order_invariant_match: bool
-    """The terms are the same, each as often, in any order."""
     semantic_match: bool
-    """Some one-to-one renaming of the indices makes the two equal as sets."""
     edit_distance: int
-    """Tokens to insert, delete or replace."""
     longest: int
     """Tokens of the longer of the two."""
     counts: tuple[int, ...]

@@ -56,7 +56,7 @@ def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> SmatchS
             exact = True
             break
     if not exact and len(gains.single) <= MAX_EXACT_INDICES:
-        score, exact = _Bound(gains, score).search()
+        score, exact = _branch_and_bound(gains, score)
     return SmatchScore(2 * (gains.always + score) / (len(ours) + len(theirs)), exact)
 
 
@@ -180,38 +180,33 @@ def _climb(gains: _Gains, names: IndexMap) -> IndexMap:
             return names
 
 
-class _Bound:
-    """Branch and bound over the indices, those with the fewest places first."""
+def _branch_and_bound(gains: _Gains, best: int) -> tuple[int, bool]:
+    """The best score, and whether it is certain; indices with the fewest places come first."""
+    order = sorted(gains.places, key=lambda index: len(gains.places[index]))
+    depth = {index: number for number, index in enumerate(order)}
+    undecided = [0] * (len(order) + 1)  # upper bound of the gain of terms that are undecided at a depth
+    for terms, partners in gains.keys.values():
+        decided = [max(depth[index] for index in indices) for indices in terms]
+        for level in range(len(order) + 1):
+            undecided[level] += min(partners, sum(at >= level for at in decided))
+    names: IndexMap = {}
+    steps = 0
 
-    def __init__(self, gains: _Gains, best: int) -> None:
-        self.gains, self.best, self.steps = gains, best, 0
-        self.order = sorted(gains.places, key=lambda index: len(gains.places[index]))
-        depth = {index: number for number, index in enumerate(self.order)}
-        self.open = [0] * (len(self.order) + 1)
-        """Upper bound of the gain of terms that are undecided at a depth."""
-        for terms, partners in gains.keys.values():
-            decided = sorted(max(depth[index] for index in indices) for indices in terms)
-            for level in range(len(self.order) + 1):
-                self.open[level] += min(partners, sum(at >= level for at in decided))
-
-    def search(self) -> tuple[int, bool]:
-        """The best score, and whether it is certain."""
-        self._branch(0, {}, set(), 0)
-        return self.best, self.steps <= MAX_BRANCHES
-
-    def _branch(self, level: int, names: IndexMap, taken: set[str], score: int) -> None:
-        self.steps += 1
-        if self.steps > MAX_BRANCHES:
+    def branch(level: int, score: int) -> None:
+        nonlocal best, steps
+        steps += 1
+        if steps > MAX_BRANCHES:
             return
-        self.best = max(self.best, score)
-        if level == len(self.order) or score + self.open[level] <= self.best:
+        best = max(best, score)
+        if level == len(order) or score + undecided[level] <= best:
             return
-        index = self.order[level]
-        gains = [(self.gains.gain(index, u, names), u) for u in self.gains.places[index] if u not in taken]
-        for gained, place in sorted(gains, reverse=True):
+        index, taken = order[level], set(names.values())
+        options = [(gains.gain(index, place, names), place) for place in gains.places[index] if place not in taken]
+        for gained, place in sorted(options, reverse=True):
             names[index] = place
-            taken.add(place)
-            self._branch(level + 1, names, taken, score + gained)
+            branch(level + 1, score + gained)
             del names[index]
-            taken.remove(place)
-        self._branch(level + 1, names, taken, score)
+        branch(level + 1, score)
+
+    branch(0, 0)
+    return best, steps <= MAX_BRANCHES

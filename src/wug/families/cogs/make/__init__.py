@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 from wug.errors import InputError
 from wug.families.cogs.make import grammar
-from wug.families.cogs.make.grammar import CogsLine, Lexicon, Verb, WordClass, english
+from wug.families.cogs.make.grammar import CogsLine, Lexicon, english
 from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, exposure, tested
 
 Files: TypeAlias = dict[str, list[CogsLine]]
-"""The lines of each file, by name."""
 
 NAMES_ALONE, NOUNS_ALONE, TRANSITIVE_ALONE = 20, 40, 40
 """Primitives of each kind besides the held-out ones; all unergative and causative verbs are added."""
@@ -32,7 +31,6 @@ class Sizes:
     test: int = 3_000
     """Lines of dev, and of test."""
     each: int = 1_000
-    """Lines per type in gen."""
 
 
 def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = None) -> Files:
@@ -107,19 +105,15 @@ class _Maker:
 def _primitives(random: Random, lexicon: Lexicon) -> list[CogsLine]:
     nouns = [*lexicon.nouns["people"].items, *lexicon.nouns["things"].items]
     transitive = _all(lexicon, "transitive", "omissible")
-    names, held_out = lexicon.names.items, lexicon.held_out
-    return [
-        *(grammar.name_alone(name) for name in [*random.sample(names, NAMES_ALONE), held_out["prim_proper"]]),
-        *(grammar.noun_alone(noun) for noun in [*random.sample(nouns, NOUNS_ALONE), held_out["prim_common"]]),
-        *(grammar.transitive_alone(verb) for verb in random.sample(transitive, TRANSITIVE_ALONE)),
-        *(grammar.intransitive_alone(verb, "theme") for verb in _all(lexicon, "causative")),
-        *(
-            grammar.intransitive_alone(verb, "agent")
-            for verb in [*_all(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"]]
-        ),
-    ]
+    words = {
+        "name": [*random.sample(lexicon.names.items, NAMES_ALONE), lexicon.held_out["prim_proper"]],
+        "noun": [*random.sample(nouns, NOUNS_ALONE), lexicon.held_out["prim_common"]],
+        "transitive": random.sample(transitive, TRANSITIVE_ALONE),
+        "unaccusative": _all(lexicon, "causative"),
+        "unergative": [*_all(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"].lemma],
+    }
+    return [grammar.primitive(kind, word) for kind, some in words.items() for word in some]
 
 
-def _all(lexicon: Lexicon, *classes: str) -> list[Verb]:
-    words: list[WordClass[Verb]] = [lexicon.verbs[name] for name in classes]
-    return [verb for listed in words for verb in listed.items]
+def _all(lexicon: Lexicon, *classes: str) -> list[str]:
+    return [verb.lemma for name in classes for verb in lexicon.verbs[name].items]

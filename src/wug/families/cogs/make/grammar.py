@@ -122,7 +122,6 @@ class Phrase:
     """None for a name."""
     preposition: str | None = None
     within: Phrase | None = None
-    """The phrase after the preposition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,25 +157,18 @@ def line(clause: Clause, kind: str) -> CogsLine:
     return CogsLine(" ".join(words), writing.form(), kind)
 
 
-def noun_alone(noun: str) -> CogsLine:
-    """A noun as a primitive."""
-    return CogsLine(noun, f"LAMBDA a . {noun} ( a )", "primitive")
+_PRIMITIVES = {
+    "name": "{0}",
+    "noun": "LAMBDA a . {0} ( a )",
+    "unergative": "LAMBDA a . LAMBDA e . {0} . agent ( e , a )",
+    "unaccusative": "LAMBDA a . LAMBDA e . {0} . theme ( e , a )",
+    "transitive": "LAMBDA a . LAMBDA b . LAMBDA e . {0} . agent ( e , b ) AND {0} . theme ( e , a )",
+}
 
 
-def name_alone(name: str) -> CogsLine:
-    """A name as a primitive."""
-    return CogsLine(name, name, "primitive")
-
-
-def intransitive_alone(verb: Verb, role: str) -> CogsLine:
-    """An intransitive verb as a primitive; its one argument is the agent or the theme."""
-    return CogsLine(verb.lemma, f"LAMBDA a . LAMBDA e . {verb.lemma} . {role} ( e , a )", "primitive")
-
-
-def transitive_alone(verb: Verb) -> CogsLine:
-    """A transitive verb as a primitive."""
-    roles = f"{verb.lemma} . agent ( e , b ) AND {verb.lemma} . theme ( e , a )"
-    return CogsLine(verb.lemma, f"LAMBDA a . LAMBDA b . LAMBDA e . {roles}", "primitive")
+def primitive(kind: str, word: str) -> CogsLine:
+    """A word alone: a name, a noun, or a verb by the arguments that it takes."""
+    return CogsLine(word, _PRIMITIVES[kind].format(word), "primitive")
 
 
 @dataclass(slots=True)

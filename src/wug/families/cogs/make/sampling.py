@@ -65,7 +65,6 @@ class ClauseSpec:
     verb: Verb | None = None
     infinitive: Verb | None = None
     fillers: Mapping[str, str] = field(default_factory=dict)
-    """Nouns or names by role."""
     modified_subject: bool = False
     modifiers: int | None = None
     """Number of modifiers nested in the object."""
@@ -199,7 +198,6 @@ class LexicalType:
     """A type that tests a known word in a new role or frame."""
 
     word: str
-    """Its exposure in training."""
     frames: tuple[str, ...]
     role: str | None = None
     """The new role of a noun or name; `xcomp` for an infinitive; None for a verb in a new frame."""

@@ -16,7 +16,6 @@ from wug.families.pcfgset.make.grammar import PcfgGrammar
 from wug.files import read_lines
 
 Files: TypeAlias = dict[str, list[str]]
-"""The lines of each file, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ class DataPlan:
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=lambda: corpus.SPLITS)
-    """Number of lines of each split of a generated corpus."""
     base: Path | None = None
     """A folder with train, dev and test, or one file of sources, to start from instead of a generated corpus."""
     natural: bool = True
@@ -35,9 +33,7 @@ class DataPlan:
     grammar: PcfgGrammar | None = None
     ratios: Sequence[float] = tests.RATIOS
     per_function: int | None = None
-    """Substitutivity test lines per function."""
     max_functions: int = 8
-    """Maximum number of functions in a productivity training line."""
     rounds: int = 53
     """Increasing-length lines for each function and length."""
     longest: int = 20
@@ -121,18 +117,12 @@ def _overgeneralisation(plan: DataPlan) -> Files:
         raise InputError("exceptions need training lines. Give a folder with train.src", file=plan.base)
     files = _pair("dev", made["dev"])
     for ratio in plan.ratios:
-        found = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
-        files |= _pair(f"train_pcfg_ratio={ratio:g}", found.train)
-        exceptional = [SourceTarget(line.source, line.exception) for line in found.exceptions]
-        original = [SourceTarget(line.source, line.original) for line in found.exceptions]
-        files |= _pair(f"test_pcfg_ratio={ratio:g}_exception", exceptional)
-        files |= _pair(f"test_pcfg_ratio={ratio:g}_original", original)
+        train, changed = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
+        files |= _pair(f"train_pcfg_ratio={ratio:g}", train)
+        for reading in ("exception", "original"):
+            lines = [SourceTarget(line.source, getattr(line, reading)) for line in changed]
+            files |= _pair(f"test_pcfg_ratio={ratio:g}_{reading}", lines)
     return files
-
-
-def _increasing(plan: DataPlan) -> Files:
-    made = tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest)
-    return _pair("increasing_length", made)
 
 
 def _corpus(plan: DataPlan) -> dict[str, list[SourceTarget]]:
@@ -168,5 +158,8 @@ _MAKERS: Mapping[str, Callable[[DataPlan], Files]] = {
     "substitutivity": _substitutivity,
     "localism": _localism,
     "overgeneralisation": _overgeneralisation,
-    "increasing-length": _increasing,
+    "increasing-length": lambda plan: _pair(
+        "increasing_length",
+        tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest),
+    ),
 }

@@ -98,7 +98,6 @@ def _row(line: str, path: Path, number: int) -> tuple[DepthLength, float]:
 
 SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(1, 21))
 SPLITS: Mapping[str, int] = {"train": 82_622, "dev": 4_860, "test": 9_721}
-"""The published sizes."""
 
 
 @dataclass(frozen=True, slots=True)

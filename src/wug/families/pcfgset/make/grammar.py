@@ -196,7 +196,6 @@ MIXTURE: tuple[tuple[float, PcfgGrammar], ...] = (
     (0.261, PcfgGrammar(0.359, 0.691, {2: 0.238, 3: 0.241, 4: 0.249, 5: 0.272})),
     (0.164, PcfgGrammar(0.833, 0.718, {2: 0.158, 3: 0.275, 4: 0.277, 5: 0.290})),
 )
-"""Grammars with their weights."""
 
 # Ratio of published and mixture share by number of functions; the last is that of all larger numbers.
 _KEPT = (1, 0.965, 1, 0.992, 1.035, 1.05, 0.934, 1.016, 0.972, 1.01, 1.125, 1.218, 0.91, 0.978, 0.837, 0.8)

@@ -21,11 +21,9 @@ FIELDS: Mapping[str, str] = {
     "pairs": "a function, and that of its first argument or, after a comma, of its second",
     "strings": "symbols per plain string",
 }
-"""What is counted, with descriptions."""
 
 _KINDS: Mapping[int | None, str] = {1: "unary", 2: "binary"}
 MAX_LISTED_VALUES = 100
-"""Maximum number of values that a report lists."""
 
 
 @dataclass(frozen=True, slots=True)

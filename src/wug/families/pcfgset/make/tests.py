@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import (
@@ -24,7 +24,6 @@ from wug.families.pcfgset.language import (
 from wug.families.pcfgset.make.corpus import SourceTarget, Strings
 
 RATIOS = (0.0001, 0.0005, 0.001, 0.005)
-"""The published ratios of exceptions."""
 MAX_PER_FUNCTION = 2_500
 """Substitutivity test lines per function in the published set."""
 ADDED_SHARE = 0.001
@@ -33,30 +32,20 @@ MIN_SYMBOLS = 2
 """Symbols in the shortest growing string."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """A training set and a test set."""
 
     train: list[SourceTarget]
     test: list[SourceTarget]
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionSample:
+class ExceptionSample(NamedTuple):
     """A source, its meaning by the rules, and its meaning as an exception."""
 
     source: str
     original: str
     exception: str
     pair: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExceptionSet:
-    """A training set with exceptions, and the exceptions by themselves."""
-
-    train: list[SourceTarget]
-    exceptions: list[ExceptionSample]
 
 
 def systematicity(samples: Sequence[SourceTarget], held_out: Sequence[str] = HELD_OUT) -> Split:
@@ -122,8 +111,10 @@ def primitive(train: Sequence[SourceTarget], strings: Strings, random: Random) -
     return [*train, *added]
 
 
-def overgeneralisation(train: Sequence[SourceTarget], ratio: float, random: Random) -> ExceptionSet:
-    """The training set with a share of each pair's lines remapped, one pair per line.
+def overgeneralisation(
+    train: Sequence[SourceTarget], ratio: float, random: Random
+) -> tuple[list[SourceTarget], list[ExceptionSample]]:
+    """The training set with a share of each pair's lines remapped, one pair per line, and these lines.
 
     For each pair, `ratio` times the number of lines with its rarer function, at least one: half of them just the two
     functions on strings, half longer ones, or fewer if there are not enough.
@@ -144,7 +135,7 @@ def overgeneralisation(train: Sequence[SourceTarget], ratio: float, random: Rand
             exception = meaning(exceptional(train[n].source, pair))
             changed[n] = ExceptionSample(train[n].source, train[n].target, exception, pair)
     mixed = [SourceTarget(one.source, changed[n].exception) if n in changed else one for n, one in enumerate(train)]
-    return ExceptionSet(mixed, list(changed.values()))
+    return mixed, list(changed.values())
 
 
 def unroll(source: str) -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from wug.families.pcfgset.language import FUNCTIONS
 from wug.formatting import percent
 from wug.rows import OutcomeRow
+from wug.stats import estimate
 from wug.types import Result
 from wug.views import charts
 from wug.views.grouped import by_field, curve, curve_points, dots, interval_note, point
@@ -15,7 +16,6 @@ from wug.views.parts import Figure, LabelledText, carrier
 from wug.views.text_display import Pieces, unmarked
 
 REST_COLOUR = 6
-"""Colour of the rest of a whole."""
 _PLACES = {name: place for place, name in enumerate(FUNCTIONS)}
 
 
@@ -77,6 +77,18 @@ def shares_figure(
         rows=tuple((p.row, p.series, percent(p.value), "–" if p.count is None else f"{p.count:,}") for p in found),
         records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.count} for p in found),
     )
+
+
+def share_points(values: Mapping[str, Sequence[bool]]) -> list[charts.Point]:
+    """The share of true values in each row, with its interval."""
+    found = {row: estimate("", "", some) for row, some in values.items()}
+    return [charts.Point(row, one.value, one.low, one.high, one.n) for row, one in found.items()]
+
+
+def share_curve(values: Mapping[int, Sequence[bool]], series: str = "") -> list[charts.LinePoint]:
+    """The share of true values at each number, with its interval."""
+    found = {x: estimate("", "", some) for x, some in sorted(values.items())}
+    return [charts.LinePoint(x, one.value, one.low, one.high, one.n, series) for x, one in found.items()]
 
 
 def texts(judgements: Sequence[OutcomeRow], *keys: str) -> list[str]:

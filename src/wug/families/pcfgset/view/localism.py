@@ -7,11 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.families.pcfgset.view.figures import curves, function_figure, in_language_order, judged, line
+from wug.families.pcfgset.view.figures import (
+    curves,
+    function_figure,
+    in_language_order,
+    judged,
+    line,
+    share_curve,
+    share_points,
+)
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.stats import estimate
 from wug.types import Outcome, Result
-from wug.views import charts
 from wug.views.grouped import by_field, curve, dots
 from wug.views.parts import (
     CountsPart,
@@ -40,7 +46,6 @@ KINDS = {
 }
 """Kinds of samples: whether both answers are equal, the whole is right, the last step is right."""
 MAX_SAMPLES = 5000
-"""Number of samples whose single steps are counted."""
 RIGHT = "A step is right if its answer is the result of the function for the inputs that it was given."
 
 
@@ -94,10 +99,7 @@ def _by_function(rows: Rows, note: str) -> Figure | None:
     found: dict[str, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(words[0], []).append(right)
-    points = []
-    for function in in_language_order(found):
-        share = estimate("", "", found[function])
-        points.append(charts.Point(function, share.value, share.low, share.high, share.n))
+    points = share_points({function: found[function] for function in in_language_order(found)})
     title = "Single steps by function"
     return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
 
@@ -107,10 +109,7 @@ def _by_length(rows: Rows, note: str) -> Figure | None:
     found: dict[int, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(sum(word != "," for word in words[1:]), []).append(right)
-    points = []
-    for length, values in sorted(found.items()):
-        share = estimate("", "", values)
-        points.append(charts.LinePoint(length, share.value, share.low, share.high, share.n))
+    points = share_curve(found)
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
     return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
 
@@ -124,7 +123,6 @@ def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
 
 
 MAX_NODES = 120
-"""Maximum number of nodes of a tree that are shown."""
 
 
 def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wug.families.pcfgset.view.figures import curves, in_language_order, judged, line, texts
+from wug.families.pcfgset.view.figures import curves, in_language_order, judged, line, share_curve, texts
 from wug.formatting import FormattedEstimate
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.stats import estimate
 from wug.types import Result
-from wug.views import charts
 from wug.views.grouped import best_first, by_field, curve, dots, interval_note, point
 from wug.views.parts import DeferredPart, Figure, ItemSample, ItemsView, ItemView, LabelledText, LinesPart, ViewPart
 from wug.views.text_display import marked, unmarked
@@ -88,11 +86,7 @@ def _growing(rows: Rows) -> Figure | None:
         size = groups.get("length", "")
         if size.isdecimal() and isinstance(value, bool):
             cells.setdefault(groups.get("function", ""), {}).setdefault(int(size), []).append(value)
-    points = []
-    for function in in_language_order(sorted(cells)):
-        for length, values in sorted(cells[function].items()):
-            found = estimate(METRIC, "", values)
-            points.append(charts.LinePoint(length, found.value, found.low, found.high, found.n, function))
+    points = [p for function in in_language_order(sorted(cells)) for p in share_curve(cells[function], function)]
     if not points:
         return None
     return curve(
