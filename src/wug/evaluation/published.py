@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wug.types import DATA, Suite
+from wug.types import DATA, AdaptableSuite, EvaluatedModel, Suite
 
 EMPTY: Mapping[str, str] = {}
 
@@ -37,6 +37,11 @@ class PublishedSuite:
     def sample(self, items: int) -> PublishedSuite:
         """The same suite with only so many of its items, every group with its share."""
         return PublishedSuite(self.suite.sample(items), self.record, self.name, self.noted)
+
+    def for_model(self, model: EvaluatedModel) -> PublishedSuite:
+        """The same around the suite as it suits a model."""
+        suite = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
+        return self if suite is self.suite else PublishedSuite(suite, self.record, self.name, self.noted)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("suite", "record", "name", "noted"):  # not set yet, while a copy is made

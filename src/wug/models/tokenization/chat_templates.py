@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 PLACEHOLDER = "{sentence}"
 """In place of texts, in the wrapper whose checksum is in signatures."""
 _PROBE, _SYSTEM = "Probe of an answer", "Probe of a system turn"
+_PROBES = tuple(f"Probe of turn {chr(number)}" for number in range(ord("a"), ord("z") + 1))
 _DATE = re.compile(r"strftime_now\(\s*(['\"])(.+?)\1")
 
 
@@ -44,6 +46,8 @@ class ChatTemplate:
         added = tokenizer.added_tokens_decoder.values()
         self._control = sorted({token.content for token in added if token.special and token.content.strip()})
         self._headers: dict[str | None, bool] = {}
+        self._frames: dict[tuple[object, ...], str] = {}
+        self._last: tuple[Chat, str] | None = None
 
     def has_template(self, template: str | None) -> bool:
         """Whether there is a template: the given one, or the tokenizer's own."""
@@ -68,7 +72,9 @@ class ChatTemplate:
 
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse texts that the template changes, or that the tokenizer does not separate from it."""
-        self.render(requests)
+        for request in requests:
+            self._checked_header(request)
+        self.render([one for one in requests if (chat := one.conversation) is not None and not chat.answers])
 
     @no_panic()
     def render(self, requests: Sequence[Request]) -> list[RenderedText]:
@@ -78,9 +84,12 @@ class ChatTemplate:
         encoded = self._tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=False)
         found = []
         for request, text, header, encoding in zip(requests, texts, headers, encoded, strict=True):
-            start, offsets = len(header), encoding.offsets
-            before = sum(first < start for first, _ in offsets)
-            crossing = next((text[a:b] for a, b in offsets[max(0, before - 4) : before] if b > start), "")
+            start = len(header)
+            place = encoding.char_to_token(start) if request.text else None
+            if place is None:  # white space that the offsets leave out, or no text
+                place = bisect_left(encoding.offsets, (start,))
+            first, end = encoding.token_to_chars(place) or (start, start) if place < len(encoding) else (start, start)
+            crossing = text[first:end] if first < start < end else ""
             chat = request.conversation
             if crossing and chat is not None and not chat.answers:
                 raise ModelError(
@@ -88,12 +97,16 @@ class ChatTemplate:
                     "in it, so that the text has no probability of its own. Use another request or prompt, or "
                     "-S chat_template=FILE with a template that ends otherwise"
                 )
-            found.append(RenderedText(text, start, before, crossing))
+            found.append(RenderedText(text, start, place, crossing))
         return found
 
     def _checked_header(self, request: Request) -> str:
         """What precedes the text of a request; ModelError if texts do not appear verbatim."""
         chat = request.conversation or Chat((), plain=True)
+        if request.generate and not chat.answers:
+            chat = replace(chat, answers=True)
+        if self._last is not None and self._last[0] is chat:
+            return self._last[1]
         header = self._header(chat, request.text)
         if chat.plain:
             return header
@@ -102,15 +115,31 @@ class ChatTemplate:
                 raise ModelError(
                     f"{self._name}: {shortened(text)!r} contains {control!r}, a control token of the model. Take it out"
                 )
-        for role, text in chat.messages:
-            if text not in header:
-                if role == "system" and (why := self.refuses_system(chat.template)):
-                    raise ModelError(f"{why}. Leave the system text out, or use -S chat_template=FILE")
-                raise ModelError(
-                    f"{self._name}: its chat template changes the {role} turn {shortened(text)!r}; perhaps it removes "
-                    "white space at the ends. Change the text, or use -S chat_template=FILE"
-                )
+        expected = self._frame(chat)
+        for (role, text), probe in zip(chat.messages, _PROBES, strict=False):
+            if role == "system" and (why := None if probe in expected else self.refuses_system(chat.template)):
+                raise ModelError(f"{why}. Leave the system text out, or use -S chat_template=FILE")
+            expected = expected.replace(probe, text, 1)
+        if header != expected:
+            turns = "; ".join(f"{role}: {shortened(text)!r}" for role, text in chat.messages)
+            raise ModelError(
+                f"{self._name}: its chat template changes the text of a turn, or leaves it out ({turns}). Perhaps it "
+                "removes white space at the ends. Change the text, or use -S chat_template=FILE"
+            )
+        if chat.answers:  # the same for both labels
+            self._last = chat, header
         return header
+
+    def _frame(self, chat: Chat) -> str:
+        """Everything before a text, with probes in place of the messages."""
+        roles = tuple(role for role, _ in chat.messages)
+        key = (roles, chat.template, chat.answers)
+        if key not in self._frames:
+            if len(roles) > len(_PROBES):
+                raise ModelError(f"{self._name}: a chat of {len(roles)} turns; at most {len(_PROBES)} can be read")
+            messages = tuple(zip(roles, _PROBES, strict=False))
+            self._frames[key] = self._header(replace(chat, messages=messages), _PROBE)
+        return self._frames[key]
 
     def _header(self, chat: Chat, text: str) -> str:
         """Everything before a text."""
@@ -118,6 +147,7 @@ class ChatTemplate:
             return "".join(content for _, content in chat.messages)
         if chat.answers and not self._answers_in_open_turn(chat.template):
             return self._apply(chat.messages, chat.template, "prompt")
+        text = text or _PROBE  # an empty turn may be rendered differently
         whole = self._apply((*chat.messages, ("assistant", text)), chat.template, "open")
         if not whole.endswith(text):
             raise ModelError(
