@@ -176,15 +176,19 @@ def compare(
 ) -> Comparison:
     """The contrasts of each side with the first, or of every two; a side is the numbers of its runs.
 
+    The sides of a single run are its results of the same suite, such as those of several methods.
     If the steps of each side's runs are given, every step counts the same, however many of the runs are of it. A
     `loader` that several comparisons share reads each run once.
     """
     choice = choice or Choice()
-    labels = [_label(place) for place in range(len(sides))]
-    couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
     loader = loader or _shared.ResultLoader(store.reader)
-    shared = _shared.share(loader, sides, choice.suites, labels)
-    work = _Work(store.reader, _name_sides(shared.sides, labels), choice)
+    shared = _shared.share(loader, sides, choice.suites, [_label(place) for place in range(len(sides))])
+    count = len(shared.sides)
+    couples = [(a, b) for a, b in combinations(range(count), 2) if choice.all_pairs or a == 0]
+    named = _name_sides(shared.sides, [_label(place) for place in range(count)])
+    if shared.names:
+        named = tuple(replace(side, name=name) for side, name in zip(named, shared.names, strict=True))
+    work = _Work(store.reader, named, choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
@@ -245,7 +249,7 @@ class _Work:
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
-        counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
+        counts = _counts(rows) if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         differing = clusters.apart > TINY
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
