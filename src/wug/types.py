@@ -133,10 +133,6 @@ class ChatWrapper:
 class ChatFormat(Protocol):
     """How a model reads something before a text, known before its weights are loaded."""
 
-    @property
-    def scores_texts(self) -> bool:
-        """Whether it scores any text; False if it only lists its likeliest next tokens, or none."""
-
     def has_template(self, template: str | None) -> bool:
         """Whether it can render a chat, with the given template or its own."""
 

@@ -145,8 +145,6 @@ def test_links_are_computed_of_sentences_in_a_template(models: Mapping[str, Path
 class Form:
     """A template that renders everything as it is."""
 
-    scores_texts = True
-
     def has_template(self, template: str | None) -> bool:
         return True
 

@@ -149,8 +149,6 @@ class Asking:
                 f"{model.id} cannot be asked with method={self.method}. It can do method=direct; causal models and "
                 "servers can do the others"
             )
-        if self.method not in QUESTIONS and not form.scores_texts:
-            form.check([Request("a", chat=Chat((("text", "a"),), plain=True))])
         in_chat = self.method == "in_template" or (
             self.method in QUESTIONS and self.template != "no" and (self.template == "file" or form.has_template(None))
         )

@@ -39,8 +39,6 @@ class RenderedText:
 class ChatTemplate:
     """Renders what a model reads before texts, by the template of its tokenizer or by another."""
 
-    scores_texts = True
-
     def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
         self._tokenizer, self._name = tokenizer, name
         added = tokenizer.added_tokens_decoder.values()
@@ -99,6 +97,10 @@ class ChatTemplate:
                 )
             found.append(RenderedText(text, start, place, crossing))
         return found
+
+    def encode(self, text: str) -> Any:
+        """The tokens of a rendered text, with `ids` and `offsets`."""
+        return self._tokenizer.backend_tokenizer.encode(text, add_special_tokens=False)
 
     def _checked_header(self, request: Request) -> str:
         """What precedes the text of a request; ModelError if texts do not appear verbatim."""
