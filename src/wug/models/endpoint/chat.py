@@ -8,10 +8,9 @@ likeliest first tokens of an answer (`top_logprobs`), or only write text.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
-from itertools import accumulate
+from functools import cached_property, partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 from wug.errors import InputError, ModelError
@@ -90,8 +89,8 @@ class EndpointChat:
             raise ModelError(f"{self._why}. {QUESTIONS_ONLY}")
         if self._in_open_turn in ways and self._no_open_turns is not None:
             raise ModelError(
-                f"{self._address}: it cannot score a text in a chat ({self._no_open_turns}). {RENDER_HERE}, which needs "
-                f"a server that scores prompts. {QUESTIONS_ONLY}"
+                f"{self._address}: it cannot score a text in a chat ({self._no_open_turns}). {RENDER_HERE}, for "
+                f"servers that score prompts. {QUESTIONS_ONLY}"
             )
         if self._list_labels in ways:
             self._require_steady()
@@ -133,17 +132,19 @@ class EndpointChat:
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
     def _write(self, requests: Sequence[Request]) -> list[Scored]:
-        """Generated answers."""
-        found: list[Scored] = []
-        for request in requests:
-            chat, end = request.conversation, len(request.text)
-            settings = {"temperature": 0.0, "max_tokens": request.generate}
-            if chat is None or chat.plain:
-                text = self._read(read_text, self._server.ask(_before(chat) + request.text, settings))[0]
-            else:
-                text = self._read(read_chat, self._ask([chat.messages], settings)[0])
-            found.append(Scored(request.text, (end,), (end,), (None,), (text,)))
-        return found
+        """Generated answers; all requests of a run want the same number of tokens."""
+        settings = {"temperature": 0.0, "max_tokens": max(request.generate for request in requests)}
+        chats = [request.conversation for request in requests]
+        texts: dict[int, str] = {}
+        if plain := [place for place, chat in enumerate(chats) if chat is None or chat.plain]:
+            prompts = [_before(chats[place]) + requests[place].text for place in plain]
+            answers = self._server.ask_all(prompts, [settings] * len(plain))
+            texts |= {place: self._read(read_text, one)[0] for place, one in zip(plain, answers, strict=True)}
+        in_chat = [(place, chat.messages) for place, chat in enumerate(chats) if chat is not None and not chat.plain]
+        answers = self._ask([messages for _, messages in in_chat], settings)
+        texts |= {place: self._read(read_chat, one) for (place, _), one in zip(in_chat, answers, strict=True)}
+        ends = [len(request.text) for request in requests]
+        return [Scored(one.text, (ends[n],), (ends[n],), (None,), (texts[n],)) for n, one in enumerate(requests)]
 
     def _list_labels(self, requests: Sequence[Request]) -> list[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
@@ -190,9 +191,8 @@ class EndpointChat:
                 )
             values = (None, *echo.logprobs) if self._reading.shifted else echo.logprobs
             here = slice(len(tokens.ids) if one.crossing else one.tokens_before, len(tokens.ids))
-            spans = [(visible(one.whole, a) - one.start, b - one.start) for a, b in tokens.offsets[here]]
-            starts, ends = tuple(a for a, _ in spans), tuple(max(a, b) for a, b in spans)
-            found.append(Scored(request.text, starts, ends, tuple(values[here])))
+            places = [(a - one.start, b - one.start) for a, b in tokens.offsets[here]]
+            found.append(_scored(request.text, places, values[here]))
         return found
 
     def _after_text(self, requests: Sequence[Request]) -> list[Scored]:
@@ -204,13 +204,13 @@ class EndpointChat:
         answers = self._server.ask_all([reading.bos + text for text in wholes], [reading.settings] * len(wholes))
         found = []
         for request, whole, answer in zip(requests, wholes, answers, strict=True):
-            scored, echo = (
-                self._read(lambda answer, text=whole: reading.scored(text, answer), answer),
-                read_echo(answer),
-            )
-            tokens = reading.tokens_of(whole, echo)
-            texts = [token or "" for token in echo.tokens[tokens.first : tokens.last]]
-            found.append(self._cut(request.text, whole, texts, scored.logprobs))
+            scored = self._read(partial(reading.scored, whole), answer)
+            start, spans = len(whole) - len(request.text), list(zip(scored.starts, scored.ends, strict=True))
+            crossing = any(a < start < b for a, b in spans)
+            # White space before the text is an empty span at its beginning.
+            first = len(spans) if crossing else sum(a < start or b <= start for a, b in spans)
+            places = [(a - start, b - start) for a, b in spans[first:]]
+            found.append(_scored(request.text, places, scored.logprobs[first:]))
         return found
 
     def _in_open_turn(self, requests: Sequence[Request]) -> list[Scored]:
@@ -222,28 +222,17 @@ class EndpointChat:
         for request, answer in zip(requests, answers, strict=True):
             echo = self._read(read_echo, answer)
             texts = [token or "" for token in echo.tokens]
-            found.append(self._cut(request, "".join(texts), texts, echo.logprobs))
+            text, starts = request.text, [0, *accumulate(map(len, texts))]
+            start = starts[-1] - len(text)
+            if "".join(texts)[start:] != text or start not in starts:
+                raise ModelError(
+                    f"{self._address}: its tokens do not show where {text[:60]!r} begins: the chat template changes "
+                    f"it, a token crosses its beginning, or a character has several tokens. {RENDER_HERE}"
+                )
+            first = starts.index(start)
+            places = [(a - start, b - start) for a, b in pairwise(starts[first:])]
+            found.append(_scored(text, places, echo.logprobs[first:]))
         return found
-
-    def _cut(self, request: Request, whole: str, tokens: Sequence[str], logprobs: Sequence[float | None]) -> Scored:
-        """The tokens of the text at the end of a whole; no tokens of a label if one begins before it."""
-        text, chat = request.text, request.conversation
-        if "".join(tokens) != whole or not whole.endswith(text):
-            raise ModelError(
-                f"{self._address}: its tokens do not show where {text[:60]!r} begins: the chat template changes it, or "
-                f"the server shows tokens without spaces. {RENDER_HERE}"
-            )
-        start = len(whole) - len(text)
-        starts = [0, *accumulate(map(len, tokens))]
-        first = bisect_left(starts, start)
-        if starts[first] != start and chat is not None and chat.answers:
-            return Scored(text, (), (), ())
-        if starts[first] != start:
-            raise ModelError(f"{self._address}: the token {tokens[first - 1]!r} begins before the text {text[:60]!r}")
-        spans = [
-            (visible(whole, a) - start, b - start) for a, b in zip(starts[first:], starts[first + 1 :], strict=False)
-        ]
-        return Scored(text, tuple(a for a, _ in spans), tuple(max(a, b) for a, b in spans), tuple(logprobs[first:]))
 
     @cached_property
     def _no_open_turns(self) -> str | None:
@@ -256,11 +245,13 @@ class EndpointChat:
             chats = [(("user", beginning),) for beginning in BEGINNINGS]
             firsts = self._first_tokens(chats)
             best = [max(one.likeliest.items(), key=lambda item: item[1]) for one in firsts]
-            trials = [(chat, *one) for chat, one in zip(chats, best, strict=True) if one[0].strip()]
+            visible_ones = [(chat, *one) for chat, one in zip(chats, best, strict=True) if one[0].strip()]
+            trials = [one for one in visible_ones if one[1].isascii()]
             scored = self._in_open_turn([Request(token, chat=chat) for chat, token, _ in trials])
         except (ModelError, InputError) as error:
             return str(error)
-        found = [(value, one.logprobs[0]) for (_, _, value), one in zip(trials, scored, strict=True)]
+        pairs = zip((value for _, _, value in trials), (one.logprobs for one in scored), strict=True)
+        found = [(value, logprobs[0]) for value, logprobs in pairs if len(logprobs) == 1]
         close = [a for a, b in found if b is not None and abs(a - b) <= self._tolerance]
         if len(found) < MIN_COMPARISONS or len(close) < len(found):
             return f"only {len(close)} of {len(found)} log-probabilities agree with those of the tokens that it writes"
@@ -275,9 +266,7 @@ class EndpointChat:
         for first, second in zip(self._first_tokens(chats), self._first_tokens(chats[::-1])[::-1], strict=True):
             values = list(first.likeliest.values())
             if not values or max(values) < MIN_BEST_LOGPROB or math.fsum(map(math.exp, values)) > 1.01:
-                raise ModelError(
-                    f"{self._address}: the numbers that it lists for first tokens are no log-probabilities"
-                )
+                raise ModelError(f"{self._address}: what it lists for first tokens are not log-probabilities")
             for token in first.likeliest.keys() & second.likeliest.keys():
                 if abs(first.likeliest[token] - second.likeliest[token]) > self._tolerance:
                     raise ModelError(
@@ -300,6 +289,11 @@ class EndpointChat:
             return read(answer)
         except InputError as error:
             raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
+
+
+def _scored(text: str, places: Sequence[tuple[int, int]], logprobs: Sequence[float | None]) -> Scored:
+    starts = tuple(visible(text, a) for a, _ in places)
+    return Scored(text, starts, tuple(max(a, b) for a, (_, b) in zip(starts, places, strict=True)), tuple(logprobs))
 
 
 def _before(chat: Chat | None) -> str:
