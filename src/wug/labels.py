@@ -55,12 +55,12 @@ def _names(model: str, length: int) -> list[str]:
 
 
 def distinguishing(results: Sequence[Result]) -> list[str]:
-    """What tells results of one suite and model apart: the first field in which all their signatures differ."""
-    fields = [dict(result.signature.fields) for result in results]
+    """What tells results of one suite and model apart: the first option in which all differ; empty if there is none."""
+    fields = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
     for key in fields[0]:
         if len({each.get(key) for each in fields} - {None}) == len(fields):
             return [f"{key}={each[key]}" for each in fields]
-    return [f"result {number}" for number in range(1, len(results) + 1)]
+    return []
 
 
 def labelled(results: Sequence[Result]) -> list[Result]:
@@ -72,7 +72,7 @@ def labelled(results: Sequence[Result]) -> list[Result]:
         id(result): f"{result.suite} ({label})"
         for group in same.values()
         if len(group) > 1
-        for result, label in zip(group, distinguishing(group), strict=True)
+        for result, label in zip(group, distinguishing(group), strict=False)
     }
     return [replace(result, suite=names[id(result)]) if id(result) in names else result for result in results]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.formatting import FormattedEstimate, headline_estimate, headlines, plain, plural
-from wug.labels import caption, short_names
+from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
@@ -118,7 +118,8 @@ def render(
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
-    entries = _entries(reports)
+    named = labelled([report.result for report in reports])
+    entries = _entries([replace(report, result=one) for report, one in zip(reports, named, strict=True)])
     models = list(dict.fromkeys(entry.model for entry in entries))
     sections = _by_section(entries)
     drawn = vega.can_draw()
@@ -133,6 +134,7 @@ def render(
         identities={entry.model: entry.result.model for entry in entries},
         sections=sections,
         overview=_overview(entries, several=len(models) > 1),
+        across=list(_across([entry.result for entry in entries])),
         compared=None if comparison is None else section(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
