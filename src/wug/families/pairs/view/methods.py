@@ -31,7 +31,8 @@ def question_figure(result: Result) -> Figure:
     points = [point(row, name="accuracy", chance=CHANCE) for row in overall_of(result, ACCURACY)]
     points += [point(row, name=f"accuracy, {plain(row.group)}", chance=CHANCE) for row in fields.get("order", ())]
     for metric in SHOWN:
-        points += [point(row, name=plain(metric)) for row in overall_of(result, metric)]
+        chance = CHANCE if metric in BIAS else None
+        points += [point(row, name=plain(metric), chance=chance) for row in overall_of(result, metric)]
     return dots("answers", "Answers and their biases", points, note=NOTE, what="share", first="metric")
 
 
