@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import tiny_chat
+from browsing import client_of
 from command_line import refused, wug
 from wug.results.comparison import Choice, compare
 from wug.results.store import Store
 from wug.views.report import choose_figure
+from wug.web.site import Site
 
 METHODS = "direct,in_template,forced_choice"
 SENTENCES = ("the boy swims", "the girl sees", "nobody saw", "the authors swim", "a guard is tall")
@@ -76,3 +78,14 @@ def test_pages_and_tables_name_the_method(store: Path, tmp_path: Path) -> None:
     text = page.read_text()
     assert "Methods on pairs, llama" in text
     assert "pairs (method=in_template)" in text
+
+
+def test_the_page_of_a_run_compares_its_methods(store: Path, tmp_path: Path) -> None:
+    client = client_of(Site(Store(store), cache=tmp_path / "answers.db"))
+    page = client.get("/run/1").text
+    assert "Methods on pairs, llama" in page
+    assert "pairs (method=yes_no)" not in page
+    assert "pairs (method=forced_choice)" in page
+    assert client.get("/run/1/figure.vl.json").status_code == 200
+    assert "Answers and their biases" in client.get("/result/3").text
+    assert "Methods on pairs" not in client.get("/run/3").text

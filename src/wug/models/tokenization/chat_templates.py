@@ -126,7 +126,7 @@ class ChatTemplate:
             turns = "; ".join(f"{role}: {shortened(text)!r}" for role, text in chat.messages)
             raise ModelError(
                 f"{self._name}: its chat template changes the text of a turn, or leaves it out ({turns}). Perhaps it "
-                "removes white space at the ends. Change the text, or use -S chat_template=FILE"
+                "removes white space at the ends. Change the text, or use -S chat_template=FILE, or no for questions"
             )
         if chat.answers:  # the same for both labels
             self._last = chat, header
