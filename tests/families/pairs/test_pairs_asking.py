@@ -13,6 +13,7 @@ import pytest
 
 import tiny_chat
 import tiny_masked
+import tiny_seq2seq
 import wug
 from command_line import refused
 from command_line import wug as run_wug
@@ -396,10 +397,19 @@ def test_sentences_with_control_tokens_are_refused_before_anything_is_computed(
     refused(said, "'<|end|>', a control token")
 
 
-def test_masked_models_name_what_they_can_do(suite: Path, tmp_path: Path) -> None:
-    folder = tiny_masked.save_masked(tmp_path / "masked")
-    said = run_wug("run", suite, "--model", f"masked:{folder}", "-S", "method=in_template", "--format", "json")
-    refused(said, "method=in_template", "It can do method=direct")
+@pytest.mark.parametrize("method", ["in_template", "forced_choice", "yes_no", "preamble"])
+def test_masked_models_and_encoder_decoders_name_what_they_can_do(method: str, suite: Path, tmp_path: Path) -> None:
+    masked, t5 = tiny_masked.save_masked(tmp_path / "masked"), tiny_seq2seq.save_seq2seq(tmp_path / "t5")
+    for model in ([f"masked:{masked}"], [f"seq2seq:{t5}", "-M", "score=source"]):
+        said = run_wug("run", suite, "--model", *model, "-S", f"method={method}", "--format", "json")
+        refused(said, f"method={method}", "It can do method=direct")
+
+
+def test_a_dry_run_counts_questions_and_finds_errors(models: Mapping[str, Path], suite: Path) -> None:
+    given = ("run", suite, "--model", f"causal:{models['gemma']}", "--dry-run")
+    # Two pairs in two orders with two labels.
+    assert "8 questions to ask" in run_wug(*given, "-S", "method=forced_choice").out
+    assert "System role not supported" in run_wug(*given, "-S", "method=in_template", "-S", "system=Be brief.").out
 
 
 def test_pairs_with_a_context_are_not_shown_in_questions(models: Mapping[str, Path], tmp_path: Path) -> None:

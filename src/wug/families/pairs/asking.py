@@ -163,6 +163,12 @@ class Asking:
         wrapper = form.wrapper(made.read_before(a="{a}", b="{b}", sentence="{sentence}"))
         return replace(made, chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
 
+    def assumed(self) -> Presentation:
+        """The presentation to a model with a chat template, as long as the model is not known."""
+        prompt = self.prompt or published()[DEFAULTS[self.method][0]]
+        labels, chat = self.labels or prompt.labels or LABELS[self.method], Chat((), self.template_text, answers=True)
+        return Presentation(self.method, prompt, labels, prompt.system, "", "", chat, self.text_answer)
+
     def _system(self, form: ChatFormat, prompt: PairPrompt | None, *, in_chat: bool) -> tuple[str, str]:
         """The system turn, and a system text that is put before the user's."""
         own = prompt.system if prompt is not None else ""

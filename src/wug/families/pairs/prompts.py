@@ -64,7 +64,7 @@ def published() -> Mapping[str, PairPrompt]:
             name,
             one["prompt"],
             tuple(one.get("labels", ())),
-            one.get("join", ""),
+            one.get("join", " "),
             one.get("system", ""),
             one.get("plain_end", ""),
             one["kind"],

@@ -80,9 +80,7 @@ class QuestionSuite(PairsSuite):
 
     @property
     def _shown(self) -> Presentation:
-        if self.presentation is None:
-            raise InputError(f"{self.name}: the prompt depends on the model: call for_model(model) first")
-        return self.presentation
+        return self.presentation or self.settings.asking.assumed()
 
     def _questions(self, pair: Pair) -> tuple[tuple[Request, ...], tuple[Request, ...]]:
         """The requests of the two questions about a pair."""
