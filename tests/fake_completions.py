@@ -25,6 +25,8 @@ class FakeServer:
 
         In a whole reply an iterator of bytes is sent bit by bit; with status -1 these are all that is sent.
         """
+        self.chat: Callable[[dict[str, Any]], Any] | None = None
+        """Answers the chat route; None for a server without one."""
         self.models: Any = MODELS
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -37,6 +39,10 @@ class FakeServer:
             question = json.loads(body)
             self.asked.append(question)
             found = self.answer(question)
+        elif path == "/v1/chat/completions" and self.chat is not None:
+            question = json.loads(body)
+            self.asked.append(question)
+            found = self.chat(question)
         else:
             found = (404, {"detail": "Not Found"})
         if isinstance(found, tuple) and len(found) == 3:

@@ -87,10 +87,11 @@ OTHER_MEANINGS = {
     "choices": {"models"},
     "function": {"families"},
     "pairs": {"web"},
+    "prompt": {"families"},
     "reading": {"models"},
 }
 """Names that are ordinary words in some layers: a command line, a field of a server's answer, all pairs of runs, one of
-two readings of a source."""
+two readings of a source, what a model is asked."""
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 

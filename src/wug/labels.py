@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,29 @@ def _names(model: str, length: int) -> list[str]:
     return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
 
 
+def distinguishing(results: Sequence[Result]) -> list[str]:
+    """What tells results of one suite and model apart: the first option in which all differ; empty if there is none."""
+    fields = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
+    for key in fields[0]:
+        if len({each.get(key) for each in fields} - {None}) == len(fields):
+            return [f"{key}={each[key]}" for each in fields]
+    return []
+
+
+def labelled(results: Sequence[Result]) -> list[Result]:
+    """The results, with suites named by their options as well if there are several of one suite and model."""
+    same: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        same.setdefault((result.kind, result.suite, result.model), []).append(result)
+    names = {
+        id(result): f"{result.suite} ({label})"
+        for group in same.values()
+        if len(group) > 1
+        for result, label in zip(group, distinguishing(group), strict=False)
+    }
+    return [replace(result, suite=names[id(result)]) if id(result) in names else result for result in results]
+
+
 def caption(suites: Iterable[str], models: Iterable[str], n: int | None = None) -> str:
     """What a figure shows: suites, short names of models and, if it is the same for all, the number of items."""
     found = [(list(dict.fromkeys(suites)), "suites"), (list(dict.fromkeys(models)), "models")]
@@ -77,6 +101,7 @@ def html(results: Sequence[Result]) -> str:
     """The headlines with their intervals as an HTML table, then incomplete results and warnings."""
     from wug.tables import Display, FormattedTable, RowTable, table_text
 
+    results = labelled(results)
     names = short_names(result.model for result in results)
     rows = [
         (result.suite, names[result.model], *_cells(result, estimate), f"{estimate.n:,}")

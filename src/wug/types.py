@@ -107,6 +107,51 @@ class Reading:
         return self.window is not None or self.stride is not None or not self.window_bos
 
 
+Messages: TypeAlias = Sequence[tuple[str, str]]
+"""The turns of a chat: role (`system`, `user`, `assistant`) and text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """What a model reads before a text: the turns of a chat, as its chat template renders them, or a plain text."""
+
+    messages: tuple[tuple[str, str], ...]
+    """Role (`system`, `user`, `assistant`) and text of each turn."""
+    template: str | None = None
+    """A template (Jinja) in place of the tokenizer's own."""
+    plain: bool = False
+    """Whether the messages are read as plain text, one after the other, without a template."""
+    answers: bool = False
+    """Whether the text follows the generation prompt, as an answer does, or is in an open assistant turn."""
+    wrapper: str = ""
+    """The checksum of what the template puts around texts, so that outputs are cached by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatWrapper:
+    """What a chat template puts around texts."""
+
+    checksum: str = ""
+    notices: tuple[str, ...] = ()
+    """What the reader of a result should know about the template."""
+
+
+class ChatFormat(Protocol):
+    """How a model reads something before a text, known before its weights are loaded."""
+
+    def has_template(self, template: str | None) -> bool:
+        """Whether it can render a chat, with the given template or its own."""
+
+    def refuses_system(self, template: str | None) -> str | None:
+        """Why system turns cannot be rendered; None if they can."""
+
+    def wrapper(self, chat: Chat) -> ChatWrapper:
+        """What surrounds the texts of a chat like this one; ModelError if it cannot be rendered."""
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuse requests that the template would change, with a ModelError."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A text whose tokens a scorer assigns log-probabilities to, or only those in the characters `span`."""
@@ -120,6 +165,23 @@ class Request:
     """Further columns and windows; without it, a text longer than the model's context is refused."""
     source: str | None = None
     """The source for an encoder–decoder that scores outputs (`score=source`); None for that of its options."""
+    chat: Chat | Messages | None = None
+    """What is read before the text, and not scored: the turns of a chat. The output is of the text alone."""
+    generate: int = 0
+    """Tokens to generate greedily after the text, at most. The output is one token, named by what was generated."""
+
+    @property
+    def conversation(self) -> Chat | None:
+        """The chat before the text, if any."""
+        given = self.chat
+        return given if given is None or isinstance(given, Chat) else Chat(tuple(map(_turn, given)))
+
+
+def _turn(message: object) -> tuple[str, str]:
+    match message:
+        case (str(role), str(text)):
+            return role, text
+    raise InputError(f"chat: {message!r} is not a turn. Write (role, text), such as ('user', 'Write one sentence.')")
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _compare(store: Store, sides: list[list[int]], choice: ComparisonSettings, o
         first = found.contrasts[0]
         if not choice.items and any(contrast.disagreeing for contrast in found.contrasts):
             runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
-            common.say(f"the items that differ: {common.again('compare', *runs, '--items', 10)}")
+            common.say(f"the items that differ: {common.again('compare', *dict.fromkeys(runs), '--items', 10)}")
     elif options.output is not None and options.suffix in CHARTS:
         _save(chart(found), options.output)
     elif options.output is not None and options.suffix in PAGES:

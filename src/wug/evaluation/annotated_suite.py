@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wug.types import DATA, Suite
+from wug.types import DATA, AdaptableSuite, EvaluatedModel, Suite
 
 EMPTY: Mapping[str, str] = {}
 
@@ -37,6 +37,11 @@ class AnnotatedSuite:
     def sample(self, items: int) -> AnnotatedSuite:
         """A sample of `items` items, stratified by group."""
         return AnnotatedSuite(self.suite.sample(items), self.record, self.name, self.signature_fields)
+
+    def for_model(self, model: EvaluatedModel) -> AnnotatedSuite:
+        """The annotations around the suite as it suits a model."""
+        suite = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
+        return self if suite is self.suite else AnnotatedSuite(suite, self.record, self.name, self.signature_fields)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("suite", "record", "name", "signature_fields"):  # not set yet, while a copy is made

@@ -12,7 +12,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
 from wug.scores import Scores, Texts
-from wug.types import Answer, Notice, Request, Scored, Source
+from wug.types import Answer, ChatFormat, Notice, Request, Scored, Source
 
 SCORING_VERSION = 3
 """The version of the code that computes outputs: raise it whenever an output of any backend could change."""
@@ -68,6 +68,11 @@ class CachedModel:
     def group(self) -> int:
         """Requests to compute together: about half a minute of work."""
         return CHUNKS_PER_GROUP * self.handle.chunk if self.handle.is_loaded else CHUNK_REQUESTS
+
+    @property
+    def chat(self) -> ChatFormat | None:
+        """How the model reads something before a text; None for a model that cannot."""
+        return self.handle.chat
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""

@@ -62,8 +62,9 @@ class ScoreCodec(Codec[Request, Scores]):
         return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
 
     def sort_key(self, request: Request) -> str:
-        """The text, so that shared beginnings are neighbours."""
-        return request.text if request.span is None else f"{request.text}\0{request.span[0]}:{request.span[1]}"
+        """The text with what is read before it, so that shared beginnings are neighbours."""
+        text = request.text if request.chat is None else f"{_chat(request)}\0{request.text}"
+        return text if request.span is None else f"{text}\0{request.span[0]}:{request.span[1]}"
 
     def compute(self, requests: Sequence[Request]) -> list[bytes]:
         """Score the texts."""
@@ -130,7 +131,14 @@ def _content(request: Request) -> str:
     span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
     reading = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
     source = "" if request.source is None else f"\0\0{request.source}"
-    return f"{request.text}\0{span}{reading}{source}"
+    chat = "" if request.chat is None else f"\0\0\0{_chat(request)}"
+    written = f"\0\0\0\0{request.generate}" if request.generate else ""
+    return f"{request.text}\0{span}{reading}{source}{chat}{written}"
+
+
+def _chat(request: Request) -> str:
+    chat = request.conversation
+    return "" if chat is None else json.dumps(astuple(chat), ensure_ascii=False)
 
 
 def _dtype(flag: int) -> np.dtype[Any]:

@@ -16,6 +16,7 @@ from wug.evaluation.request import ModelTask, Plan, planned
 from wug.formatting import plural
 from wug.results.store import Store
 from wug.results.sweeps import Planned, finished
+from wug.types import AdaptableSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,14 @@ def _estimate(
         handle = identify_model(task.spec)
         if handle is None:
             return ModelEstimate(name, None, count)
+        model = CachedModel(handle, cache)
+        if any(isinstance(suite, AdaptableSuite) for suite in task.suites):
+            adapted = (one.for_model(model) if isinstance(one, AdaptableSuite) else one for one in task.suites)
+            requests = list(chain.from_iterable(suite.requests() for suite in adapted))
         run = None
         if store is not None and sweep is not None:
             run = finished(store.reader, sweep, run_key_for(task.suites, handle, plan.interval), str(task.spec))
-        missing = count if cache is None else CachedModel(handle, cache).missing(requests)
+        missing = count if cache is None else model.missing(requests)
         return ModelEstimate(name, max(0, count - missing), count, run)
     except WugError as error:
         return ModelEstimate(name, None, count, None, str(error))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from wug import registry
 from wug.errors import ModelError
 from wug.models import Identity, ModelSpec
-from wug.types import Answer, Request, Scored, Source, Token
+from wug.scores import Texts
+from wug.types import Answer, ChatFormat, Request, Scored, Source, Token
 
 
 class ModelHandle:
@@ -31,6 +33,7 @@ class ModelHandle:
         """Whether it could not be loaded, or had another identity after loading."""
         self._load = load
         self._backend: Any = None
+        self._chat: ChatFormat | None = None
 
     @classmethod
     def around(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
@@ -85,8 +88,22 @@ class ModelHandle:
                 )
         return self._backend
 
+    @property
+    def chat(self) -> ChatFormat | None:
+        """How it reads something before a text, from its tokenizer alone; None for a model that cannot."""
+        if self._chat is None:
+            if self._backend is not None:
+                self._chat = getattr(self._backend, "chat", None)
+            elif self.spec is not None:
+                find = registry.attribute("models", self.spec.kind, "chat_format")
+                self._chat = None if find is None else find(self.spec)
+        return self._chat
+
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""
+        after = not isinstance(requests, Texts) and any(one.chat is not None or one.generate for one in requests)
+        if after and self.chat is None:
+            raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
         scored: Sequence[Scored] = self.backend.score(requests)
         return scored
 

@@ -187,15 +187,19 @@ def compare(
 ) -> Comparison:
     """Compare each side with the first, or all pairs; a side is given by the numbers of its runs.
 
-    With the training steps of each side's runs, every step has the same weight, whatever its number of runs. A `loader`
-    that several comparisons share reads each run once.
+    The sides of a single run are its results of the same suite, such as those of several methods. With the training
+    steps of each side's runs, every step has the same weight, whatever its number of runs. A `loader` that several
+    comparisons share reads each run once.
     """
     choice = choice or ComparisonSettings()
-    labels = [_label(place) for place in range(len(sides))]
-    couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
     loader = loader or _shared.ResultLoader(store.reader)
-    shared = _shared.share(loader, sides, choice.suites, labels)
-    work = _Work(store.reader, _name_sides(shared.sides, labels), choice)
+    shared = _shared.share(loader, sides, choice.suites, [_label(place) for place in range(len(sides))])
+    count = len(shared.sides)
+    couples = [(a, b) for a, b in combinations(range(count), 2) if choice.all_pairs or a == 0]
+    named = _name_sides(shared.sides, [_label(place) for place in range(count)])
+    if shared.names:
+        named = tuple(replace(side, name=name) for side, name in zip(named, shared.names, strict=True))
+    work = _Work(store.reader, named, choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
@@ -257,7 +261,7 @@ class _Work:
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
-        counts = rows.counts if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
+        counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         differing = clusters.absolute_difference > ROUNDING
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(

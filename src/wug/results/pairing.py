@@ -57,6 +57,11 @@ class Paired:
     """Outcomes of the first and of the second side that the other lacks."""
 
     @property
+    def binary(self) -> bool:
+        """Whether every value is right or wrong, and none a mean of several outcomes of an item."""
+        return self.judged and all(bool(np.isin(side, (0, 1)).all()) for side in (self.first, self.second))
+
+    @property
     def differences(self) -> Floats:
         """The difference of each outcome's mean over runs, second minus first."""
         found: Floats = self.second.mean(axis=0) - self.first.mean(axis=0)
@@ -212,7 +217,8 @@ def pair(
     steps: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Paired:
     """The outcomes that all runs of both sides have; with `steps`, one row per step, the mean of its runs."""
-    every = (*first, *second)
+    every = _same_unit([*first, *second])
+    first, second = every[: len(first)], every[len(first) :]
     keys = first[0].keys
     for column in every[1:]:
         keys = keys if column.keys is keys else keys[np.isin(keys, column.keys)]
@@ -234,6 +240,20 @@ def pair(
         positions=np.stack([first[0].positions[left], second[0].positions[right]], axis=1),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
+
+
+def _same_unit(columns: Sequence[MetricColumn]) -> Sequence[MetricColumn]:
+    """The columns; those of item means if the columns have different numbers of outcomes per item."""
+    if len({len(column.keys) for column in columns}) == 1:
+        return columns
+    most = {int(np.unique(column.units, return_counts=True)[1].max(initial=0)) for column in columns}
+    return columns if len(most) == 1 else [_item_means(column) for column in columns]
+
+
+def _item_means(column: MetricColumn) -> MetricColumn:
+    units, firsts, inverse, sizes = np.unique(column.units, return_index=True, return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, weights=column.values) / sizes
+    return MetricColumn(column.judged, units, units, column.positions[firsts], means, column.non_finite)
 
 
 def _by_step(rows: Floats, steps: Sequence[float]) -> Floats:
@@ -279,7 +299,7 @@ def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed:
     (numbers, means over runs, several outcomes per item) Student's t test and interval, clustered by item. The
     permutation test accompanies a bootstrap interval, and tests differences without variance, which have no interval.
     """
-    if rows.judged and clusters.single and len(rows.first) == len(rows.second) == 1:
+    if rows.binary and clusters.single and len(rows.first) == len(rows.second) == 1:
         only_first = int(np.sum(rows.first[0] > rows.second[0]))
         only_second = int(np.sum(rows.first[0] < rows.second[0]))
         found = paired.tango(only_first, only_second, len(rows.units))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
 from wug.errors import InputError, UnknownName
 from wug.identity import ModelId
+from wug.labels import distinguishing, labelled
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
@@ -39,6 +41,8 @@ class Shared:
     sides: tuple[tuple[Run, ...], ...]
     tests: tuple[Test, ...]
     warnings: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """What tells the sides apart, if they are results of one run."""
 
 
 def test_of(stored: StoredResult) -> tuple[str, str, str]:
@@ -87,7 +91,9 @@ def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
 
 
 def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
-    """The suites that two sides or more share, of the names in `suites`."""
+    """The suites that two sides or more share, of the names in `suites`; those that one run has several results of."""
+    if len(sides) == len(sides[0]) == 1:
+        return _within_run(loader, sides[0][0], suites)
     if len(sides) < 2 or not all(sides):
         raise InputError("a comparison needs at least two runs, or groups of runs: wug compare 1 2")
     found = iter(find_runs(loader, [number for side in sides for number in side]))
@@ -103,11 +109,18 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     tests: list[Test] = []
     warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
     lonely: dict[str, list[str]] = {}
-    for key in dict.fromkeys(test_of(stored) for stored in wanted if stored.result.status == "complete"):
-        has = {place: _of(side, key) for place, side in enumerate(results)}
+    numbered = [[_numbered(run) for run in side] for side in results]
+    chosen_ids = {stored.id for stored in wanted}
+    keys = (key for side in numbered for run in side for key, stored in run.items() if stored.id in chosen_ids)
+    named: dict[int, str] = {}
+    for complete in (run for side in numbered for run in side):
+        suites_of = labelled([stored.result for stored in complete.values()])
+        named |= {stored.id: one.suite for stored, one in zip(complete.values(), suites_of, strict=True)}
+    for key in dict.fromkeys(keys):
+        has = {place: tuple(run[key] for run in side if key in run) for place, side in enumerate(numbered)}
         whole = {place: mine for place, mine in has.items() if len(mine) == len(runs[place])}
         if len(whole) > 1:
-            tests.append(Test(key[1], key[0], whole))
+            tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
         missing = " and ".join(labels[place] for place in has if place not in whole)
         if missing and not _elsewhere(wanted, key):
             lonely.setdefault(missing, []).append(key[1])
@@ -138,17 +151,45 @@ def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Seque
     return InputError("the runs share no item of any suite, so there is nothing to compare")
 
 
-def _of(side: Sequence[Sequence[StoredResult]], key: tuple[str, str, str]) -> tuple[StoredResult, ...]:
-    """The first complete result of a test in each run of a side that has one."""
-    found = (
-        [stored for stored in run if test_of(stored) == key and stored.result.status == "complete"] for run in side
+TestKey: TypeAlias = tuple[str, str, str, int]
+"""Family, name, checksum, and which of a run's results of this suite it is."""
+
+
+def _numbered(results: Sequence[StoredResult]) -> dict[TestKey, StoredResult]:
+    """The complete results of a run by their test: a run may have several of one suite, with different options."""
+    found: dict[TestKey, StoredResult] = {}
+    for stored in results:
+        if stored.result.status == "complete":
+            test = test_of(stored)
+            found[*test, sum(key[:3] == test for key in found)] = stored
+    return found
+
+
+def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Shared:
+    """The suites that a run has several results of, such as one for each method; each is a side."""
+    (run,) = find_runs(loader, [number])
+    tests: dict[tuple[str, str, str], list[StoredResult]] = {}
+    for key, stored in _numbered(loader.results([number])[number]).items():
+        if not suites or any(fnmatchcase(stored.result.suite, name) for name in suites):
+            tests.setdefault(key[:3], []).append(stored)
+    several = {key: found for key, found in tests.items() if len(found) > 1}
+    if not several:
+        raise InputError(
+            "a comparison needs two runs, or two groups of runs, at least: wug compare 1 2. A single run is compared "
+            "with itself if it has several results of a suite, such as those of -S method=direct,in_template"
+        )
+    longest = max(several.values(), key=len)
+    return Shared(
+        ((run,),) * len(longest),
+        tuple(Test(key[1], key[0], {at: (one,) for at, one in enumerate(found)}) for key, found in several.items()),
+        tuple(_ended_badly([[run]])),
+        tuple(distinguishing([stored.result for stored in longest])),
     )
-    return tuple(results[0] for results in found if results)
 
 
-def _elsewhere(results: Sequence[StoredResult], key: tuple[str, str, str]) -> bool:
+def _elsewhere(results: Sequence[StoredResult], key: TestKey) -> bool:
     """Whether there are results of another version of the suite, which has its own warning."""
-    return any(test_of(stored)[:2] == key[:2] and test_of(stored) != key for stored in results)
+    return any(test_of(stored)[:2] == key[:2] and test_of(stored) != key[:3] for stored in results)
 
 
 def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import ModuleType
@@ -68,6 +68,13 @@ def computed_parts(parts: Iterable[ViewPart]) -> Iterator[ViewPart]:
 def figures_of(result: Result, rows: Rows) -> Iterator[Figure]:
     """Every chart of a result."""
     return (part for part in computed_parts(parts_of(result, rows)) if isinstance(part, Figure))
+
+
+def across_figures(results: Sequence[Result]) -> Iterator[Figure]:
+    """The charts of several models that a family's view has (`across`)."""
+    for kind in dict.fromkeys(result.kind for result in results):
+        if draw := getattr(module_of(kind), "across", None):
+            yield from draw([result for result in results if result.kind == kind])
 
 
 def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int) -> list[SampledGroup]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.formatting import FormattedEstimate, headline_estimate, headlines, plain, plural
-from wug.labels import caption, short_names
+from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
@@ -27,11 +27,11 @@ from wug.views.chance import chance_note, result_chance
 from wug.views.comparison_page import section
 from wug.views.family_views import (
     SampledGroup,
+    across_figures,
     allot,
     computed_parts,
     figures_of,
     items_of,
-    module_of,
     parts_of,
     sampled_groups,
 )
@@ -118,7 +118,8 @@ def render(
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
-    entries = _entries(reports)
+    named = labelled([report.result for report in reports])
+    entries = _entries([replace(report, result=one) for report, one in zip(reports, named, strict=True)])
     models = list(dict.fromkeys(entry.model for entry in entries))
     sections = _by_section(entries)
     drawn = vega.can_draw()
@@ -133,6 +134,7 @@ def render(
         identities={entry.model: entry.result.model for entry in entries},
         sections=sections,
         overview=_overview(entries, several=len(models) > 1),
+        across=list(across_figures([entry.result for entry in entries])),
         compared=None if comparison is None else section(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
@@ -362,15 +364,8 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
     about = caption([result.suite for result in results], names.values())
     yield from (
         replace(figure, about=figure.about or about)
-        for figure in [*([overview] if overview else []), *_across(results), *found] or _plain(results)
+        for figure in [*([overview] if overview else []), *across_figures(results), *found] or _plain(results)
     )
-
-
-def _across(results: Sequence[Result]) -> Iterator[Figure]:
-    """The charts of several models that a family's view has (`across`)."""
-    for kind in dict.fromkeys(result.kind for result in results):
-        if draw := getattr(module_of(kind), "across", None):
-            yield from draw([result for result in results if result.kind == kind])
 
 
 def _plain(results: Sequence[Result]) -> Iterator[Figure]:

@@ -15,7 +15,7 @@ from rich.text import Text
 from wug import registry
 from wug.formatting import percent, visible
 from wug.identity import Group as ResultGroup
-from wug.labels import short_names
+from wug.labels import labelled, short_names
 from wug.tables import FormattedTable
 from wug.types import Estimate, Result, Signature
 from wug.views.result_tables import ALL_FIELDS, cells, dataset_line, default_field
@@ -44,6 +44,7 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     With `by`, results are printed one after the other with these breakdowns; without it, each of a few results is
     broken down by its default field.
     """
+    results = labelled(results)
     if len(results) < MIN_TABLE_RESULTS or by:
         names = short_names(result.model for result in results)
         for result in results:

@@ -18,6 +18,7 @@ from wug.families.pairs.lint import lint
 from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
 from wug.families.pairs.published import score_columns
+from wug.families.pairs.questions import asked
 from wug.families.pairs.settings import GIVEN, OPTIONS, PairsSettings
 from wug.families.pairs.suite import PairsSuite
 from wug.families.tables import capped, refuse_errors, stem
@@ -68,7 +69,7 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The suite of a file or folder, in a list; SuiteError with all errors of the file."""
-    settings = PairsSettings.of(options)
+    settings, *others = PairsSettings.each(options)
     parsed = formats.parse(path, options)
     refuse_errors(parsed.problems, path)
     if not parsed.pairs:
@@ -84,9 +85,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     pairs = tuple(parsed.pairs if settings.target != "word" else _with_targets(path, parsed.pairs))
     suite = PairsSuite(name, pairs, settings, parsed.format, tuple(notices), checksum, sources=parsed.counts)
     aligned = _running_text(path, pairs) if settings.target == "word" else None
-    if aligned is None or isinstance(aligned, Problem):
-        return [suite]
-    return [replace(suite, pairs=aligned[0], lines=aligned[1])]
+    if aligned is not None and not isinstance(aligned, Problem):
+        suite = replace(suite, pairs=aligned[0], lines=aligned[1])
+    return [asked(suite, one.asking) for one in (settings, *others)]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
@@ -104,7 +105,7 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """All errors and warnings about a file or folder."""
     given = dict(options or {})
-    PairsSettings.of(given)
+    PairsSettings.each(given)
     try:
         parsed = formats.parse(path, given)
         problems = [*parsed.problems, *lint(parsed.pairs)]

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,9 @@ MIN_CORRELATED_PAIRS = 3
 """Two points always lie on a line."""
 MIN_GROUP_PAIRS = 10
 """Pairs of a group for which correlations are reported."""
-SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad")
+LABEL_KEYS = ("logprob_first", "logprob_second")
+YES_NO_KEYS = ("logprob_yes_good", "logprob_no_good", "logprob_yes_bad", "logprob_no_bad")
+SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad", "order", *LABEL_KEYS, *YES_NO_KEYS)
 TEXT_KEYS = ("good", "bad", "forms")
 """The sentences in the details; with published scores, `good` and `bad` are the scores and `forms` the words."""
 
@@ -61,12 +64,18 @@ class PairOutcome:
         texts = (good, bad)
         if not isinstance(good, str) or not isinstance(bad, str):
             texts = str(detail.get("forms") or "").partition("/")[::2]
+        scores = [
+            detail.get("score_good", detail.get("logprob_good")),
+            detail.get("score_bad", detail.get("logprob_bad")),
+        ]
+        if scores == [None, None]:
+            scores = _label_scores(detail) or [good, bad]
         return cls(
             value=outcome.value,
             good=str(texts[0]),
             bad=str(texts[1]),
-            score_good=finite(detail.get("score_good", detail.get("logprob_good", good))),
-            score_bad=finite(detail.get("score_bad", detail.get("logprob_bad", bad))),
+            score_good=finite(scores[0]),
+            score_bad=finite(scores[1]),
             why=str(detail.get("why") or ""),
         )
 
@@ -86,6 +95,18 @@ class PairOutcome:
     def tied(self) -> bool:
         """Whether two different sentences have the same score."""
         return self.value is False and self.margin == 0 and not self.identical
+
+
+def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
+    """The scores of both sentences by the labels of answers: of the one shown, or of Yes against No."""
+    if any(detail.get(key) is not None for key in LABEL_KEYS):
+        shown = [detail.get(key) for key in LABEL_KEYS]
+        return shown if detail.get("order") == "good_first" else shown[::-1]
+    values = [finite(detail.get(key)) for key in YES_NO_KEYS]
+    yes_good, no_good, yes_bad, no_bad = values
+    if yes_good is None or no_good is None or yes_bad is None or no_bad is None:
+        return None
+    return [yes_good - no_good, yes_bad - no_bad]
 
 
 def languages_of(pairs: Iterable[Pair]) -> set[str]:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
+from wug.families.pairs.replies import (
+    ANSWER_MASS,
+    CHOICE_METRICS,
+    INVALID,
+    YES_NO_METRICS,
+    Reply,
+    judge_choice,
+    judge_yes_no,
+)
 from wug.families.tables import counted
 from wug.formatting import finite
 from wug.types import Metric, Notice, Outcome, Row
 
 MIN_ANSWER_MASS = 0.1
 """The mean probability of both labels below which they are hardly answers."""
-_WRAPPING = " \t\r\n\"'“”‘’«»()[]{}*."
-"""Characters around an answer that are not part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +45,6 @@ class _Shape:
     margin: Callable[[Sequence[float]], float]
 
 
-def parse_answer(text: str, labels: Sequence[str]) -> str | None:
-    """The label with which an answer begins, as a whole word; None if there is none.
-
-    Case counts for labels of one letter only: "a" begins many sentences.
-    """
-    stripped = text.strip(_WRAPPING)
-    for label in labels:
-        flags = re.NOFLAG if len(label) == 1 else re.IGNORECASE
-        if re.match(rf"{re.escape(label)}(?!\w)", stripped, flags):
-            return label
-    return None
-
-
 def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
     """The outcomes of pairs, then correlations and warnings."""
     correlations = HumanCorrelations()
@@ -68,7 +61,7 @@ def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
         for outcome in SHAPES[shape].judge(one):
             if "score_good" in outcome.detail and not same:
                 ties += outcome.detail["score_good"] == outcome.detail["score_bad"]
-            if outcome.metric == "answer_mass" and isinstance(outcome.value, float):
+            if outcome.metric == ANSWER_MASS and isinstance(outcome.value, float):
                 mass.append(outcome.value)
             yield outcome
     yield from correlations.rows()
@@ -98,29 +91,27 @@ def _judge_wide(one: ScoredPair) -> Iterator[Outcome]:
 def _judge_presentations(one: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
     g1, g2, b1, b2 = one.scores
-    item, groups = one.pair.item, one.pair.groups
-    for order, good, bad, first, second in (("good_first", g1, g2, g1, g2), ("bad_first", b2, b1, b1, b2)):
-        shown = {"order": order, "logprob_first": first, "logprob_second": second}
-        yield _comparison(one, ACCURACY, good, bad, {"order": order}, shown)
-        yield Outcome(item, "first_option_rate", first > second, groups)
-        if first <= 0 and second <= 0 and math.exp(first) + math.exp(second) < 1.001:
-            yield Outcome(item, "answer_mass", math.exp(first) + math.exp(second), groups)
-    right = (g1 > g2, b2 > b1)
-    yield Outcome(item, "accuracy_both_orders", all(right), groups)
-    yield Outcome(item, "accuracy_either_order", any(right), groups)
-    yield Outcome(item, "accuracy_mean_margin", _mean_margin(one.scores) > 0, groups)
-    for label, good, bad in (("1", g1, b1), ("2", b2, g2)):
-        yield Outcome(item, "accuracy_same_label", good > bad, {**groups, "label": label})
+    shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
+    for outcome in judge_choice(one.pair, Reply.of_logprobs(g1, g2), Reply.of_logprobs(b1, b2)):
+        scores = shown[outcome.groups["order"]] if outcome.metric == ACCURACY else None
+        yield from _with_scores(one.pair, outcome, scores)
 
 
 def _judge_yes_no(one: ScoredPair) -> Iterator[Outcome]:
     yes_good, yes_bad, no_good, no_bad = one.scores
-    good, bad = yes_good - no_good, yes_bad - no_bad
-    yield _comparison(one, ACCURACY, good, bad)
-    for sentence, margin, right in (("good", good, good > 0), ("bad", bad, bad < 0)):
-        groups = {**one.pair.groups, "sentence": sentence}
-        yield Outcome(one.pair.item, "balanced_accuracy", right, groups)
-        yield Outcome(one.pair.item, "yes_rate", margin > 0, groups)
+    for outcome in judge_yes_no(one.pair, Reply.of_logprobs(yes_good, no_good), Reply.of_logprobs(yes_bad, no_bad)):
+        scores = (yes_good - no_good, yes_bad - no_bad) if outcome.metric == ACCURACY else None
+        yield from _with_scores(one.pair, outcome, scores)
+
+
+def _with_scores(pair: Pair, outcome: Outcome, scores: tuple[float, float] | None) -> Iterator[Outcome]:
+    """The outcome with the scores that were compared; nothing about the validity of answers, which a table lacks."""
+    if scores is not None:
+        human = {} if pair.human is None else {"human": pair.human}
+        found = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
+        yield replace(outcome, detail={**found, "score_good": scores[0], "score_bad": scores[1], **human})
+    elif outcome.metric != INVALID:
+        yield outcome
 
 
 def _judge_answers(one: ScoredPair) -> Iterator[Outcome]:
@@ -129,24 +120,20 @@ def _judge_answers(one: ScoredPair) -> Iterator[Outcome]:
     yield Outcome(one.pair.item, "invalid", math.isnan(right), one.pair.groups)
 
 
-def _comparison(
-    one: ScoredPair,
-    metric: str,
-    good: float,
-    bad: float,
-    groups: Mapping[str, str] | None = None,
-    shown: Mapping[str, object] | None = None,
-) -> Outcome:
+def _comparison(one: ScoredPair, metric: str, good: float, bad: float) -> Outcome:
     pair = one.pair
     texts = {"good": pair.good, "bad": pair.bad} if pair.good else {}
     human = {} if pair.human is None else {"human": pair.human}
-    detail = {**texts, "score_good": good, "score_bad": bad, **human, **(shown or {})}
-    return Outcome(pair.item, metric, good > bad, {**pair.groups, **groups} if groups else pair.groups, detail)
+    return Outcome(pair.item, metric, good > bad, pair.groups, {**texts, "score_good": good, "score_bad": bad, **human})
 
 
 def _mean_margin(scores: Sequence[float]) -> float:
     g1, g2, b1, b2 = scores
     return (g1 - g2 + b2 - b1) / 2
+
+
+def _without_invalid(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    return tuple(metric for metric in metrics if metric.name != INVALID)
 
 
 _WIDE = _Shape(
@@ -166,33 +153,9 @@ SHAPES: Mapping[str, _Shape] = {
         _judge_answers,
         lambda scores: math.nan,
     ),
-    "presentations": _Shape(
-        (
-            Metric(ACCURACY, meaning="the label of the good sentence is preferred, over both orders"),
-            Metric("accuracy_both_orders", meaning="the label of the good sentence is preferred in both orders"),
-            Metric("accuracy_either_order", headline=False, meaning="it is preferred in at least one order"),
-            Metric("accuracy_mean_margin", meaning="it is preferred on average over orders: position bias cancels"),
-            Metric(
-                "accuracy_same_label",
-                headline=False,
-                meaning="a label has the higher log-probability where it belongs to the good sentence",
-            ),
-            Metric(
-                "first_option_rate",
-                better="neither",
-                meaning="presentations in which the first option is preferred; 0.5 is no position bias",
-            ),
-            Metric("answer_mass", "score", headline=False, meaning="probability of both labels together"),
-        ),
-        _judge_presentations,
-        _mean_margin,
-    ),
+    "presentations": _Shape(_without_invalid(CHOICE_METRICS), _judge_presentations, _mean_margin),
     "yes_no": _Shape(
-        (
-            Metric(ACCURACY, meaning="ln P(Yes) - ln P(No) is higher for the good sentence"),
-            Metric("balanced_accuracy", meaning="Yes is preferred for good sentences, and No for bad ones"),
-            Metric("yes_rate", better="neither", meaning="sentences for which Yes is preferred; 0.5 is no bias"),
-        ),
+        _without_invalid(YES_NO_METRICS),
         _judge_yes_no,
         lambda scores: (scores[0] - scores[2]) - (scores[1] - scores[3]),
     ),

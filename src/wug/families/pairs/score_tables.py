@@ -15,7 +15,8 @@ from wug.families.commands import ScoredTable
 from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
 from wug.families.pairs.outcomes import CORRELATIONS
 from wug.families.pairs.pair import Pair
-from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs, parse_answer
+from wug.families.pairs.replies import parse_answer
+from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
 from wug.families.tables import Record, columns_of, counted, first_few, plain, read_table, refuse_errors, stem
 from wug.files import checksum_of, head, read_lines

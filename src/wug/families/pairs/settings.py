@@ -21,6 +21,7 @@ from wug.families.links import (
     link_signature,
     parameters_of,
 )
+from wug.families.pairs.asking import ASKING_OPTIONS, QUESTIONS, Asking
 from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.formats.lines import ORDERS
 from wug.files import checksum, read_lines
@@ -51,6 +52,7 @@ OPTIONS = (
     Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
     Option("slor_words", tuple(WORD_PATTERNS), None, "how words are split; by default what leaves fewer words unknown"),
     TIES,
+    *ASKING_OPTIONS,
     Option("leading_space", bool, False, "put a space before every sentence, not only after a context"),
     Option("print_word_probs", bool, False, "keep the log-probability of every word"),
     Option("mask_target", bool, True, "with target=word, score only the target; no: score the whole sentence"),
@@ -160,6 +162,16 @@ class PairsSettings:
     ties: str = "error"
     """Whether a tie is an error, or won by the first: the grammatical sentence."""
     leading_space: bool = False
+    asking: Asking = field(default_factory=Asking)
+
+    @classmethod
+    def each(cls, options: Mapping[str, str]) -> list[PairsSettings]:
+        """The settings of each method that a user names."""
+        settings, values = cls.of(options), read(OPTIONS, options, "pairs")
+        found = [replace(settings, asking=asking) for asking in Asking.each(options, values)]
+        for one in found:
+            one._refuse_unasked(options)
+        return found
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> PairsSettings:
@@ -207,6 +219,15 @@ class PairsSettings:
         if self.leading_space:
             fields["leading_space"] = "yes"
         return fields
+
+    def _refuse_unasked(self, options: Mapping[str, str]) -> None:
+        """Refuse options that have no meaning for a method."""
+        method = self.asking.method
+        if method != "direct" and self.target == "word":
+            raise InputError(f"method={method} scores whole sentences: leave out target=word")
+        unused = ("link", "normalise", "slor", "ties", "leading_space", "print_word_probs")
+        if method in QUESTIONS and (name := next((name for name in unused if name in options), None)):
+            raise InputError(f"method={method} compares answers to a question, for which {name} has no meaning")
 
     def _refuse_contradictions(self) -> None:
         needing = [name for name in self.links if name in UNIGRAM_LINKS]

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from wug.families.context import sees_right
 from wug.families.links import COUNTED, LABELS
+from wug.families.pairs.asking import Presentation
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.outcomes import (
@@ -27,7 +28,7 @@ from wug.files import shortened
 from wug.formatting import NOT_MEASURABLE
 from wug.labels import of_suite
 from wug.scores import Scores, Texts
-from wug.types import Metric, Notice, Outcome, Request, Row, Scored, Scorer, Turn
+from wug.types import ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 SEES_RIGHT = "the model sees the words to the right of a target word, unlike a reader"
 
@@ -51,13 +52,32 @@ class PairsSuite:
     """The running text that the sentences are lines of, if the file comes with one."""
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
+    presentation: Presentation | None = None
+    """How the pairs are presented to a model, once it is known."""
     kind: str = "pairs"
     needs: Literal["scores"] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature, **limited(self.limit, self.strata)}
+        return {**self.settings.signature, **self._asked(), **limited(self.limit, self.strata)}
+
+    def _asked(self) -> Mapping[str, str]:
+        """How pairs are presented, for the signature."""
+        if self.presentation is not None:
+            return self.presentation.signature
+        return {"method": self.settings.asking.method} if self.settings.asking.given else {}
+
+    def for_model(self, model: EvaluatedModel) -> PairsSuite:
+        """The suite with the presentation that fits a model; every text is checked before anything is computed."""
+        asking = self.settings.asking
+        if asking.method == "direct":
+            return self
+        found = replace(self, presentation=asking.for_model(model))
+        form: ChatFormat | None = getattr(model, "chat", None)
+        assert form is not None  # otherwise there is no presentation
+        form.check(found.requests())
+        return found
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -65,12 +85,14 @@ class PairsSuite:
         first, *others = self.settings.links
         metrics = [Metric(ACCURACY, meaning=_meaning(self.settings, first))]
         metrics += [Metric(f"{ACCURACY}:{link}", meaning=_meaning(self.settings, link)) for link in others]
+        return (*metrics, *self._further_metrics())
+
+    def _further_metrics(self) -> Iterator[Metric]:
         languages = len(languages_of(self.pairs))
         if languages > 1:
-            metrics.append(Metric(MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages"))
+            yield Metric(MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
         if any(pair.human is not None for pair in self.pairs):
-            metrics += CORRELATIONS
-        return tuple(metrics)
+            yield from CORRELATIONS
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -119,7 +141,8 @@ class PairsSuite:
         if self.settings.target == "word" and sees_right(model):
             yield Notice(SEES_RIGHT)
         copies = [f"{text}, and counted like them"] if (text := describe_copies(self.pairs)) else []
-        yield from map(Notice, (*self.notices, *copies, *counts.notices(self.settings, len(self.pairs))))
+        about = self.presentation.notices if self.presentation is not None else ()
+        yield from map(Notice, (*self.notices, *copies, *about, *counts.notices(self.settings, len(self.pairs))))
         yield from correlations.rows()
 
     def _scorable(self, numbers: Sequence[int]) -> Sequence[int]:
@@ -169,6 +192,8 @@ class PairsSuite:
         }
         if pair.context:
             detail["context"] = pair.context
+        if self.settings.asking.given:
+            detail["method"] = self.settings.asking.method
         if self.settings.links[0] != "sum":
             detail |= {"score_good": good.score, "score_bad": bad.score}
         if pair.human is not None:
@@ -180,6 +205,10 @@ class PairsSuite:
     def _requests(self, numbers: Sequence[int]) -> Sequence[Request]:
         """Both sentences of the pairs with these numbers."""
         pairs = self.pairs
+        if self.presentation is not None:
+            chat = self.presentation.read_before(sentence="")
+            both = ((self._lead(pairs[number]), text) for number in numbers for text in self._texts(number))
+            return [Request(lead + text, chat=chat) for lead, text in both]
         if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
             first = " " if self.settings.leading_space else ""
             return Texts([first + text for number in numbers for text in (pairs[number].good, pairs[number].bad)])
@@ -195,6 +224,9 @@ class PairsSuite:
         turn = self._turn(number) if self.settings.target == "word" else None
         lead = self._lead(pair)
         return Request(lead + pair.good, good, turn), Request(lead + pair.bad, bad, turn)
+
+    def _texts(self, number: int) -> tuple[str, str]:
+        return self.pairs[number].good, self.pairs[number].bad
 
     def _lead(self, pair: Pair) -> str:
         return pair.lead or (" " if self.settings.leading_space else "")

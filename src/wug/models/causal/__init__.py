@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
+from wug.models.causal.answers import TextWriter, texts_alone
 from wug.models.causal.tree import TokenBatch
 from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
@@ -32,6 +33,7 @@ from wug.models.spec import (
     ModelSpec,
     signature_options,
 )
+from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.models.tokenization.ragged import Ints, Ragged
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import (
@@ -111,6 +113,18 @@ class PreparedRequests:
     batches: list[TokenBatch]
 
 
+class RequestKind(NamedTuple):
+    """What requests that are computed together have in common."""
+
+    reading: Reading | None
+    bos: int | None
+    """The token before each text; None for none."""
+    after: bool = False
+    """Whether something is read before the text that is not scored."""
+    writes: bool = False
+    """Whether text is generated."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoringPlan:
     """How requests with one reading are scored."""
@@ -130,8 +144,8 @@ class CausalModel:
     """A causal language model that scores texts."""
 
     __slots__ = (
-        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_spec", "_tokenize", "chunk", "id", "options",
-        "ordered", "training_context",
+        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_spec", "_tokenize", "_writer", "chat", "chunk", "id",
+        "options", "ordered", "training_context",
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
@@ -140,6 +154,8 @@ class CausalModel:
         options = spec.read(OPTIONS)
         self._spec = spec
         self._tokenize = OffsetTokenizer(loaded.tokenizer)
+        self.chat = ChatTemplate(loaded.tokenizer, str(spec))
+        self._writer: TextWriter | None = None
         self._bos = _bos_id(loaded.tokenizer, options["bos"], spec)
         self._bos_alone = _first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
         if options["bos"] == "auto":
@@ -163,7 +179,20 @@ class CausalModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats."""
-        return score_by(self._kind, requests, lambda some, kind: self._score(some, self._plan(*kind)))
+        return score_by(self._kind, requests, self._score_kind)
+
+    def _score_kind(self, requests: Sequence[Request], kind: RequestKind) -> Scores:
+        if not kind.after:
+            return self._score(requests, self._plan(kind))
+        rendered = self.chat.render(requests)
+        if kind.writes:
+            self._writer = self._writer or TextWriter(self._engine.model, self._tokenize.hf, self._limit)
+            return self._writer.write(requests, [one.whole for one in rendered], kind.bos)
+        wholes = [
+            Request(one.whole, None if request.span is None else (0, one.start + request.span[1]), reading=kind.reading)
+            for request, one in zip(requests, rendered, strict=True)
+        ]
+        return texts_alone(requests, rendered, self._score(wholes, self._plan(kind)))
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
@@ -187,13 +216,17 @@ class CausalModel:
             logits = self._engine.model(input_ids=inputs).logits[0, -1]
         return likeliest(logits, self._tokenize.hf, int(tokens.starts[place]), count)
 
-    def _kind(self, request: Request) -> tuple[Reading | None, int | None]:
-        """How a request is read, and the token before its text; a text without context may have another."""
-        alone = request.span is None or request.span[0] == 0
-        return request.reading, self._bos_alone if alone else self._bos
+    def _kind(self, request: Request) -> RequestKind:
+        """How a request is read; a text without context may have another token before it, a template writes its own."""
+        if request.chat is None and not request.generate:
+            alone = request.span is None or request.span[0] == 0
+            return RequestKind(request.reading, self._bos_alone if alone else self._bos)
+        chat = request.conversation
+        bos = self._bos if chat is None or chat.plain else None
+        return RequestKind(request.reading, bos, after=True, writes=request.generate > 0)
 
-    def _plan(self, reading: Reading | None, bos: int | None) -> ScoringPlan:
-        engine = self._engine
+    def _plan(self, kind: RequestKind) -> ScoringPlan:
+        engine, reading, bos = self._engine, kind.reading, kind.bos
         cuts = self._boundary == "no" and engine.methods.max_shared_tokens is None
         if reading is None:
             return ScoringPlan(engine, None, None, 1, cuts, bos)
@@ -278,6 +311,11 @@ def identify(spec: ModelSpec) -> Identity | None:
     context = folder.settings("config.json").get("training_context")
     described = _signature(options, options["dtype"], has_bos=has_bos)
     return Identity(f"causal/{folder.name}", described, "scores", training_context=context)
+
+
+def chat_format(spec: ModelSpec) -> ChatTemplate:
+    """How the model renders chats, from its tokenizer alone."""
+    return ChatTemplate(loading.tokenizer_of(spec, Loading.of(spec.read(OPTIONS))), str(spec))
 
 
 def load(spec: ModelSpec) -> CausalModel:

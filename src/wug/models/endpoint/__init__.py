@@ -14,37 +14,59 @@ from wug.files import checksum
 from wug.models.decoding import outputs
 from wug.models.endpoint.answers import EchoFormat, read_text
 from wug.models.prompt import ANSWER, prompting
-from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, ModelSpec
+from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.models.tokenization.token_offsets import Span
 from wug.options import Option
 from wug.types import Answer, Generator, Request, Scored, Scorer, Traits
 
 if TYPE_CHECKING:
     from wug.models.endpoint.client import Server
+    from wug.models.tokenization.chat_templates import ChatTemplate
 
 
 class EndpointScorer:
     """A server that scores texts."""
 
-    __slots__ = ("_reading", "_server", "chunk", "id", "options", "ordered")
+    __slots__ = ("_reading", "_server", "chat", "chunk", "id", "options", "ordered")
 
     def __init__(self, server: Server, spec: ModelSpec) -> None:
-        from wug.models.endpoint.calibration import calibrate
+        from wug.models.endpoint.calibration import EXACT_NATS, ROUGH_NATS, calibrate
+        from wug.models.endpoint.chat import EndpointChat
         from wug.models.endpoint.client import noted
 
         self._server = server
         bos = spec.options.get("bos", "")
         exact = spec.options.get("dtype", "float32").lower() in ("float32", "fp32", "f32", "float")
-        self._reading = calibrate(server, bos, exact=exact)
+        self._reading: EchoFormat | ModelError
+        try:
+            self._reading = calibrate(server, bos, exact=exact)
+        except ModelError as error:
+            self._reading = error
+        tokenizer = _tokenizer(spec)
+        self.chat = EndpointChat(server, self._reading, tokenizer, EXACT_NATS if exact else ROUGH_NATS)
+        if isinstance(self._reading, ModelError) and not self.chat.is_offered:
+            raise self._reading
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
         self.options = {"bos": bos or _leads(self._reading), **noted(spec)}
-        if self._reading.unsaid:
+        if isinstance(self._reading, EchoFormat) and self._reading.unsaid:
             self.options["first_word"] = "unscored"
         self.chunk = 16 * server.threads
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One output per request, in order, in nats."""
+        after = [place for place, one in enumerate(requests) if one.chat is not None or one.generate]
+        if after:
+            found = dict(zip(after, self.chat.score([requests[place] for place in after]), strict=True))
+            others = iter(self._score([one for place, one in enumerate(requests) if place not in found]))
+            return [found[place] if place in found else next(others) for place in range(len(requests))]
+        return self._score(requests)
+
+    def _score(self, requests: Sequence[Request]) -> list[Scored]:
+        if not requests:
+            return []
+        if isinstance(self._reading, ModelError):
+            raise ModelError(f"{self._reading}. It can answer questions about pairs: -S method=forced_choice, yes_no")
         texts = list(dict.fromkeys(request.text for request in requests if request.text))
         prompts = [self._reading.bos + text for text in texts]
         answers = self._server.ask_all(prompts, [self._reading.settings] * len(texts))
@@ -53,6 +75,7 @@ class EndpointScorer:
         return [_cut(scored[request.text], request.span) for request in requests]
 
     def _read(self, text: str, answer: object) -> Scored:
+        assert isinstance(self._reading, EchoFormat)
         try:
             return self._reading.scored(text, answer)
         except InputError as error:
@@ -61,8 +84,21 @@ class EndpointScorer:
             ) from None
 
 
-def _leads(reading: EchoFormat) -> str:
+def _tokenizer(spec: ModelSpec) -> ChatTemplate | None:
+    """The tokenizer that the user names, to render chats."""
+    if "tokenizer" not in spec.options:
+        return None
+    from wug.models.huggingface.loading import tokenizer_of
+    from wug.models.tokenization.chat_templates import ChatTemplate
+
+    named = ModelSpec("endpoint", spec.options["tokenizer"])
+    return ChatTemplate(tokenizer_of(named, Loading()), str(spec))
+
+
+def _leads(reading: EchoFormat | ModelError) -> str:
     """Whether a BOS token comes before every text."""
+    if isinstance(reading, ModelError):
+        return "unsaid"
     if reading.is_led:
         return "yes"
     return "unsaid" if reading.hidden is None else "no"
@@ -135,6 +171,7 @@ OPTIONS = (
         None,
         "a BOS token to put before every text, such as <|endoftext|>; default: what the server does",
     ),
+    Option("tokenizer", str, None, "folder or hub name of the model's tokenizer, to render chats here"),
     Option("concurrency", int, 16, "concurrent requests", least=1),
     Option(
         "timeout",

@@ -97,6 +97,43 @@ def read_text(found: object) -> tuple[str, bool]:
     return text, choice.get("finish_reason") != "length"
 
 
+def read_chat(found: object) -> str:
+    """The text of an answer in a chat."""
+    match _choice(found).get("message"):
+        case {"content": str(text)} if text.strip():
+            return text
+        case {"reasoning_content": str(thought)} | {"reasoning": str(thought)} if thought:
+            raise InputError("it only thinks and does not answer: switch reasoning off on the server")
+        case {"content": str(text)}:
+            return text
+        case {"content": None} | {"refusal": str()}:
+            return ""
+    raise InputError("it has no message")
+
+
+def read_chat_tokens(found: object) -> Next:
+    """The first token of an answer in a chat, with the likeliest ones in its place."""
+    match _choice(found).get("logprobs"):
+        case {"content": [{"token": str(token), "logprob": value, **more}, *_]}:
+            pass
+        case _:
+            raise InputError(
+                "it has no log-probabilities of the tokens that it writes. Ask for generated answers: -S answer=text"
+            )
+    match more.get("top_logprobs"):
+        case [*entries]:
+            named = [(one["token"], one.get("logprob")) for one in entries if isinstance(one, dict) and "token" in one]
+        case _:
+            named = []
+    likeliest: dict[str, float] = {}
+    for name, given in named or [(token, value)]:
+        # OpenAI writes -9999 for a token that is not among the likeliest.
+        logprob = None if given == VLLM_MINUS_INFINITY else _logprob(given)
+        if isinstance(name, str) and logprob is not None:
+            likeliest[name] = max(logprob, likeliest.get(name, -math.inf))
+    return Next(token, _logprob(value) or 0.0 if value != VLLM_MINUS_INFINITY else 0.0, likeliest)
+
+
 def _choice(found: object) -> dict[str, Any]:
     match found:
         case {"choices": [{} as choice]}:

@@ -73,7 +73,7 @@ class Address:
                 "from the environment variable OPENAI_API_KEY, or from the one that -M key=VARIABLE names"
             )
         secure = parts.scheme == "https"
-        path = parts.path.rstrip("/").removesuffix("/completions")
+        path = parts.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
         found = cls(secure, parts.hostname, port or (443 if secure else 80), path)
         try:
             httpx.URL(str(found))
@@ -297,10 +297,17 @@ class Server:
         (found,) = self.ask_all([prompt], [settings], retries)
         return found
 
-    def ask_all(
-        self, prompts: Sequence[str], settings: Sequence[Mapping[str, Any]], retries: int | None = None
+    def chat_all(
+        self, chats: Sequence[Sequence[Mapping[str, str]]], settings: Mapping[str, Any], retries: int | None = None
     ) -> list[Any]:
-        """The responses to prompts with their settings, in order, several at a time."""
+        """The responses to chats, in order, several at a time."""
+        bodies = [{"model": self.model, "messages": chat, **settings} for chat in chats]
+        return self.client.post_all("/chat/completions", bodies, retries)
+
+    def ask_all(
+        self, prompts: Sequence[str | Sequence[int]], settings: Sequence[Mapping[str, Any]], retries: int | None = None
+    ) -> list[Any]:
+        """The responses to prompts (texts or token ids) with their settings, in order, several at a time."""
         bodies = [
             {"model": self.model, "prompt": prompt, **more} for prompt, more in zip(prompts, settings, strict=True)
         ]

@@ -141,6 +141,31 @@ def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached
     return model.eval(), tokenizer
 
 
+def tokenizer_of(spec: ModelSpec, how: Loading) -> Any:
+    """The tokenizer of a model, without its weights."""
+    hush()
+    files = _find_files(spec, how)
+    local = bool(files.paths)
+    common: dict[str, Any] = {
+        "trust_remote_code": how.trust_remote_code,
+        "local_files_only": local or only_here(spec),
+        **({} if spec.revision is None else {"revision": spec.revision}),
+        **({"gguf_file": files.gguf} if files.gguf else {}),
+    }
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtra(f"a {spec.kind} model", "hf") from None
+    transformers.logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings(), _without_bars(files.gguf):
+            return load_tokenizer(files.where, spec, common)
+    except WugError:
+        raise
+    except Exception as error:  # damaged tokenizers raise whatever their readers do
+        raise ModelError(_explain(spec, error, local)) from error
+
+
 def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
     """Find the files of a model."""
     folder = user_path(spec.name)

@@ -14,12 +14,13 @@ from starlette.routing import BaseRoute, Route
 from wug.errors import StoreError
 from wug.formatting import FormattedEstimate, format_estimate
 from wug.identity import Group
-from wug.labels import caption, short_names
+from wug.labels import caption, labelled, short_names
 from wug.results import run_admin
 from wug.results.records import Summary
 from wug.types import Result, Signature
 from wug.views import charts
 from wug.views.chance import chance_level, chance_note
+from wug.views.family_views import across_figures
 from wug.views.grouped import best_first, estimate_figure, in_order, point
 from wug.views.parts import Figure
 from wug.web.downloads import estimates_response, figure_response
@@ -49,7 +50,7 @@ def _run(request: Request) -> Response:
     site = site_of(request)
     with site.reader.snapshot():
         run = site.reader.run(request.path_params["run"])
-        summaries = site.reader.overview([run.id])
+        summaries = _named(site, site.reader.overview([run.id]))
         results = [(one, summary_headline(one)) for one in summaries]
         heads = {one.id: site.reader.head(one.id) for one in summaries if not one.error}
         state, running = site.reader.state()
@@ -59,7 +60,7 @@ def _run(request: Request) -> Response:
             run=run,
             entry=run_entry(run, short_names(one.model for one in site.reader.runs())),
             results=results,
-            figure=suites_figure(results),
+            figure=_run_figure(site, run.id, results),
             details=heads,
             failed=_failed_suites(summaries, heads),
             editing="edit" in request.query_params,
@@ -81,8 +82,8 @@ def _annotate(request: Request, form: Form) -> str:
 
 
 def _figure(request: Request) -> Response:
-    summaries = _summaries(request)
-    figure = suites_figure([(one, summary_headline(one)) for one in summaries])
+    summaries, number = _summaries(request), request.path_params["run"]
+    figure = _run_figure(site_of(request), number, [(one, summary_headline(one)) for one in summaries])
     about = caption([one.suite for one in summaries], short_names(one.model for one in summaries).values())
     return figure_response(figure, request.path_params.get("form", "vl.json"), "suites", about=about)
 
@@ -121,6 +122,26 @@ def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
     fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= MAX_GROUPS]
     for field, rows in fitting[:MAX_GROUP_FIELDS]:
         yield GroupTable(id, result.suite, field, tuple(best_first(in_order(rows))))
+
+
+def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
+    """The results of one suite compared, if the run has several of it; otherwise all suites."""
+    summaries = site.reader.overview([run])
+    several = len({(one.kind, one.suite) for one in summaries}) < len(summaries)
+    if several and not any(one.error for one in summaries):
+        compared = across_figures([one.result for one in site.reader.stored(run, outcomes=True)])
+        return next(compared, None) or suites_figure(results)
+    return suites_figure(results)
+
+
+def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
+    """The results, with their options in the names of suites that the run has several results of."""
+    sound = [one for one in summaries if not one.error]
+    if len({(one.kind, one.suite) for one in sound}) == len(sound):
+        return summaries
+    found = labelled([site.reader.result(one.id)[0] for one in sound])
+    names = {one.id: result.suite for one, result in zip(sound, found, strict=True)}
+    return [replace(one, suite=names.get(one.id, one.suite)) for one in summaries]
 
 
 def suites_figure(results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:

@@ -18,6 +18,7 @@ from wug.families.pairs.outcomes import (
     PairOutcome,
 )
 from wug.families.pairs.view import figures
+from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import LN2, Outcome, Result
@@ -39,7 +40,7 @@ from wug.views.parts import (
 )
 from wug.views.text_display import Piece, Pieces, differing, marked, shortened, unmarked
 
-__all__ = ["items", "parts", "word_probabilities"]
+__all__ = ["across", "items", "parts", "word_probabilities"]
 
 GROUPS = ("paradigm", "pattern", "term", "phenomenon", "field", "type")
 """The groups that failures are sampled by, the finest first."""
@@ -55,12 +56,14 @@ Words = list[tuple[str, float | None]]
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     """Accuracy, counts of outcomes, charts by group, margins, and correlations with people's judgements."""
-    judged = ACCURACY in rows.metrics()
-    yield EstimatesPart(tuple(overall_of(result, ACCURACY, MACRO_ACCURACY)) or headlines(result))
+    judged, asked = ACCURACY in rows.metrics(), is_question(result)
+    yield EstimatesPart((() if asked else tuple(overall_of(result, ACCURACY, MACRO_ACCURACY))) or headlines(result))
     if note := deviation_note(result):
         yield TextPart(note)
     if judged:
         yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
+    if asked:
+        yield question_figure(result)
     yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
     if judged:
         yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, _scale(result)))
@@ -89,6 +92,8 @@ def word_probabilities(result: Result) -> Iterator[str]:
 
 def _scale(result: Result) -> str:
     """The name of the scores, with their unit, from the signature."""
+    if is_question(result):
+        return "log-probability of an answer's label (nats)"
     label = link_label(dict(result.signature.fields))
     return f"{label} (nats)" if label.startswith("log-probability") else label
 

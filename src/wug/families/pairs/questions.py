@@ -1,0 +1,169 @@
+"""Minimal pairs in questions: a choice between both sentences, in both orders, or yes or no about each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from statistics import fmean
+
+from wug.errors import InputError
+from wug.families.pairs.asking import QUESTIONS, Asking, Presentation
+from wug.families.pairs.lint import describe_copies
+from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations, LanguageAccuracies
+from wug.families.pairs.pair import Pair, is_identical
+from wug.families.pairs.replies import (
+    ANSWER_MASS,
+    CHOICE_METRICS,
+    INVALID,
+    MARGIN_METRICS,
+    YES_NO_METRICS,
+    Reply,
+    judge_choice,
+    judge_yes_no,
+    mean_margin,
+)
+from wug.families.pairs.score_shapes import MIN_ANSWER_MASS
+from wug.families.pairs.suite import PairsSuite
+from wug.families.sampling import limited
+from wug.families.tables import counted
+from wug.formatting import finite
+from wug.types import Metric, Notice, Outcome, Request, Row, Scored, Scorer
+
+CROSSING = "a token crosses the boundary between the prompt and a label"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSuite(PairsSuite):
+    """Minimal pairs, and a question about them."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """How the question is asked, for the signature."""
+        return {**self._asked(), **limited(self.limit, self.strata)}
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """Those of the question, then those that sentences alone have too."""
+        asking = self.settings.asking
+        own = CHOICE_METRICS if asking.method == "forced_choice" else YES_NO_METRICS
+        kept = [one for one in own if not (asking.text_answer and one.name in MARGIN_METRICS)]
+        return (*kept, *self._further_metrics())
+
+    def requests(self) -> Sequence[Request]:
+        """The labels after each question, in the order of the file."""
+        return [request for pair in self.pairs for question in self._questions(pair) for request in question]
+
+    def run(self, model: Scorer) -> Iterator[Row]:
+        """The outcomes of each pair, then estimates and warnings."""
+        counts, languages, correlations = _Counts(), LanguageAccuracies(), HumanCorrelations()
+        per_pair = sum(map(len, self._questions(self.pairs[0]))) if self.pairs else 1
+        step = max(1, model.chunk // per_pair)
+        for first in range(0, len(self.pairs), step):
+            some = self.pairs[first : first + step]
+            scores = iter(model.score([r for pair in some for question in self._questions(pair) for r in question]))
+            for pair in some:
+                replies = [self._reply(question, scores, counts) for question in self._questions(pair)]
+                for outcome in self._judge(pair, replies, correlations):
+                    counts.add(outcome)
+                    if outcome.metric != ACCURACY:
+                        yield outcome
+                        continue
+                    languages.add(outcome)
+                    yield replace(outcome, detail={**outcome.detail, "method": self._shown.method})
+        yield from languages.estimates()
+        identical = sum(map(is_identical, self.pairs))
+        same = [f"{counted(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
+        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.pairs)) else []
+        yield from map(Notice, (*self.notices, *same, *copies, *self._shown.notices, *counts.notices()))
+        yield from correlations.rows()
+
+    @property
+    def _shown(self) -> Presentation:
+        return self.presentation or self.settings.asking.assumed()
+
+    def _questions(self, pair: Pair) -> tuple[tuple[Request, ...], tuple[Request, ...]]:
+        """The requests of the two questions about a pair."""
+        shown = self._shown
+        if shown.method == "forced_choice":
+            return shown.answers(a=pair.good, b=pair.bad), shown.answers(a=pair.bad, b=pair.good)
+        return shown.answers(sentence=pair.good), shown.answers(sentence=pair.bad)
+
+    def _reply(self, question: Sequence[Request], scores: Iterator[Scored], counts: _Counts) -> Reply:
+        labels, outputs = self._shown.labels, [next(scores) for _ in question]
+        if self._shown.text_answer:
+            return Reply.of_text((outputs[0].pieces or ("",))[0], labels)
+        sizes = [len(output.logprobs) for output in outputs]
+        if not all(sizes):
+            return Reply(why=CROSSING)
+        counts.events["unequal labels"] += sizes[0] != sizes[1]
+        values = [None if None in output.logprobs else output.logprob() for output in outputs]
+        counts.events["one listed"] += values.count(None) == 1
+        return Reply.of_logprobs(values[0], values[1], labels)
+
+    def _judge(self, pair: Pair, replies: Sequence[Reply], correlations: HumanCorrelations) -> Iterator[Outcome]:
+        first, second = replies
+        choice = self._shown.method == "forced_choice"
+        if pair.human is not None:
+            correlations.collect(finite(mean_margin(first, second)), pair.human, pair.groups)
+        yield from (judge_choice if choice else judge_yes_no)(pair, first, second)
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Counts for the warnings of a run."""
+
+    events: Counter[str] = field(default_factory=Counter)
+    mass: list[float] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        detail = outcome.detail
+        if outcome.metric == ANSWER_MASS and isinstance(outcome.value, float):
+            self.mass.append(outcome.value)
+        if outcome.metric == INVALID:
+            self.events["questions"] += 1
+            self.events["invalid"] += bool(outcome.value)
+        if outcome.metric == ACCURACY and outcome.value is None:
+            self.events[f"why {detail.get('why', '')}"] += 1
+        for one, other in TIES:
+            self.events["ties"] += detail.get(one) is not None and detail.get(one) == detail.get(other)
+
+    def notices(self) -> Iterator[str]:
+        """The warnings of a run."""
+        count = self.events
+        if count["ties"]:
+            yield f"{counted(count['ties'], 'question')} with equally probable labels, counted as failures"
+        if count["invalid"]:
+            some = f"{count['invalid']:,} of {count['questions']:,} questions"
+            yield f"{some} without a usable answer (invalid), counted as failures"
+        for name, times in count.items():
+            if name.startswith("why "):
+                yield f"{counted(times, 'judgement')} not made: {name.removeprefix('why ')}"
+        if count["one listed"]:
+            yield (
+                f"{counted(count['one listed'], 'question')} with one label among the listed tokens: it is preferred, "
+                "and the margin is not known"
+            )
+        if count["unequal labels"]:
+            yield "the labels have different numbers of tokens: the shorter one may be preferred for that"
+        if self.mass and fmean(self.mass) < MIN_ANSWER_MASS:
+            mean = f"{fmean(self.mass):.2g}"
+            yield f"both labels together have a mean probability of {mean}: the model hardly answers with them"
+
+
+TIES = (
+    ("logprob_first", "logprob_second"),
+    ("logprob_yes_good", "logprob_no_good"),
+    ("logprob_yes_bad", "logprob_no_bad"),
+)
+"""Pairs of details that are compared."""
+
+
+def asked(suite: PairsSuite, asking: Asking) -> PairsSuite:
+    """The suite with its pairs presented in a given way."""
+    found = replace(suite, settings=replace(suite.settings, asking=asking))
+    if asking.method not in QUESTIONS:
+        return found
+    if any(pair.context for pair in suite.pairs):
+        raise InputError(f"method={asking.method} shows sentences without their context, and these pairs have one")
+    return QuestionSuite(**{one.name: getattr(found, one.name) for one in fields(found)})

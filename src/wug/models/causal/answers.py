@@ -1,0 +1,68 @@
+"""Texts after something that is not scored, and generated answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.models.tokenization.chat_templates import RenderedText
+from wug.models.tokenization.tokens import no_panic
+from wug.scores import Scores
+from wug.types import Request, Scored
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], scores: Scores) -> Scores:
+    """The scores of texts without the tokens before them; no tokens where one crosses the beginning of the text."""
+    sizes = np.diff(scores.offsets)
+    before = np.array([size if one.crossing else one.tokens_before for one, size in zip(rendered, sizes, strict=True)])
+    kept = np.maximum(sizes - before, 0)
+    offsets = np.append(0, np.cumsum(kept))
+    tokens = np.arange(offsets[-1]) + np.repeat(scores.offsets[1:] - kept - offsets[:-1], kept)
+    shift = np.repeat(np.array([one.start for one in rendered], dtype=np.int32), kept)
+    return Scores(
+        [request.text for request in requests],
+        offsets,
+        scores.starts[tokens] - shift,
+        scores.ends[tokens] - shift,
+        scores.logprobs[tokens],
+        {at: names[int(before[at]) :] for at, names in scores.pieces.items()},
+        scores.notices,
+    )
+
+
+def written_answer(request: Request, text: str) -> Scored:
+    """The output for a request that wants text to be generated."""
+    end = len(request.text)
+    return Scored(request.text, (end,), (end,), (None,), (text,))
+
+
+class TextWriter:
+    """Generates a few tokens greedily."""
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, limit: int | None) -> None:
+        from wug.models.decoding.generation import Decoder
+
+        if model.generation_config.eos_token_id is None:
+            model.generation_config.eos_token_id = tokenizer.eos_token_id
+        self._decoder, self._tokenizer, self._limit = Decoder(model), tokenizer, limit
+
+    @no_panic()
+    def write(self, requests: Sequence[Request], texts: Sequence[str], bos: int | None) -> Scores:
+        """What the model writes after each text."""
+        encoded = self._tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        sequences = [[*([] if bos is None else [bos]), *one.ids] for one in encoded]
+        for request, sequence in zip(requests, sequences, strict=True):
+            if self._limit is not None and len(sequence) + request.generate > self._limit:
+                raise ModelError(
+                    f"a prompt of {len(sequence):,} tokens with an answer of {request.generate} is longer than the "
+                    f"model's context of {self._limit:,}"
+                )
+        decoded = self._decoder.decode(sequences, [request.generate for request in requests])
+        answers = [self._tokenizer.decode(one.tokens, skip_special_tokens=True) for one in decoded]
+        return Scores.of([written_answer(request, text) for request, text in zip(requests, answers, strict=True)])
