@@ -405,10 +405,10 @@ def test_masked_models_and_encoder_decoders_name_what_they_can_do(method: str, s
         refused(said, f"method={method}", "It can do method=direct")
 
 
-def test_a_dry_run_counts_questions_and_finds_errors(models: Mapping[str, Path], suite: Path) -> None:
+def test_a_dry_run_counts_requests_and_finds_errors(models: Mapping[str, Path], suite: Path) -> None:
     given = ("run", suite, "--model", f"causal:{models['gemma']}", "--dry-run")
     # Two pairs in two orders with two labels.
-    assert "8 questions to ask" in run_wug(*given, "-S", "method=forced_choice").out
+    assert "8 requests to compute" in run_wug(*given, "-S", "method=forced_choice").out
     assert "System role not supported" in run_wug(*given, "-S", "method=in_template", "-S", "system=Be brief.").out
 
 
