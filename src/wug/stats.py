@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -17,7 +17,8 @@ import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
 from wug.identity import OVERALL, Group
-from wug.types import Estimate, Outcome, Unit
+from wug.resampling import MAX_UNITS, MIN_UNITS, bootstrap_t
+from wug.types import Derivation, Estimate, Metric, Outcome, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -172,7 +173,12 @@ LATELY = 1_024
 class Collected:
     """The values of outcomes as arrays, however many there are: what estimates are made of."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Iterable[Metric] = ()) -> None:
+        self._derived: dict[str, list[tuple[str, Derivation, array[float]]]] = {}
+        """By metric, the metrics that are computed from its outcomes, with their values."""
+        for metric in metrics:
+            if (how := metric.derived) is not None:
+                self._derived.setdefault(how.metric, []).append((metric.name, how, array("d")))
         self._names: list[str] = []
         """The items as they came; one whose outcomes do not come in a row is there several times."""
         self._sources: dict[str, int] = {}
@@ -218,6 +224,8 @@ class Collected:
         self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
+        for _, how, column in self._derived.get(row.metric, ()):
+            column.append(how.value(row.detail))
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each metric over all items, then over each group, in the order in which they came."""
@@ -230,13 +238,24 @@ class Collected:
         values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
         by = "source" if repeating else "item"
-        made = []
+        made: list[Estimate] = []
+        derived: list[Estimate] = []
         for metric, cells in self._cells.items():
+            whole = np.sort(np.concatenate([rows_of[kind] for kind in cells[OVERALL].kinds]))
             for group, cell in cells.items():
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
-                units = _renumbered(first[items[rows]])
-                made.append(_estimate(metric, group, values[rows], units, method if cell.shares else None, by))
-        return made
+                units = first[items[rows]]
+                made.append(
+                    _estimate(metric, group, values[rows], _renumbered(units), method if cell.shares else None, by)
+                )
+                places = np.searchsorted(whole, rows) if metric in self._derived else None
+                for name, how, column in self._derived.get(metric, ()):
+                    effects = np.asarray(column, np.float64)[places]
+                    known = np.isfinite(effects)
+                    if known.any() and (group == OVERALL or not how.standardised):
+                        of = _renumbered(units[known])
+                        derived += _effect(name, group, effects[known], of, by, standardised=how.standardised)
+        return [*made, *derived]
 
     def _numbers(self) -> NDArray[np.intp]:
         """The number of the item at each place: from 0, in the order in which they come."""
@@ -304,6 +323,25 @@ def _estimate(
     if made.interval is None:
         return Estimate(metric, group, mean, n, method=made.method)
     return Estimate(metric, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
+
+
+def _effect(
+    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, by: str, *, standardised: bool
+) -> Iterator[Estimate]:
+    """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
+    sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)
+    sizes = np.ones(len(sums)) if of is None else np.bincount(of).astype(np.float64)
+    mean = fmean(numbers.tolist())
+    if standardised:
+        if len(sums) > 1 and (spread := float(np.std(sums / sizes, ddof=1))) > 0:
+            yield Estimate(metric, group, mean / spread, len(numbers))
+    elif not MIN_UNITS <= len(sums) <= MAX_UNITS or np.ptp(sums / sizes) == 0:
+        yield _estimate(metric, group, numbers, of, None, by)
+    elif (interval := bootstrap_t(sums, sizes)) is None:
+        yield Estimate(metric, group, mean, len(numbers), method="none: too few values differ")
+    else:
+        note = "" if of is None else f", by {by}"
+        yield Estimate(metric, group, mean, len(numbers), *interval, f"bootstrap-t{note}")
 
 
 def remade(estimate: Estimate, method: Method) -> Estimate:

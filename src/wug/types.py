@@ -238,6 +238,27 @@ Better: TypeAlias = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """A number of each item that is computed from the details of its outcome of another metric, and not stored."""
+
+    metric: str
+    """The metric whose outcomes have the details."""
+    plus: str
+    """The detail that is the number, or the minuend."""
+    minus: str = ""
+    """The detail that is subtracted; empty for none."""
+    factor: float = 1.0
+    standardised: bool = False
+    """Whether the estimate is the mean divided by the standard deviation of items."""
+
+    def value(self, detail: Mapping[str, Any]) -> float:
+        """The number of an item; NaN if a detail is missing."""
+        value = detail.get(self.plus)
+        other = detail.get(self.minus) if self.minus else 0.0
+        return math.nan if value is None or other is None else self.factor * (value - other)
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """What is judged or measured, said once by the suite: no view guesses it again."""
 
@@ -248,6 +269,24 @@ class Metric:
     """Whether it is for a first look; the first of a suite's that is stands for the result."""
     meaning: str = ""
     """A plain-English reading."""
+    derived: Derivation | None = None
+    """How its numbers are computed from the outcomes of another metric; None if it has outcomes."""
+
+    def __post_init__(self) -> None:
+        given: Any = self.derived
+        if isinstance(given, Mapping):  # as it was stored
+            object.__setattr__(self, "derived", Derivation(**given))
+
+
+def effect_metrics(name: str, derived: Derivation, meaning: str, unit: Unit = "bits") -> tuple[Metric, Metric]:
+    """A mean effect, and the same divided by the standard deviation of items."""
+    spread = f"{name.replace('_', ' ')} divided by the standard deviation of items"
+    return (
+        Metric(name, unit, headline=False, meaning=meaning, derived=derived),
+        Metric(
+            f"standardised_{name}", "score", headline=False, meaning=spread, derived=replace(derived, standardised=True)
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +316,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     method: str | None = None
-    """How the interval was made: `wilson`, `clopper-pearson`, `t`, `hall`, with `, by source` where rows are not
-    independent; `none: …` says why there is none."""
+    """How the interval was made: `wilson`, `clopper-pearson`, `t`, `hall`, `bootstrap-t`, with `, by source` where rows
+    are not independent; `none: …` says why there is none."""
 
 
 @dataclass(frozen=True, slots=True)

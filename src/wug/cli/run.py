@@ -67,6 +67,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         common.FORMAT,
         common.SUMMARY,
         common.BY,
+        common.EFFECTS,
         click.Option(
             ["--print-word-probs", "--print_word_probs"],
             is_flag=True,

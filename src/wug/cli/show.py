@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 
-@common.having(common.SUMMARY, common.BY, common.STORE, common.FORMAT)
+@common.having(common.SUMMARY, common.BY, common.EFFECTS, common.STORE, common.FORMAT)
 @click.command("show")
 @click.argument("run", default="last")
 @click.option("--failing", is_flag=True, help="List the failing items with their sentences instead.")
@@ -27,6 +27,7 @@ def command(run: str, failing: bool, as_matrix: bool, **given: Any) -> None:
     \b
     wug show
     wug show 7 --by phenomenon
+    wug show 7 --effects
     wug show 7 --failing
     wug show base --format latex
     wug show sweep:NAME --matrix
@@ -36,8 +37,8 @@ def command(run: str, failing: bool, as_matrix: bool, **given: Any) -> None:
     from wug.views import text as failures
 
     options = common.ResultOptions.take(given)
-    if failing and (options.summary or options.by):
-        raise click.UsageError("--failing lists items: it excludes --summary and --by")
+    if failing and (options.summary or options.by or options.effects):
+        raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
     store, form = common.open_store(options.store_path), options.form
     if run.startswith("sweep:"):
         _sweep(store, run, as_matrix, form)

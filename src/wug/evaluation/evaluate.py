@@ -148,7 +148,8 @@ def conclude(
 ) -> Result:
     """A result made of a suite's rows; its outcomes are handed to `keep`, or are in the result without it."""
     outcomes: list[Outcome] = []
-    collected = stats.Collected()
+    metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
+    collected = stats.Collected(metrics)
     hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()
@@ -161,7 +162,6 @@ def conclude(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
-    metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
     units = {metric.name: metric.unit for metric in metrics}
     estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
     return Result(

@@ -136,7 +136,9 @@ def choose(
 
 def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
     """The error where suites are shared and no outcome is."""
-    known = list(dict.fromkeys(metric for test in tests for metric in reader.rows(test.first.id).metrics()))
+    outcomes = [metric for test in tests for metric in reader.rows(test.first.id).metrics()]
+    derived = [metric.name for test in tests for metric in test.first.result.metrics if metric.derived]
+    known = list(dict.fromkeys([*outcomes, *derived]))
     for pattern in patterns:
         if not any(fnmatchcase(metric, pattern) for metric in known):
             return UnknownName("metric", pattern, known)

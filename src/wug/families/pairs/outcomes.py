@@ -54,19 +54,24 @@ class PairOutcome:
     """Why it was not judged."""
 
     @classmethod
-    def of(cls, outcome: Outcome) -> PairOutcome:
-        """The judgement in an outcome."""
+    def of(cls, outcome: Outcome, factor: float = 1.0) -> PairOutcome:
+        """The judgement in an outcome, with its scores multiplied by a factor."""
         detail = outcome.detail
         good, bad = detail.get("good"), detail.get("bad")
         texts = (good, bad)
         if not isinstance(good, str) or not isinstance(bad, str):
             texts = str(detail.get("forms") or "").partition("/")[::2]
+        scores = (
+            finite(detail.get(f"score_{side}", detail.get(f"logprob_{side}", given)))
+            for side, given in (("good", good), ("bad", bad))
+        )
+        score_good, score_bad = (None if score is None else score * factor for score in scores)
         return cls(
             value=outcome.value,
             good=str(texts[0]),
             bad=str(texts[1]),
-            score_good=finite(detail.get("score_good", detail.get("logprob_good", good))),
-            score_bad=finite(detail.get("score_bad", detail.get("logprob_bad", bad))),
+            score_good=score_good,
+            score_bad=score_bad,
             why=str(detail.get("why") or ""),
         )
 

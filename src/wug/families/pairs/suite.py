@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.families.context import sees_right
-from wug.families.links import COUNTED, LABELS
+from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.outcomes import (
@@ -70,7 +70,17 @@ class PairsSuite:
             metrics.append(Metric(MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages"))
         if any(pair.human is not None for pair in self.pairs):
             metrics += CORRELATIONS
+        if self.settings.target != GIVEN:
+            metrics += self._margins()
         return tuple(metrics)
+
+    def _margins(self) -> Iterator[Metric]:
+        """The mean margin by each linking function."""
+        for place, link in enumerate(self.settings.links):
+            score = "logprob" if link == "sum" and place == 0 else "score"
+            metric = f"{ACCURACY}:{link}" if place else ACCURACY
+            sides, what = (f"{score}_good", f"{score}_bad"), _scored(self.settings)
+            yield from margin_metrics(metric, link, *sides, f"the grammatical {what} minus that of the other")
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -310,5 +320,8 @@ def _unjudged(pair: Pair, why: str, counts: _Counts) -> Outcome:
 def _meaning(settings: PairsSettings, link: str) -> str:
     if settings.target == GIVEN:
         return "the grammatical form has the higher value in the file"
-    what = "target word" if settings.target == "word" else "sentence"
-    return f"the grammatical {what} has the higher {LABELS[link]}"
+    return f"the grammatical {_scored(settings)} has the higher {LABELS[link]}"
+
+
+def _scored(settings: PairsSettings) -> str:
+    return "target word" if settings.target == "word" else "sentence"

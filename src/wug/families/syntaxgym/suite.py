@@ -17,7 +17,7 @@ from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, jud
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem
 from wug.files import checksum
 from wug.labels import of_suite
-from wug.types import Metric, Notice, Problem, Request, Row, Scorer
+from wug.types import Derivation, Metric, Notice, Problem, Request, Row, Scorer, effect_metrics
 
 SUMMARY = "all_predictions"
 """Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
@@ -175,7 +175,22 @@ class SyntaxGymSuite:
                 Metric(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
                 for index, prediction in enumerate(self.predictions)
             ]
+            made += [one for index in range(len(self.predictions)) for one in self._effects(index, suffix, by)]
         return made
+
+    def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
+        """The mean effects of a prediction, in bits."""
+        formula = self.predictions[index].formula
+        for effect in formula.effects():
+            kind = "interaction" if effect.is_interaction else "effect"
+            what = "difference of differences" if effect.is_interaction else "difference"
+            unit = " in bits" if effect.is_in_bits else ""
+            yield from effect_metrics(
+                f"{kind}_{index}{effect.part}{suffix}",
+                Derivation(f"prediction_{index}{suffix}", effect.detail),
+                f"{what}{unit}, positive where {formula.english(self.regions, effect.relation)}{by}",
+                "bits" if effect.is_in_bits else "score",
+            )
 
     @property
     def meta(self) -> Mapping[str, Any]:
