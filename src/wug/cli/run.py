@@ -61,6 +61,12 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             help="With --target word, leave out targets of several tokens.",
         ),
         click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
+        click.Option(
+            ["--metric", "metrics"],
+            multiple=True,
+            metavar="NAME",
+            help="Further metric: my_module:function of an item's outcomes, or the name of a plugin's; repeatable.",
+        ),
         common.choice("--interval", "wilson", "clopper-pearson", help="Method for intervals of proportions."),
     ),
     "Output": (
@@ -157,6 +163,7 @@ command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
 def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunRequest:
+    from wug.evaluation.own_metrics import find_metric
     from wug.evaluation.request import RunRequest
 
     scoring = {
@@ -182,6 +189,7 @@ def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunReques
         family=given["kind"],
         tags=given["tags"],
         limit=given["limit"],
+        metrics=[find_metric(name) for name in given["metrics"]],
         interval=given["interval"],
         store=(shown.store_path or common.default_store()) if shown.save else None,
         cache=None if given["no_cache"] else given["cache"] or common.default_cache(),

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from wug import stats
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.own_metrics import MetricFunction
 from wug.models import ModelSpec
 from wug.results.sweeps import Planned
 from wug.types import Result, Suite
@@ -40,6 +41,8 @@ class RunRequest:
     """Read all suites as of this family, where the content does not identify it."""
     tags: Sequence[str] = ()
     limit: int | None = None
+    metrics: Sequence[MetricFunction] = ()
+    """Further metrics that the user wrote."""
     interval: stats.Method = "wilson"
     store: Path | None = None
     """Where runs are kept; None to keep none."""

@@ -17,6 +17,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
+from wug.evaluation.own_metrics import with_metrics
 from wug.evaluation.protocols import protocol, require_fit, with_protocol
 from wug.evaluation.published import published
 from wug.evaluation.recorder import Recorder
@@ -62,6 +63,7 @@ def resolve(request: RunRequest) -> Plan:
     if request.interval not in get_args(stats.Method):
         raise UnknownName("interval method", str(request.interval), get_args(stats.Method))
     request, suites = following_protocol(request)
+    suites = with_metrics(suites, request.metrics)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)
     named = [_names(model) for model in request.models]
