@@ -13,6 +13,7 @@ from wug.errors import InputError, UnknownName
 from wug.files import user_path
 from wug.labels import html, line, short_names
 from wug.results import store as results_store
+from wug.results.average import PoolBy, pool
 from wug.results.paths import default_store
 from wug.results.records import Run
 from wug.tables import Table
@@ -93,6 +94,18 @@ class Results(Sequence[Result]):
         if metric is not None:
             found = [with_metric(result, metric) for result in found]
         return Results(found, runs=self.runs, store=self.store)
+
+    def pool(self, by: PoolBy = "seed") -> Results:
+        """The mean of each estimate over runs that differ in their seed alone, give or take one standard deviation.
+
+        Args:
+            by: "seed": models whose names differ in `seed1`, `seed2`, … alone, or that were run with different seeds;
+                "model": all models on a suite.
+
+        Raises:
+            InputError: If there is nothing to pool.
+        """
+        return Results(pool(self._results, by))
 
     def to_latex(self, *, wide: bool = False, labels: Mapping[str, str] | None = None) -> str:
         """The estimates as a LaTeX table; with `wide`, the headlines of models (rows) on suites (columns).

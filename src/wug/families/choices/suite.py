@@ -42,13 +42,15 @@ class ChoicesSuite:
     """The size of the sample; None if these are all items of the file."""
     strata: int = 1
     """The number of groups that the sample was drawn from."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     kind: str = "choices"
     needs: Literal["scorer"] = "scorer"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature(self.format), **limited(self.limit, self.strata)}
+        return {**self.settings.signature(self.format), **self.excluded, **limited(self.limit, self.strata)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -88,7 +90,7 @@ class ChoicesSuite:
         levels = [levels_of(choice.groups, names) for choice in self.choices]
         kept = sampled(len(levels), items, levels.__getitem__)
         choices = tuple(self.choices[n] for n in kept)
-        notices = tuple(map(str, lint(choices, self.settings)))
+        notices = (*map(str, lint(choices, self.settings)), *(text for text in self.notices if self.excluded))
         return replace(self, choices=choices, notices=notices, limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:

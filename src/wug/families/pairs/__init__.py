@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, SuiteError
+from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert
 from wug.families.pairs.formats import files_in
@@ -84,9 +85,13 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     pairs = tuple(parsed.pairs if settings.target != "word" else _with_targets(path, parsed.pairs))
     suite = PairsSuite(name, pairs, settings, parsed.format, tuple(notices), checksum, sources=parsed.counts)
     aligned = _running_text(path, pairs) if settings.target == "word" else None
-    if aligned is None or isinstance(aligned, Problem):
-        return [suite]
-    return [replace(suite, pairs=aligned[0], lines=aligned[1])]
+    if aligned is not None and not isinstance(aligned, Problem):
+        suite = replace(suite, pairs=aligned[0], lines=aligned[1])
+    left = kept(options.get("exclude"), [(pair.item, pair.groups) for pair in suite.pairs], path)
+    if left.signature:
+        pairs = tuple(suite.pairs[place] for place in left.places)
+        suite = replace(suite, pairs=pairs, excluded=left.signature, notices=(*suite.notices, *left.notices))
+    return [suite]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:

@@ -49,6 +49,8 @@ class PairsSuite:
     """The number of groups that the sample was drawn from."""
     lines: tuple[str, ...] = ()
     """The running text that the sentences are lines of, if the file comes with one."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
     kind: str = "pairs"
@@ -57,7 +59,7 @@ class PairsSuite:
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature, **limited(self.limit, self.strata)}
+        return {**self.settings.signature, **self.excluded, **limited(self.limit, self.strata)}
 
     @property
     def metrics(self) -> Sequence[Metric]:

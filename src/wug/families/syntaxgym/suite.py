@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.families.context import sees_right
+from wug.families.exclusion import Kept
 from wug.families.sampling import limited, sampled
 from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.lint import lint
@@ -117,6 +118,8 @@ class SyntaxGymSuite:
     """Number of items in this sample; None for all."""
     whole: str | None = None
     """The checksum of the whole file, if this is a sample."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     """Warnings from reading the file."""
     understood: str | None = field(default=None, compare=False)
@@ -160,7 +163,7 @@ class SyntaxGymSuite:
         """Every scoring option, for the signature."""
         chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.region_metrics), "unit": "bits"}
         empty = {} if self.empty == "exclude" else {"empty": self.empty}
-        return {**chosen, **empty, **limited(self.limit, 1)}
+        return {**chosen, **empty, **self.excluded, **limited(self.limit, 1)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -236,6 +239,12 @@ class SyntaxGymSuite:
         gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
         notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
         return replace(self, items=kept, notes=notes, limit=items, whole=self.checksum)
+
+    def without(self, left: Kept) -> SyntaxGymSuite:
+        """The suite without the items that the user leaves out."""
+        items = tuple(self.items[place] for place in left.places)
+        notes = (*self.notes, *(Problem("warning", "", text) for text in left.notices))
+        return replace(self, items=items, notes=notes, excluded=left.signature, whole=self.checksum)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
