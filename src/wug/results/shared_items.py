@@ -101,8 +101,7 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
             raise UnknownName("suite", pattern, {stored.result.suite for stored in every})
-    chosen = suites or ["*"]
-    wanted = [stored for stored in every if any(fnmatchcase(stored.result.suite, name) for name in chosen)]
+    wanted = [stored for stored in every if is_wanted(stored.result.suite, suites)]
     tests: list[Test] = []
     warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
     lonely: dict[str, list[str]] = {}
@@ -121,6 +120,11 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
             f"the runs share no suite{' of those asked for' if suites else ''}. {_inventory(runs, results)}"
         )
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
+
+
+def is_wanted(suite: str, patterns: Sequence[str]) -> bool:
+    """Whether a suite matches one of some patterns; all do if there are none."""
+    return not patterns or any(fnmatchcase(suite, pattern) for pattern in patterns)
 
 
 def choose(
