@@ -320,21 +320,11 @@ def metric(
         headline: Whether summaries show it.
         meaning: What it means; by default the first line of the function's docstring.
 
-    Returns:
-        The metric; without a function, a decorator.
-
-    Raises:
-        WugError: If the function or a setting cannot be used.
-
     Examples:
         >>> @wug.metric(unit="bits")
         ... def gap(outcomes):
-        ...     "surprisal of the ungrammatical sentence minus that of the grammatical one"
         ...     detail = outcomes[0].detail
         ...     return (detail["logprob_good"] - detail["logprob_bad"]) / math.log(2)
-        >>> pair = {"sentence_good": "The keys are here.", "sentence_bad": "The keys is here."}
-        >>> wug.run(wug.read_suite([pair]), "wug-causal", metrics=[gap])[0].metric("gap").unit
-        'bits'
     """
 
     def make(given: Judge) -> MetricFunction:

@@ -38,7 +38,7 @@ def command(
     store_path: Path | None,
     form: str,
 ) -> None:
-    """Compute how many items a suite needs, from the results of a run or of two.
+    """Compute how many items a suite needs, from stored results.
 
     With one run: the number of items for an interval of a wanted width. With two: the number of items for which a test
     of their difference (two-sided, 5%) finds it with a wanted power.
