@@ -329,7 +329,7 @@ def say(text: str) -> None:
 @contextmanager
 def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A function that takes what is done and the total, and draws a bar if stderr is a terminal."""
-    if quiet() or not sys.stderr.isatty():
+    if quiet() or printing.in_json() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

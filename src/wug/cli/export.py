@@ -14,6 +14,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.cli._config import model_labels
 from wug.families.commands import OUTPUT_FOLDER
 from wug.tables import format_names, format_suffixes
 
@@ -116,7 +117,8 @@ def command(
         if unnamed := [one for one in labels if not all(one.partition("="))]:
             raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
         named = {model: name for model, _, name in (one.partition("=") for one in labels)}
-        table = wide_table(_results(store, runs, suites, outcomes=False), named)
+        results = _results(store, runs, suites, outcomes=False)
+        table = wide_table(results, {**model_labels(result.model for result in results), **named})
         common.deliver_table(table, form or "table", output, raw=raw)
         return
     form = form or "csv"

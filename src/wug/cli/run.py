@@ -205,6 +205,9 @@ def _describe(request: RunRequest, plan: Plan) -> None:
     for suite in plan.suites:
         if how := getattr(suite, "understood", None):
             common.say(f"{suite.name}: {how}")
+    source = click.get_current_context().get_parameter_source("models")
+    if request.models is not None and source is click.core.ParameterSource.DEFAULT_MAP:
+        common.say(f"using the configured model (wug config): {' '.join(map(str, request.models))}")
     if request.models is None:
         common.say(f"no --model given: using the built-in {' and '.join(plan.scope)}")
 
