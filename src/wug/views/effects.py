@@ -95,7 +95,7 @@ def _draw(shown: list[Effect]) -> altair.LayerChart:
     base = alt.Chart(alt.Data(values=means)).encode(y=axis, tooltip=[*tips, alt.Tooltip("n:Q")])
     layers = [alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[3, 3], tooltip=None).encode(x="zero:Q")]
     if items:
-        dots = alt.Chart(alt.Data(values=items)).mark_point(size=28, opacity=0.35, yOffset=11)
+        dots = alt.Chart(alt.Data(values=items)).mark_point(style="dot", filled=False, size=28, opacity=0.4, yOffset=11)
         layers.append(dots.encode(y=axis, x=alt.X("value:Q", title=title), tooltip=[*tips, alt.Tooltip("item:N")]))
     layers.append(
         base.mark_rule(style="interval").encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q", title=title))
