@@ -73,6 +73,10 @@ def __getattr__(name: str) -> object:
             from importlib import import_module
 
             return getattr(import_module(f"wug.{module}"), name)
+    if not name.startswith("_"):
+        from wug.arguments import require_member
+
+        require_member("wug", name)
     raise AttributeError(f"module 'wug' has no attribute {name!r}")
 
 

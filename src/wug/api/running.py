@@ -336,6 +336,7 @@ def metric(
 
 def _listed(given: Any) -> list[Any]:
     single = isinstance(given, (str, bytes, Path, Suite, Mapping)) or not isinstance(given, Iterable)
+    single = single or hasattr(given, "columns")  # a data frame
     return [given] if single else list(given)
 
 

@@ -96,7 +96,7 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
         opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
-                remedy = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
+                remedy = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries and data frames"
                 raise InputError(f"{type(suite).__name__} is not a suite. {remedy}")
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
