@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 import wug
 from command_line import wug as command
+from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.evaluation.own_metrics import find_metric, with_metrics
 from wug.types import Outcome
@@ -128,3 +130,11 @@ def test_the_command_line_takes_a_function_of_a_module(tmp_path: Path, monkeypat
     )
     [result] = said.results
     assert {one["metric"]: one["value"] for one in result["estimates"]}["words"] == 3.0
+
+
+def test_a_plugin_registers_a_metric_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("one", f"{__name__}:gap", "wug.metrics")
+    monkeypatch.setattr(registry, "_outside", lambda group: {"one": entry} if group == "metrics" else {})
+    assert find_metric("one").metric.name == "gap"
+    with pytest.raises(UnknownName, match="unknown metric 'two'"):
+        find_metric("two")
