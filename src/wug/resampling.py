@@ -25,10 +25,10 @@ def bootstrap_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[
     """
     n, mean = len(sums), float(sums.sum() / sizes.sum())
     left = sums - mean * sizes  # around 0, so that rounding does not matter
-    weights = _weights(n)
-    totals = weights @ sizes
-    means = weights @ left / totals
-    squares = weights @ (left * left) - 2 * means * (weights @ (left * sizes)) + means**2 * (weights @ (sizes * sizes))
+    columns = np.stack([left, left * left, sizes, left * sizes, sizes * sizes], axis=1)
+    total_left, of_left, totals, products, of_sizes = (_weights(n) @ columns).T
+    means = total_left / totals
+    squares = of_left - 2 * means * products + means**2 * of_sizes
     constant = squares <= 1e-12 * float(left @ left)
     factor = math.sqrt(n / (n - 1))
     errors = factor * np.sqrt(np.where(constant, 1.0, squares)) / totals
