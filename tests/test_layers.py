@@ -15,7 +15,8 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
+    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity", "resampling"),
+    "stats_power",
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -29,7 +30,9 @@ ALLOWED = {
     "options": {"errors", "files"},
     "rows": {"errors", "types"},
     "distributions": set(),
-    "stats": {"distributions", "identity", "types"},
+    "resampling": set(),
+    "stats": {"distributions", "identity", "resampling", "types"},
+    "stats_power": {"distributions", "stats"},
     "stats_paired": {"distributions", "types"},
     "alignment": {"errors", "types"},
     "tables": {"arguments", "errors", "files", "formatting", "registry"},

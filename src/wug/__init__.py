@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from wug.api.results import Results as Results
     from wug.api.results import Store as Store
     from wug.api.results import open_store
-    from wug.api.running import open_suites, people, read_suite, run, surprisal
+    from wug.api.running import metric, open_suites, people, read_suite, run, surprisal
     from wug.tables import Table as Table
 
 __version__ = "0.2.0"
 
 __all__ = [
     "compare",
+    "metric",
     "open_model",
     "open_store",
     "open_suites",
@@ -60,7 +61,7 @@ _LAZY = {
     "api.models": ("Model", "open_model"),
     "api.reading": ("Reading", "reading"),
     "api.results": ("Results", "Store", "open_store"),
-    "api.running": ("open_suites", "people", "read_suite", "run", "surprisal"),
+    "api.running": ("metric", "open_suites", "people", "read_suite", "run", "surprisal"),
     "tables": ("Table",),
 }
 """Names that are imported when they are first used, by module: importing wug is fast."""
@@ -72,6 +73,10 @@ def __getattr__(name: str) -> object:
             from importlib import import_module
 
             return getattr(import_module(f"wug.{module}"), name)
+    if not name.startswith("_"):
+        from wug.arguments import require_member
+
+        require_member("wug", name)
     raise AttributeError(f"module 'wug' has no attribute {name!r}")
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from wug.errors import InputError, WugError, suggestion
+from wug.errors import InputError, UnknownMember, WugError, suggestion
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -48,6 +48,22 @@ FLAGS = {
     "--device": "device=…",
     "--kind": "kind=…",
 }
+ELSEWHERE = {
+    "IncrementalLMScorer": 'wug.open_model("causal:NAME", device="cpu")',
+    "MaskedLMScorer": 'wug.open_model("masked:NAME", device="cpu")',
+    "sequence_score": "[scored.logprob() for scored in model.score(texts)], in nats",
+    "token_score": 'wug.surprisal(texts, model, unit="token"), in bits',
+    "word_score_tokenized": "wug.surprisal(texts, model), one row per word",
+    "conditional_score": "model.score(wug.Request(text, span)), or a suite of choices",
+    "compute_stats": "model.score(texts)",
+    "bos_token": "bos=True or bos=False where the model is opened",
+    "reduction": "scored.logprob() for the sum; divide by len(scored.logprobs) for the mean",
+    "base_two": "nothing: wug.surprisal is in bits",
+    "bow_correction": "boundary=True",
+    "PLL_metric": "pll=… where a masked model is opened",
+    "batch_size": "nothing: the batch does not change scores, and wug chooses its size",
+}
+"""Names of other programs (minicons), and what to write instead."""
 """Flags of the command line that messages name, as Python writes them."""
 _NO_FLAGS: Mapping[str, str] = {}
 _PAIR = r"'?([a-z_]+)=((?:[^\s,.;:()']|[,.](?=[^\s,.;:()']))+)'?"
@@ -103,8 +119,21 @@ def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
     return decorate
 
 
+def instead_of(name: str) -> str:
+    """What to write for a name of another program, for the end of a message; empty for other names."""
+    return f" In wug, write {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+
+
+def require_member(of: str, name: str) -> None:
+    """UnknownMember if an attribute that does not exist is a name of another program."""
+    if name in ELSEWHERE:
+        raise UnknownMember(f"{of} has no {name}.{instead_of(name)}")
+
+
 def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     """A message in which options of the command line (`-S lines=good-bad`) are those of Python."""
+    if (found := re.match(r"unknown option '(\w+)'", message)) and found[1] in ELSEWHERE:
+        return f"{found[0]}.{instead_of(found[1])}"
     message = _SCORING.sub(_as_options, message)
     message = _MODEL.sub(r'\1="\2"', message)
     message = message.replace("-S ", "").replace("-M ", "")
@@ -132,7 +161,7 @@ def _check(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     shown = [key for key in parameters if key != "self"]
     for key in kwargs:
         if key not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
-            raise InputError(f"{name}() has no parameter {key!r}.{suggestion(key, shown)}")
+            raise InputError(f"{name}() has no parameter {key!r}.{instead_of(key) or suggestion(key, shown)}")
         if key in by_place[: len(args)]:
             raise InputError(f"{name}() got {key} twice: by position and by name")
     if len(args) > len(by_place) and inspect.Parameter.VAR_POSITIONAL not in kinds:

@@ -3,6 +3,7 @@
 WugError                 the root; the command line prints it and exits with 1
 ├── InputError           a file or a value that cannot be used, with its location
 │   ├── FormulaError     a prediction that cannot be read, with a caret under the error
+│   ├── UnknownMember    an attribute that another program has (also an AttributeError)
 │   └── SuiteError       a suite with errors, all of them listed
 ├── UnknownName          an unknown name, with the nearest known one
 │   └── UnknownOption    an unknown option, with all known ones
@@ -85,6 +86,10 @@ class UnknownOption(UnknownName):
         meant = f" Did you mean {near!r}?" if near else ""
         there = f"Options: {', '.join(names)}" if names else "It has none"
         self.args = (f"unknown option {name!r} of {of}.{meant} {there}",)
+
+
+class UnknownMember(InputError, AttributeError):
+    """An attribute that another program has, with what to write instead."""
 
 
 class ModelError(WugError):

@@ -51,7 +51,7 @@ def format_estimate(result: Result, estimate: Estimate) -> FormattedEstimate:
         name=plain(estimate.metric),
         reading=metric.meaning,
         group=estimate.group,
-        text=value_text(estimate.value, share=share) if known else NOT_MEASURABLE,
+        text=value_text(estimate.value, share=share, unit=metric.unit) if known else NOT_MEASURABLE,
         interval=interval_text(low, high, estimate.method, share=share) if known else "",
         n=estimate.n,
         share=share and known,
@@ -106,9 +106,9 @@ def visible(text: str) -> str:
     return _CONTROL.sub(_escape, text)
 
 
-def value_text(value: float, *, share: bool) -> str:
-    """A proportion as a percentage, anything else as a number."""
-    return percent(value) if share else number(value)
+def value_text(value: float, *, share: bool, unit: str = "") -> str:
+    """A proportion as a percentage, anything else as a number; bits with their unit."""
+    return percent(value) if share else f"{number(value)} bits" if unit == "bits" else number(value)
 
 
 def interval_text(low: float | None, high: float | None, method: str | None, *, share: bool) -> str:

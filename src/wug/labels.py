@@ -126,9 +126,10 @@ def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[st
 
 def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:
     """Metric, value and interval as text."""
-    share = result.metric(estimate.metric).unit == "share"
+    unit = result.metric(estimate.metric).unit
+    share = unit == "share"
     return (
         plain(estimate.metric),
-        value_text(estimate.value, share=share),
+        value_text(estimate.value, share=share, unit=unit),
         interval_text(estimate.low, estimate.high, estimate.method, share=share),
     )

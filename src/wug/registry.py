@@ -11,12 +11,13 @@ import importlib
 import importlib.util
 import logging
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from wug.errors import BrokenPlugin, UnknownName
+from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.types import Traits
 
 EXTENSIBLE = ("families", "models", "views.writers")
@@ -77,6 +78,30 @@ def modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
             yield name, find(folder, name)
         except BrokenPlugin as error:
             _warn_once(str(error))
+
+
+def plugin(group: str, name: str) -> object:
+    """What another package offers under a name in an entry point group that wug itself has nothing in."""
+    found = _entry_points(group)
+    if name not in found:
+        raise UnknownName(group.rstrip("s"), name, found)
+    return _loaded(found[name])
+
+
+def imported(name: str) -> object:
+    """An attribute of a module that is installed, or in the current folder: `my_module:name`."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InputError(f"{name}: write the module and the function, such as my_module:score")
+    if "" not in sys.path and "." not in sys.path:
+        sys.path.append(".")
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # whatever the user's module raises
+        raise ModelError(f"{name}: {module} cannot be imported: {error}") from error
+    if not hasattr(found, attribute):
+        raise UnknownName(f"function of {module}", attribute, vars(found))
+    return getattr(found, attribute)
 
 
 def summary(folder: str, name: str) -> str:

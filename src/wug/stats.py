@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TYPE_CHECKING, TypeAlias
@@ -17,7 +17,8 @@ import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
 from wug.identity import OVERALL, Group
-from wug.types import PROPORTION_METHODS, Estimate, Interval, Outcome, Unit
+from wug.resampling import MAX_UNITS, MIN_UNITS, bootstrap_t
+from wug.types import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
 from wug.types import Method as Method
 
 if TYPE_CHECKING:
@@ -164,7 +165,12 @@ MAX_CACHED_GROUPS = 1_024
 class EstimateAccumulator:
     """Collects the values of outcomes as arrays and computes their estimates."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Iterable[Metric] = ()) -> None:
+        self._derived: dict[str, list[tuple[str, Derivation, array[float]]]] = {}
+        """By metric, the metrics that are computed from its outcomes, with their values."""
+        for metric in metrics:
+            if (how := metric.derived) is not None:
+                self._derived.setdefault(how.metric, []).append((metric.name, how, array("d")))
         self._names: list[str] = []
         """Items in order of appearance; an item whose outcomes are not consecutive is listed several times."""
         self._sources: dict[str, int] = {}
@@ -210,6 +216,8 @@ class EstimateAccumulator:
         self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
+        for _, how, column in self._derived.get(row.metric, ()):
+            column.append(how.value(row.detail))
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each metric over all items, then over each group, in order of appearance."""
@@ -222,13 +230,24 @@ class EstimateAccumulator:
         values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
         by = "source" if repeating else "item"
-        made = []
+        made: list[Estimate] = []
+        derived: list[Estimate] = []
         for metric, cells in self._cells.items():
+            whole = np.sort(np.concatenate([rows_of[kind] for kind in cells[OVERALL].kinds]))
             for group, cell in cells.items():
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
-                units = _renumbered(first[items[rows]])
-                made.append(_estimate(metric, group, values[rows], units, method if cell.shares else None, by))
-        return made
+                units = first[items[rows]]
+                made.append(
+                    _estimate(metric, group, values[rows], _renumbered(units), method if cell.shares else None, by)
+                )
+                places = np.searchsorted(whole, rows) if metric in self._derived else None
+                for name, how, column in self._derived.get(metric, ()):
+                    effects = np.asarray(column, np.float64)[places]
+                    known = np.isfinite(effects)
+                    if known.any() and (group == OVERALL or not how.standardised):
+                        of = _renumbered(units[known])
+                        derived += _effect(name, group, effects[known], of, by, standardised=how.standardised)
+        return [*made, *derived]
 
     def _numbers(self) -> NDArray[np.intp]:
         """The number of the item at each index, from 0, in order of appearance."""
@@ -294,6 +313,25 @@ def _estimate(
         sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
         made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
     return Estimate.of(metric, group, mean, n, made.interval, f"{made.method}{note}" if made.interval else made.method)
+
+
+def _effect(
+    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, by: str, *, standardised: bool
+) -> Iterator[Estimate]:
+    """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
+    sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)
+    sizes = np.ones(len(sums)) if of is None else np.bincount(of).astype(np.float64)
+    mean = fmean(numbers.tolist())
+    if standardised:
+        if len(sums) > 1 and (spread := float(np.std(sums / sizes, ddof=1))) > 0:
+            yield Estimate(metric, group, mean / spread, len(numbers))
+    elif not MIN_UNITS <= len(sums) <= MAX_UNITS or np.ptp(sums / sizes) == 0:
+        yield _estimate(metric, group, numbers, of, None, by)
+    elif (interval := bootstrap_t(sums, sizes)) is None:
+        yield Estimate(metric, group, mean, len(numbers), method="none: too few values differ")
+    else:
+        note = "" if of is None else f", by {by}"
+        yield Estimate(metric, group, mean, len(numbers), *interval, f"bootstrap-t{note}")
 
 
 def with_interval_method(estimate: Estimate, method: Method) -> Estimate:

@@ -309,6 +309,27 @@ Better: TypeAlias = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """A number of each item that is computed from the details of its outcome of another metric, and not stored."""
+
+    metric: str
+    """The metric whose outcomes have the details."""
+    plus: str
+    """The detail that is the number, or the minuend."""
+    minus: str = ""
+    """The detail that is subtracted; empty for none."""
+    factor: float = 1.0
+    standardised: bool = False
+    """Whether the estimate is the mean divided by the standard deviation of items."""
+
+    def value(self, detail: Mapping[str, Any]) -> float:
+        """The number of an item; NaN if a detail is missing."""
+        value = detail.get(self.plus)
+        other = detail.get(self.minus) if self.minus else 0.0
+        return math.nan if value is None or other is None else self.factor * (value - other)
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A metric as its suite declares it; views take unit and direction from here."""
 
@@ -319,6 +340,24 @@ class Metric:
     """Whether it is shown in summaries; the first headline metric represents the result."""
     meaning: str = ""
     """What it measures, in plain English."""
+    derived: Derivation | None = None
+    """How its numbers are computed from the outcomes of another metric; None if it has outcomes."""
+
+    def __post_init__(self) -> None:
+        given: Any = self.derived
+        if isinstance(given, Mapping):  # as it was stored
+            object.__setattr__(self, "derived", Derivation(**given))
+
+
+def effect_metrics(name: str, derived: Derivation, meaning: str, unit: Unit = "bits") -> tuple[Metric, Metric]:
+    """A mean effect, and the same divided by the standard deviation of items."""
+    spread = f"{name.replace('_', ' ')} divided by the standard deviation of items"
+    return (
+        Metric(name, unit, headline=False, meaning=meaning, derived=derived),
+        Metric(
+            f"standardised_{name}", "score", headline=False, meaning=spread, derived=replace(derived, standardised=True)
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +395,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     method: str | None = None
-    """The interval method: `wilson`, `clopper-pearson`, `t` or `hall`, followed by `, by source` if rows are not
+    """The interval method: `wilson`, `clopper-pearson`, `t`, `hall` or
+    `bootstrap-t`, followed by `, by source` if rows are not
     independent; `none: …` gives the reason for no interval."""
 
     @classmethod

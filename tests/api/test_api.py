@@ -72,6 +72,7 @@ def test_importing_wug_imports_nothing_heavy() -> None:
 def test_dir_has_the_api_and_nothing_else() -> None:
     functions = [
         "compare",
+        "metric",
         "open_model",
         "open_store",
         "open_suites",
@@ -92,10 +93,10 @@ def test_dir_has_the_api_and_nothing_else() -> None:
         wug.opn_model  # noqa: B018
 
 
-def test_help_fits_six_screens() -> None:
+def test_help_fits_seven_screens() -> None:
     lines = pydoc.plain(pydoc.render_doc(wug)).splitlines()
     on_screen = sum(max(1, math.ceil(len(line) / 120)) for line in lines)
-    assert on_screen <= (300 if sys.version_info < (3, 13) else 400)  # 3.13 gives each parameter a line
+    assert on_screen <= (330 if sys.version_info < (3, 13) else 400)  # 3.13 gives each parameter a line
 
 
 def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> None:
@@ -237,6 +238,7 @@ def test_estimates_are_a_data_frame_with_a_row_each(results: wug.Results, tmp_pa
     frame = results.to_pandas()
     assert len(frame) == sum(len(result.estimates) for result in results)
     chosen = frame[(frame["suite"] == "pairs") & (frame["model"] == results[1].model) & (frame["group"] == "all")]
+    chosen = chosen[chosen["metric"] == "accuracy"]
     headline = results[1].headline
     assert headline is not None
     assert (chosen["value"].item(), chosen["n"].item()) == (headline.value, headline.n)

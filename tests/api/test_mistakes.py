@@ -260,3 +260,30 @@ def test_an_error_about_reading_times_names_the_parameters_of_wug_reading() -> N
         lambda: wug.reading(table, "rt", "1", "surprisal", exclude="first"),
         "exclude=first needs the columns text=… and position=…",
     )
+
+
+def test_what_users_of_minicons_write_is_a_result_or_says_what_to_write(model: wug.Model, folders: list[Path]) -> None:
+    import pandas
+
+    untyped: Any = wug
+    known: Any = model
+    pair = ("the boy swims .", "the boy swim .")
+    frame = pandas.DataFrame({"sentence_good": [pair[0]], "sentence_bad": [pair[1]]})
+    refuse(
+        lambda: untyped.IncrementalLMScorer("gpt2", "cpu"), 'In wug, write wug.open_model("causal:NAME", device="cpu")'
+    )
+    refuse(lambda: untyped.open_model(folders[0], "cpu"), "write device='cpu'")
+    refuse(lambda: known.sequence_score([pair[0]]), "[scored.logprob() for scored in model.score(texts)]")
+    refuse(lambda: known.token_score([pair[0]]), 'wug.surprisal(texts, model, unit="token"), in bits')
+    refuse(lambda: known.conditional_score(["the boy"], ["swims"]), "wug.Request(text, span)")
+    refuse(lambda: known.score(list(pair), bos_token=True), "bos=True or bos=False where the model is opened")
+    refuse(lambda: untyped.surprisal(pair[0], model, base_two=True), "wug.surprisal is in bits")
+    refuse(lambda: untyped.surprisal(pair[0], model, bow_correction=True), "boundary=True")
+    refuse(lambda: untyped.open_model(folders[0], batch_size=8), "the batch does not change scores")
+    refuse(lambda: untyped.run([pair], model), "wug.read_suite(…), which takes dictionaries and data frames")
+    refuse(lambda: untyped.run(frame, model), "DataFrame is not a suite")
+    assert wug.run(wug.read_suite(frame), model)[0].n == 1
+    assert [scored.text for scored in model.score(frame["sentence_good"])] == [pair[0]]
+    assert not hasattr(known, "token_score")
+    with pytest.raises(AttributeError, match="has no attribute 'sequence_scores'"):
+        known.sequence_scores  # noqa: B018

@@ -143,7 +143,7 @@ def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) ->
     command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv", "--executor", "ray")
     said = wug(*command)
     assert said.code == 1
-    assert said.out.count("\n") == 4
+    assert said.out.count(",accuracy,") == 3
     assert "failed: ngram:run/checkpoint-15.arpa: " in said.err
     trainings.checkpoint(tmp_path / "run" / "checkpoint-15.arpa", 2)
     assert wug(*command).code == 0

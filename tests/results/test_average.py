@@ -1,36 +1,68 @@
-"""The mean over runs of one test."""
+"""Results pooled over seeds: means, with one standard deviation over runs."""
 
 from __future__ import annotations
 
-from wug.results.average import averages
-from wug.types import Estimate, Result, Signature
+from dataclasses import replace
+from statistics import stdev
+
+import pytest
+
+import run_factory
+from wug import Results
+from wug.errors import InputError, UnknownName
+from wug.results.average import pool, without_seed
+from wug.types import Outcome, Result, Signature
 
 
-def result(model: str, value: float, suite: str = "words@1") -> Result:
-    mark = Signature.read(f"wug:1|suite:{suite}|model:{model}|unit:bits")
-    return Result(
-        "words", "pairs", model, "complete", mark, 7, (Estimate("accuracy", "all", value, 7, 0, 1, "wilson"),)
-    )
+def result(model: str, right: int, seed: str = "", suite: str = "s") -> Result:
+    rows = [Outcome(str(n), "accuracy", n < right, {}, {}) for n in range(4)]
+    made = run_factory.result(suite, model, rows)
+    fields = [(key, model if key == "model" else value) for key, value in made.signature.fields]
+    return replace(made, signature=Signature((*fields, *([("seed", seed)] if seed else []))))
 
 
-def test_results_that_differ_in_the_model_alone_are_averaged() -> None:
-    (mean,) = averages([result("a", 0.0), result("b", 1.0), result("a", 0.5, suite="words@2")])
-    assert (mean.suite, mean.kind, mean.n, mean.status) == ("words", "pairs", 7, "complete")
-    assert [estimate.value for estimate in mean.estimates] == [0.5]
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("gpt-seed1", "gpt"),
+        ("google/multiberts-seed_0", "google/multiberts"),
+        ("seed5", "seed5"),
+        ("a/seed=3/x", "a/x"),
+    ],
+)
+def test_the_seed_is_taken_out_of_a_name(name: str, base: str) -> None:
+    assert without_seed(name) == base
 
 
-def test_the_signature_names_the_runs_and_the_kind_of_deviation() -> None:
-    runs = [result("a", 0.0), result("b", 1.0)]
-    (sample,), (population,) = averages(runs), averages(runs, population=True)
-    assert sample.model.startswith("mean/2 runs@")
-    assert str(sample.signature) == f"wug:1|suite:words@1|model:{sample.model}|unit:bits|sd:sample"
-    assert population.signature.get("sd") == "population"
+def test_runs_that_differ_in_their_seed_are_one_result() -> None:
+    results = Results([result("causal/m-seed1@a", 2), result("causal/m-seed2@b", 4), result("causal/other@c", 1)])
+    pooled, other = results.pool()
+    [whole] = [one for one in pooled.estimates if one.group == "all"]
+    spread = stdev([0.5, 1.0])
+    assert (whole.value, whole.n, whole.method) == (0.75, 2, "sd of shares")
+    assert (whole.low, whole.high) == pytest.approx((0.75 - spread, 0.75 + spread))
+    assert pooled.model.startswith("mean/m, 2 seeds@")
+    assert other.model == "causal/other@c"
 
 
-def test_other_runs_have_another_mean_and_the_same_ones_in_another_order_have_not() -> None:
-    a, b, c = result("a", 0.0), result("b", 1.0), result("c", 1.0)
-    assert averages([a, b])[0].model == averages([b, a])[0].model != averages([a, c])[0].model
+def test_a_seed_in_the_signature_counts() -> None:
+    [pooled] = pool([result("oracle/x", 2, seed="1"), result("oracle/x", 3, seed="2")])
+    assert pooled.signature.get("seed") is None
+    assert [one.value for one in pooled.estimates if one.group == "all"] == [0.625]
 
 
-def test_a_single_run_has_no_mean() -> None:
-    assert averages([result("a", 0.0)]) == []
+def test_all_models_can_be_pooled() -> None:
+    [pooled] = pool([result("causal/a@1", 2), result("causal/b@2", 4)], by="model")
+    assert pooled.model.startswith("mean/2 models@")
+
+
+def test_suites_stay_apart() -> None:
+    found = pool([result(f"causal/m-seed{n}@{n}", n, suite=suite) for n in (1, 2) for suite in ("s", "t")])
+    assert [one.suite for one in found] == ["s", "t"]
+
+
+def test_nothing_to_pool_is_an_error() -> None:
+    with pytest.raises(InputError, match="no two results differ in their seed alone"):
+        pool([result("causal/a@1", 2), result("causal/b@2", 4)])
+    with pytest.raises(UnknownName, match="value of by"):
+        pool([], by="sed")  # type: ignore[arg-type]

@@ -94,7 +94,8 @@ def printed(value: float, *, share: bool) -> str:
 
 def expected(result: Result, estimate: Estimate) -> Line:
     """A row as every medium should have it."""
-    share = result.metric(estimate.metric).unit == "share"
+    unit = result.metric(estimate.metric).unit
+    share = unit == "share"
     low, high, method = estimate.low, estimate.high, estimate.method or ""
     if low is None or high is None:
         interval = "no interval" if method.startswith("none:") else ""
@@ -103,6 +104,7 @@ def expected(result: Result, estimate: Estimate) -> Line:
     else:
         interval = f"[{printed(low, share=share)}, {printed(high, share=share)}]"
     value = printed(estimate.value, share=share) + ("%" if share and math.isfinite(estimate.value) else "")
+    value += " bits" * (unit == "bits")
     return Line(named(estimate.metric), estimate.group, value, interval, estimate.n)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from wug import registry
-from wug.arguments import members, public
+from wug.arguments import members, public, require_member
 from wug.errors import InputError, ModelError
 from wug.evaluation import model_patterns, opening
 from wug.evaluation.handle import ModelHandle
@@ -62,6 +63,12 @@ class Model:
             raise InputError("wug.open_model(…) opens a model")
         self.opened = opened
         """The handle that the run service uses."""
+
+    if not TYPE_CHECKING:  # which sees an unknown attribute
+
+        def __getattr__(self, name: str) -> object:
+            require_member("a model", name)
+            raise AttributeError(f"'Model' object has no attribute {name!r}")
 
     @property
     def id(self) -> str:
@@ -177,7 +184,9 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
         return given if isinstance(given, Model) else Model(given)
     if isinstance(given, (str, Path)):
         if tokenizer is not None:
-            raise InputError(f"{str(given)!r} has its own tokenizer: tokenizer= is for a loaded model")
+            device = isinstance(tokenizer, str) and re.fullmatch(r"cpu|cuda(:\d+)?|mps", tokenizer)
+            fix = f"write device={tokenizer!r}" if device else "tokenizer= is for a loaded model"
+            raise InputError(f"{str(given)!r} has its own tokenizer: {fix}")
         if model_patterns.is_pattern(str(given)):
             raise InputError(f"{str(given)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
         if isinstance(given, Path) and not given.expanduser().exists():

@@ -13,6 +13,7 @@ from wug.errors import InputError, UnknownName
 from wug.files import user_path
 from wug.labels import html, line, short_names
 from wug.results import store as results_store
+from wug.results.average import PoolBy, pool
 from wug.results.paths import default_store
 from wug.results.records import Run
 from wug.tables import Table
@@ -94,6 +95,18 @@ class Results(Sequence[Result]):
             found = [with_metric(result, metric) for result in found]
         return Results(found, runs=self.runs, store=self.store)
 
+    def pool(self, by: PoolBy = "seed") -> Results:
+        """The mean of each estimate over runs that differ in their seed alone, give or take one standard deviation.
+
+        Args:
+            by: "seed": models whose names differ in `seed1`, `seed2`, … alone, or that were run with different seeds;
+                "model": all models on a suite.
+
+        Raises:
+            InputError: If there is nothing to pool.
+        """
+        return Results(pool(self._results, by))
+
     def to_latex(self, *, wide: bool = False, labels: Mapping[str, str] | None = None) -> str:
         """The estimates as a LaTeX table; with `wide`, the headlines of models (rows) on suites (columns).
 
@@ -144,15 +157,33 @@ class Results(Sequence[Result]):
         """Write the estimates to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
         self.estimates.write(path)
 
-    def plot(self, title: str | None = None) -> altair.LayerChart:
+    def plot(
+        self,
+        title: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        width: int | None = None,
+        height: int | None = None,
+        font_size: int | None = None,
+        palette: str | Sequence[str] | None = None,
+    ) -> altair.LayerChart:
         """The figure of these results, for a notebook: an overview, or for one result the first figure of its family.
 
-        If a family has several figures, `title` chooses the one with this text in its title.
+        Args:
+            title: Chooses the figure with this text in its title, if there are several.
+            labels: Names for models, by their ids or short names.
+            width: Pixels, without the labels of the axes.
+            height: Pixels.
+            font_size: Of labels; titles are larger in proportion.
+            palette: "default", "grey", "okabe-ito", or a list of colours such as "#0072b2".
         """
         from wug.views import charts, vega
+        from wug.views.chart_style import ChartStyle
         from wug.views.report import choose_figure
 
-        return vega.styled_chart(charts.titled(choose_figure(self._results, title)))
+        style = ChartStyle(width, height, font_size, palette, labels or {})
+        figure = choose_figure(style.named(self._results), title)
+        return vega.styled_chart(charts.titled(figure, style.title_characters), style.apply)
 
 
 @members(public)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from wug import stats
 from wug.api.models import EXPECTED, Setting, as_text, is_function, model_of, models_of
@@ -17,11 +17,13 @@ from wug.arguments import public
 from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.own_metrics import Judge, MetricFunction, as_metric, find_metric
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
 from wug.evaluation.service import execute, resolve_suites
 from wug.files import refuse_surrogates, user_path
 from wug.tables import Table
-from wug.types import Suite
+from wug.types import Better, Suite
+from wug.types import Unit as MetricUnit
 
 if TYPE_CHECKING:
     import pandas
@@ -215,6 +217,7 @@ def run(
     options: Mapping[str, Setting] | None = None,
     kind: str | None = None,
     interval: stats.Method = "wilson",
+    metrics: str | Judge | Iterable[str | Judge] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Results:
     """Evaluate each model on each suite.
@@ -229,6 +232,8 @@ def run(
         options: Scoring options, for suites given by name or path.
         kind: The family, if the content does not identify it.
         interval: The method for intervals of proportions: "wilson" or "clopper-pearson".
+        metrics: Functions of an item's outcomes that return a number, True, False or None (see `wug.metric`), or names
+            of a plugin's metrics.
         progress: Called with the numbers of requests done and in total.
 
     Returns:
@@ -263,6 +268,7 @@ def run(
         family=kind,
         limit=limit,
         interval=interval,
+        metrics=[find_metric(one) for one in _listed(metrics)],
         store=path,
         cache=None if cache is None else user_path(cache),
     )
@@ -275,8 +281,62 @@ def run(
     return Results(report.results, runs=list(report.runs.values()), store=path)
 
 
+@overload
+def metric(
+    function: Judge,
+    *,
+    name: str | None = None,
+    unit: MetricUnit = "score",
+    better: Better = "higher",
+    headline: bool = True,
+    meaning: str | None = None,
+) -> MetricFunction: ...
+@overload
+def metric(
+    *,
+    name: str | None = None,
+    unit: MetricUnit = "score",
+    better: Better = "higher",
+    headline: bool = True,
+    meaning: str | None = None,
+) -> Callable[[Judge], MetricFunction]: ...
+@public
+def metric(
+    function: Judge | None = None,
+    *,
+    name: str | None = None,
+    unit: MetricUnit = "score",
+    better: Better = "higher",
+    headline: bool = True,
+    meaning: str | None = None,
+) -> MetricFunction | Callable[[Judge], MetricFunction]:
+    """Make a metric of a function, for `wug.run(…, metrics=[…])`; also as a decorator.
+
+    Args:
+        function: Takes all outcomes of an item; returns a number, True, False or None (no value).
+        name: The name of the metric; by default that of the function.
+        unit: "share", "bits", "nats", "tokens", "count", "distance" or "score".
+        better: "higher", "lower" or "neither".
+        headline: Whether summaries show it.
+        meaning: What it means; by default the first line of the function's docstring.
+
+    Examples:
+        >>> @wug.metric(unit="bits")
+        ... def gap(outcomes):
+        ...     detail = outcomes[0].detail
+        ...     return (detail["logprob_good"] - detail["logprob_bad"]) / math.log(2)
+    """
+
+    def make(given: Judge) -> MetricFunction:
+        return as_metric(given, name=name, unit=unit, better=better, headline=headline, meaning=meaning)
+
+    make(len)  # a wrong setting is an error here
+    return make if function is None else make(function)
+
+
 def _listed(given: Any) -> list[Any]:
     single = isinstance(given, (str, bytes, Path, Suite, Mapping)) or not isinstance(given, Iterable)
+    single = single or hasattr(given, "columns")  # a data frame
     return [given] if single else list(given)
 
 

@@ -74,7 +74,8 @@ BY = click.Option(
     metavar="FIELD",
     help="Break results down by this field, such as phenomenon, or by all; repeatable.",
 )
-RESULT_OPTIONS = (SUMMARY, BY, SAVE, STORE, FORMAT)
+EFFECTS = click.Option(["--effects"], is_flag=True, help="Print mean effects and margins in bits as well.")
+RESULT_OPTIONS = (SUMMARY, BY, EFFECTS, SAVE, STORE, FORMAT)
 MODEL_OPTIONS = click.Option(
     ["-M", "model_options"],
     multiple=True,
@@ -107,6 +108,7 @@ class ResultOptions:
 
     summary: bool = False
     by: tuple[str, ...] = ()
+    effects: bool = False
     save: bool = True
     store_path: Path | None = None
     form: str = "table"
@@ -115,8 +117,8 @@ class ResultOptions:
     def take(cls, values: dict[str, Any]) -> ResultOptions:
         """The options, removed from the values of a command."""
         options = cls(**{field.name: values.pop(field.name) for field in fields(cls) if field.name in values})
-        if options.summary and options.by:
-            raise click.UsageError("--summary prints only headlines: it excludes --by")
+        if options.summary and (options.by or options.effects):
+            raise click.UsageError("--summary prints only headlines: it excludes --by and --effects")
         return options
 
 
@@ -196,8 +198,10 @@ def command_line() -> str:
 
 def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
     """Print results on stdout, and a hint for people on stderr."""
-    from wug.views.result_tables import broken_down, estimate_table, headline
+    from wug.views.result_tables import broken_down, estimate_table, headline, with_effects
 
+    if options.effects:
+        results = [with_effects(result) for result in results]
     if options.summary:
         results = [headline(result) for result in results]
     elif options.by:
@@ -325,7 +329,7 @@ def say(text: str) -> None:
 @contextmanager
 def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A function that takes what is done and the total, and draws a bar if stderr is a terminal."""
-    if quiet() or not sys.stderr.isatty():
+    if quiet() or printing.in_json() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -37,9 +37,20 @@ def emit(text: str, *, end: str = "\n") -> None:
     _write(sys.stdout, (visible(text) if sys.stdout.isatty() else _encodable(text, sys.stdout)) + end)
 
 
-def tell(text: str) -> None:
-    """Print a line on stderr."""
-    _write(sys.stderr, visible(text) + "\n")
+def tell(text: str, **fields: object) -> None:
+    """Print a line on stderr; as JSON, with further fields."""
+    if not in_json():
+        _write(sys.stderr, visible(text) + "\n")
+        return
+    level, colon, rest = text.partition(": ")
+    known = colon and level in ("error", "warning", "failed")
+    record = {"level": level.replace("failed", "error") if known else "info", "message": rest if known else text}
+    _write(sys.stderr, json.dumps({**record, **fields}, ensure_ascii=True) + "\n")
+
+
+def in_json() -> bool:
+    """Whether stderr gets JSON lines (`--log-format json`)."""
+    return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger("wug").handlers)
 
 
 def console(width: int | None = None, *, stderr: bool = False) -> Console:
@@ -64,6 +75,14 @@ class SafeFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line with visible control characters."""
         return visible(super().format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """Log records as JSON lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """An object with level and message."""
+        return json.dumps({"level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=True)
 
 
 class SafeStream:

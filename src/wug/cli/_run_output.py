@@ -34,7 +34,7 @@ def with_sweep_file(request: RunRequest) -> RunRequest:
     if len(names) > 1:
         raise click.UsageError("a sweep file names the suites: name nothing else")
     source = click.get_current_context().get_parameter_source("models")
-    if request.models and source is not click.core.ParameterSource.ENVIRONMENT:
+    if request.models and source is click.core.ParameterSource.COMMANDLINE:
         raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
     from wug.evaluation.sweep_file import read
     from wug.files import user_path
@@ -119,6 +119,9 @@ def progress(plan: Plan) -> Iterator[Listener]:
     if common.quiet():
         yield lambda event: None
         return
+    if printing.in_json():
+        yield _ProgressLines()
+        return
     if not sys.stderr.isatty():
         yield _ProgressLines() if len(plan.tasks) > 1 else _say_loading
         return
@@ -166,7 +169,10 @@ class _ProgressLines:
         if self._lines and now - self._last < SECONDS_BETWEEN_LINES and event.done < event.models:
             return
         self._last, self._lines = now, self._lines + 1
-        common.say(line(event, now - self._began))
+        done, total = event.requests
+        progress = {"model": event.model, "models_done": event.done, "models": event.models}
+        requests = {"requests_done": done, "requests": total}
+        printing.tell(line(event, now - self._began), event=event.stage, **progress, **requests)
 
 
 def line(event: RunEvent, seconds: float) -> str:

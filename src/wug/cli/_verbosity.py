@@ -21,17 +21,20 @@ class Verbosity:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
+    log_format: str = "text"
 
     def apply(self) -> None:
         """Set the level of the log."""
         level = logging.INFO if self.verbose else logging.ERROR if self.quiet else logging.WARNING
         logging.getLogger("wug").setLevel(level)
+        for handler in logging.getLogger("wug").handlers if self.log_format == "json" else ():
+            handler.setFormatter(printing.JsonFormatter())
 
 
-def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _set_flag(ctx: click.Context, param: click.Parameter, value: bool | str | None) -> None:
     verbosity = ctx.find_object(Verbosity)
     if value and param.name is not None and verbosity is not None:
-        setattr(verbosity, param.name, True)
+        setattr(verbosity, param.name, value)
         verbosity.apply()
 
 
@@ -43,6 +46,14 @@ FLAGS = (
     _flag("-q", "--quiet", envvar="WUG_QUIET", help="Print no progress and no hints."),
     _flag("-v", "--verbose", envvar="WUG_VERBOSE", help="Print where runs and model outputs are stored."),
     _flag("--debug", envvar="WUG_DEBUG", help="Show the traceback of an error."),
+    click.Option(
+        ["--log-format"],
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_set_flag,
+        envvar="WUG_LOG_FORMAT",
+        help="Write progress, hints and warnings on stderr as text or as JSON lines.  [default: text]",
+    ),
 )
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.cli._config import model_labels
 from wug.families.commands import OUTPUT_FOLDER
 from wug.tables import format_names, format_suffixes
 
@@ -50,10 +51,16 @@ PIECE_BYTES = 1 << 20
 @click.option(
     "--wide", is_flag=True, help="Headlines, with one row per model and one column per suite; the best in bold."
 )
-@click.option("--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide, name a model; repeatable.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide or --chart, name a model; repeatable."
+)
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .pdf, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
+@click.option("--width", type=int, help="Width of a chart in pixels.  [default: 760]")
+@click.option("--height", type=int, help="Height of a chart in pixels.  [default: as its rows need]")
+@click.option("--font-size", type=int, help="Font size of a chart.  [default: 12]")
+@click.option("--palette", help="Colours of a chart: default, grey, okabe-ito, or #0072b2,#d55e00,…")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="A file, or a folder.  [default: stdout]")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
@@ -70,6 +77,7 @@ def command(
     output: Path | None,
     raw: bool,
     store_path: Path | None,
+    **look: Any,
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
@@ -82,6 +90,7 @@ def command(
     wug export 7 --what surprisals --to tsv        SyntaxGym's table of region surprisals
     wug export 7 --what suite -o evaluated.json    the suite with the values written in
     wug export 7 --chart --suite number_prep -o chart.svg
+    wug export 7 8 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
     """
     from wug.errors import InputError
     from wug.results.run_names import numbers
@@ -107,16 +116,19 @@ def command(
         common.require_format(form, output)
     store = common.open_store(store_path)
     runs = numbers(store.reader, words or ("last",))
+    if unnamed := [one for one in labels if not all(one.partition("="))]:
+        raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
+    named = {model: name for model, _, name in (one.partition("=") for one in labels)}
     if drawn:
-        _chart(store, runs, suites, what, figure, output)
+        _chart(store, runs, suites, what, figure, output, {**look, "labels": named})
         return
+    if given := next((name for name, value in look.items() if value is not None), None):
+        raise click.UsageError(f"--{given.replace('_', '-')} is for --chart")
     if wide or labels:
         if what not in (None, "estimates") or not wide:
-            raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide")
-        if unnamed := [one for one in labels if not all(one.partition("="))]:
-            raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
-        named = {model: name for model, _, name in (one.partition("=") for one in labels)}
-        table = wide_table(_results(store, runs, suites, outcomes=False), named)
+            raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
+        results = _results(store, runs, suites, outcomes=False)
+        table = wide_table(results, {**model_labels(result.model for result in results), **named})
         common.deliver_table(table, form or "table", output, raw=raw)
         return
     form = form or "csv"
@@ -231,20 +243,30 @@ def _chart(
     what: str | None,
     figure: str | None,
     output: Path | None,
+    look: Mapping[str, Any],
 ) -> None:
     """Write a chart: of a comparison, of one suite, or of all results together."""
     from wug.views import charts
+    from wug.views.chart_style import ChartStyle
     from wug.views.report import choose_figure
 
     assert output is not None
+    style = ChartStyle(**look)
     if what == "comparison":
         from wug.results.comparison import ComparisonSettings, compare
         from wug.views.comparison_page import chart
 
-        charts.save(chart(compare(store, [[number] for number in runs], ComparisonSettings(suites))), output)
+        if style.labels:
+            raise click.UsageError("--label is not for the chart of a comparison")
+        charts.save(
+            chart(compare(store, [[number] for number in runs], ComparisonSettings(suites))), output, style.apply
+        )
     else:
         results = _results(store, runs, suites)
-        charts.save(charts.titled(choose_figure(results, figure)), output)
+        configured = model_labels(result.model for result in results)
+        style = replace(style, labels={**configured, **style.labels})
+        shown = choose_figure(style.named(results), figure)
+        charts.save(charts.titled(shown, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")
 
 

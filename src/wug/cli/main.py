@@ -15,6 +15,7 @@ import click
 from wug import __version__, options, registry
 from wug.cli import _printing as printing
 from wug.cli import _verbosity as verbosity
+from wug.cli._config import option_defaults
 from wug.errors import WugError, nearest, suggestion
 from wug.files import shortened
 
@@ -90,6 +91,15 @@ class CommandFolder(SuggestingGroup):
         command: click.Command = registry.find("cli", cmd_name).command
         return verbosity.on_either_side(command)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, whose options have the defaults of configuration files."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and command is not None:
+            ctx.default_map = {name: option_defaults(command)}
+        return name, command, rest
+
 
 @click.group(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", prog_name="wug")
@@ -123,12 +133,9 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         _end("interrupted: run the same command to resume", 130)
     except click.NoSuchOption as error:
-        refusal = click.UsageError(f"No such option: {error.option_name}{_hint(error)}", error.ctx)
-        refusal.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
-        sys.exit(refusal.exit_code)
+        _refuse(click.UsageError(f"No such option: {error.option_name}{_hint(error)}", error.ctx))
     except click.ClickException as error:
-        error.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
-        sys.exit(error.exit_code)
+        _refuse(error)
     except KeyboardInterrupt:
         _end("interrupted: run the same command to resume", 130)
     except BrokenPipeError:
@@ -180,6 +187,14 @@ def _explain(error: Exception) -> str:
         f"wug itself failed ({type(error).__name__}: {error}).\n"
         "This is a bug: please report it with what `wug --debug …` prints for the same command"
     )
+
+
+def _refuse(error: click.ClickException) -> NoReturn:
+    if printing.in_json():
+        printing.tell(f"error: {error.format_message()}")
+    else:
+        error.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
+    sys.exit(error.exit_code)
 
 
 def _end(message: str, code: int) -> NoReturn:

@@ -63,12 +63,19 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             help="With --target word, leave out targets of several tokens.",
         ),
         click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
+        click.Option(
+            ["--metric", "metrics"],
+            multiple=True,
+            metavar="NAME",
+            help="Further metric: my_module:function of an item's outcomes, or the name of a plugin's; repeatable.",
+        ),
         common.choice("--interval", *PROPORTION_METHODS, help="Method for intervals of proportions."),
     ),
     "Output": (
         common.FORMAT,
         common.SUMMARY,
         common.BY,
+        common.EFFECTS,
         click.Option(
             ["--print-word-probs", "--print_word_probs"],
             is_flag=True,
@@ -155,6 +162,7 @@ command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
 def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunRequest:
+    from wug.evaluation.own_metrics import find_metric
     from wug.evaluation.request import RunRequest
 
     scoring = {
@@ -180,6 +188,7 @@ def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunReques
         family=given["kind"],
         tags=given["tags"],
         limit=given["limit"],
+        metrics=[find_metric(name) for name in given["metrics"]],
         interval=given["interval"],
         store=(shown.store_path or common.default_store()) if shown.save else None,
         cache=None if given["no_cache"] else given["cache"] or common.default_cache(),
@@ -195,6 +204,9 @@ def _describe(request: RunRequest, plan: Plan) -> None:
     for suite in plan.suites:
         if how := getattr(suite, "understood", None):
             common.say(f"{suite.name}: {how}")
+    source = click.get_current_context().get_parameter_source("models")
+    if request.models is not None and source is click.core.ParameterSource.DEFAULT_MAP:
+        common.say(f"using the configured model (wug config): {' '.join(map(str, request.models))}")
     if request.models is None:
         common.say(f"no --model given: using the built-in {' and '.join(plan.scope)}")
 

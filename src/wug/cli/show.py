@@ -13,40 +13,50 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 
-@common.having(common.SUMMARY, common.BY, common.STORE, common.FORMAT)
+@common.having(common.SUMMARY, common.BY, common.EFFECTS, common.STORE, common.FORMAT)
 @click.command("show")
-@click.argument("run", default="last")
+@click.argument("words", nargs=-1, metavar="[RUN]...")
+@click.option("--pool", "pooled", is_flag=True, help="Print means over runs that differ in their seed alone, ± 1 SD.")
 @click.option("--failing", is_flag=True, help="List the failing items with their sentences instead.")
 @click.option("--matrix", "as_matrix", is_flag=True, help="Show a sweep as models by suites instead of curves.")
-def command(run: str, failing: bool, as_matrix: bool, **given: Any) -> None:
-    """Print the results of a stored run, or a sweep.
+def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool, **given: Any) -> None:
+    """Print the results of stored runs, or a sweep.
 
     RUN is a number, the beginning of a name, or last (the default). A sweep, sweep:NAME, is printed as values over
-    training steps, or as models by suites.
+    training steps, or as models by suites; with --pool, all its runs are pooled.
 
     \b
     wug show
     wug show 7 --by phenomenon
+    wug show 7 --effects
     wug show 7 --failing
     wug show base --format latex
     wug show sweep:NAME --matrix
+    wug show 3 4 5 --pool
     """
     from wug.cli.runs import about
-    from wug.results.run_names import find
+    from wug.results.average import pool
+    from wug.results.run_names import side
     from wug.views import text as failures
 
     options = common.ResultOptions.take(given)
-    if failing and (options.summary or options.by):
-        raise click.UsageError("--failing lists items: it excludes --summary and --by")
+    if failing and (options.summary or options.by or options.effects):
+        raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
+    if failing and pooled:
+        raise click.UsageError("--failing lists items: it excludes --pool")
     store, form = common.open_store(options.store_path), options.form
-    if run.startswith("sweep:"):
-        _sweep(store, run, as_matrix, form)
+    words = words or ("last",)
+    if words[0].startswith("sweep:") and len(words) == 1 and not pooled:
+        _sweep(store, words[0], as_matrix, form)
         return
-    record = find(store.reader, run)
-    results = store.results(record.id)
-    for line in about(record):
-        common.say(line)
-    if not failing:
+    runs = list(dict.fromkeys(number for word in words for number in side(store.reader, word)))
+    results = [result for number in runs for result in store.results(number)]
+    for number in runs:
+        for line in about(store.reader.run(number)):
+            common.say(line)
+    if pooled:
+        common.deliver(pool(results), options)
+    elif not failing:
         common.deliver(results, options)
     elif form == "table":
         for line in failures.failing_lines(results):

@@ -148,7 +148,7 @@ def build_result(
 ) -> Result:
     """Build a result from a suite's rows; outcomes are passed to `keep`, or kept in the result without it."""
     outcomes: list[Outcome] = []
-    collected = stats.EstimateAccumulator()
+    collected = stats.EstimateAccumulator(suite.metrics)
     hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()

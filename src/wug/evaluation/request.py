@@ -10,6 +10,7 @@ from typing import Literal
 from wug import stats
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.own_metrics import MetricFunction
 from wug.models import ModelSpec
 from wug.results.sweeps import Planned
 from wug.types import Result, Suite
@@ -38,6 +39,8 @@ class RunRequest:
     """Read all suites as this family, instead of identifying it by content."""
     tags: Sequence[str] = ()
     limit: int | None = None
+    metrics: Sequence[MetricFunction] = ()
+    """Further metrics that the user wrote."""
     interval: stats.Method = "wilson"
     store: Path | None = None
     """The store for runs; None to store nothing."""

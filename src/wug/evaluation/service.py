@@ -17,6 +17,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
+from wug.evaluation.own_metrics import with_metrics
 from wug.evaluation.protocols import protocol, require_fit, with_protocol
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
@@ -60,6 +61,7 @@ def resolve(request: RunRequest) -> Plan:
     if request.interval not in PROPORTION_METHODS:
         raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = following_protocol(request)
+    suites = with_metrics(suites, request.metrics)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)
     named = [_names(model) for model in request.models]
@@ -92,7 +94,7 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
         opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
-                fix = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
+                fix = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries and data frames"
                 raise InputError(f"{type(suite).__name__} is not a suite. {fix}")
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"

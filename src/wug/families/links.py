@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from wug.errors import InputError
 from wug.options import Option, written
+from wug.types import LN2, Derivation, Metric, effect_metrics
 
 PARAMETERS = (
     Option("penlp_alpha", float, 0.8, "exponent of penlp", least=0, most=10),
@@ -81,6 +82,9 @@ LABELS = {
     "morcela": "MORCELA",
     "pmi": "pointwise mutual information with the context",
 }
+UNITLESS = frozenset({"normlp", "morcela"})
+"""Links whose scores are not multiples of a log-probability."""
+MARGIN = "margin"
 _PARAMETERS_OF = {
     "penlp": ("penlp_alpha",),
     "slln": ("slln_alpha",),
@@ -121,6 +125,32 @@ def link_signature(links: tuple[str, ...], parameters: LinkParameters) -> dict[s
 
 def link_label(fields: Mapping[str, str]) -> str:
     """The score that is compared, from the fields of a signature."""
-    per = fields.get("normalise", "none")
-    link = fields["link"].partition(",")[0] if "link" in fields else "sum" if per == "none" else per
+    link = link_of(fields)
     return "SLOR" if "slor" in fields else LABELS.get(link, link)
+
+
+def link_of(fields: Mapping[str, str]) -> str:
+    """The first link, from the fields of a signature."""
+    per = fields.get("normalise", "none")
+    return fields["link"].partition(",")[0] if "link" in fields else "sum" if per == "none" else per
+
+
+def in_bits(link: str) -> float:
+    """The factor from scores to what is shown of them: bits, unless the link has no unit."""
+    return 1.0 if link in UNITLESS else 1 / LN2
+
+
+def shown_scale(fields: Mapping[str, str], extra: str = "") -> tuple[str, float]:
+    """The name of the scores in a result with their unit, and the factor from stored scores to shown ones."""
+    link, label = link_of(fields), link_label(fields)
+    if link in UNITLESS:
+        return f"{label}{extra}", 1.0
+    return f"{label}{extra} (bits)", in_bits(link)
+
+
+def margin_metrics(metric: str, link: str, plus: str, minus: str, what: str) -> tuple[Metric, Metric]:
+    """The mean margin by a link, derived from the outcomes of a metric, and the same standardised."""
+    name = metric.replace("accuracy", MARGIN, 1)
+    derived = Derivation(metric, plus, minus, in_bits(link) if minus else 1.0)
+    unit = "" if link in UNITLESS else ", in bits"
+    return effect_metrics(name, derived, f"{LABELS[link]} of {what}{unit}", "score" if link in UNITLESS else "bits")

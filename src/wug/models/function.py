@@ -6,14 +6,13 @@ A scoring function takes a list of texts and returns one output per text: a log-
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import SupportsFloat
 
+from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.models.spec import ModelSpec
@@ -146,15 +145,4 @@ def wrap(
 def load(spec: ModelSpec) -> ScoringFunction | GeneratingFunction:
     """The function of a module that is installed, or in the current folder: `my_module:score`."""
     options = spec.read(OPTIONS)
-    module, _, attribute = spec.name.partition(":")
-    if not attribute:
-        raise InputError(f"function:{spec.name}: write the module and the function, such as function:my_module:score")
-    if "" not in sys.path and "." not in sys.path:
-        sys.path.append(".")
-    try:
-        found = importlib.import_module(module)
-    except Exception as error:  # whatever the user's module raises
-        raise ModelError(f"function:{spec.name}: {module} cannot be imported: {error}") from error
-    if not hasattr(found, attribute):
-        raise UnknownName(f"function of {module}", attribute, vars(found))
-    return wrap(getattr(found, attribute), spec.name, options["version"], options["returns"])
+    return wrap(registry.imported(spec.name), spec.name, options["version"], options["returns"])

@@ -14,6 +14,7 @@ from wug.results.outcomes import OutcomeFile
 from wug.results.queries import PairingArrays
 from wug.results.reader import RunReader
 from wug.results.records import StoredResult
+from wug.types import Metric, Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,10 +120,10 @@ class ColumnLoader:
         for stored, file in located:
             files.setdefault(file.path, []).append((stored, file))
         for some in files.values():
-            arrays = PairingArrays.read([file for _, file in some])
+            how = {metric.derived for stored, _ in some for metric in _derived(stored.result)}
+            arrays = PairingArrays.read([file for _, file in some], [one for one in how if one is not None])
             for (stored, _), part in zip(some, arrays, strict=True):
-                result = stored.result
-                self._columns[stored.id] = self._made((result.kind, result.suite), part)
+                self._columns[stored.id] = self._made(stored.result, part)
 
     def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
         """The column of each metric of a result, in order of appearance."""
@@ -130,13 +131,21 @@ class ColumnLoader:
             self.load([stored])
         return self._columns[stored.id]
 
-    def _made(self, suite: object, arrays: PairingArrays) -> dict[str, MetricColumn]:
+    def _made(self, result: Result, arrays: PairingArrays) -> dict[str, MetricColumn]:
+        suite = (result.kind, result.suite)
         layout = self._layouts.get(suite)
         if layout is None or not layout.fits(arrays):
             layout = self._layouts[suite] = _Layout(arrays)
-        return {
-            metric: column for metric, place in layout.metrics.items() if (column := _column(place, arrays)) is not None
-        }
+        columns = {metric: _column(place, arrays) for metric, place in layout.metrics.items()}
+        for metric in _derived(result):
+            if (how := metric.derived) is not None and how.metric in layout.metrics:
+                columns[metric.name] = _column(layout.metrics[how.metric], arrays, arrays.derived[how])
+        return {metric: column for metric, column in columns.items() if column is not None}
+
+
+def _derived(result: Result) -> list[Metric]:
+    """The metrics whose values are computed from the outcomes of others."""
+    return [metric for metric in result.metrics if metric.derived is not None and not metric.derived.standardised]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +177,11 @@ class _Layout:
         )
 
 
-def _column(place: _Place, arrays: PairingArrays) -> MetricColumn | None:
-    """The values of a metric; None if there are no finite ones."""
-    values, judged = arrays.value[place.rows], arrays.judged[place.rows]
+def _column(place: _Place, arrays: PairingArrays, derived: Floats | None = None) -> MetricColumn | None:
+    """The values of a metric, or those that are derived from it; None if there are no finite ones."""
+    values, judged = (arrays.value if derived is None else derived)[place.rows], arrays.judged[place.rows]
+    if derived is not None:
+        judged = np.zeros(len(values), bool)
     finite = np.isfinite(values)
     if not finite.any():
         return None

@@ -22,7 +22,7 @@ from wug.results.columns import identifier, storable
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeDecoder, OutcomeFile, PackedOutcomes, collected, temporary_folder
 from wug.rows import PAGE, Filter, OutcomeRow, Page, Rows
-from wug.types import Outcome, Result
+from wug.types import Derivation, Outcome, Result
 
 if TYPE_CHECKING:
     import duckdb
@@ -281,10 +281,12 @@ class PairingArrays:
     has_source: NDArray[np.bool_]
     metrics: Mapping[str, int]
     """The hash of each metric, in the order in which metrics occur."""
+    derived: Mapping[Derivation, NDArray[np.float64]]
+    """The values of metrics that have no outcomes; NaN where there is none."""
 
     @classmethod
-    def read(cls, files: Sequence[OutcomeFile]) -> list[PairingArrays]:
-        """The arrays of several results in one file."""
+    def read(cls, files: Sequence[OutcomeFile], derived: Collection[Derivation] = ()) -> list[PairingArrays]:
+        """The arrays of several results in one file, with the values of derived metrics."""
         whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
         source = next(
             (
@@ -298,6 +300,8 @@ class PairingArrays:
         columns = (
             f"hash(item) AS item, hash(metric) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
         )
+        numbers = {how: f"derived{place}" for place, how in enumerate(derived)}
+        columns += "".join(f", {_derived(how, whole)} AS {name}" for how, name in numbers.items())
         table = OutcomeTable(lambda: whole)
         with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
             found: dict[str, Any] = dict(db.fetchnumpy())
@@ -313,12 +317,25 @@ class PairingArrays:
             "source": np.ma.getdata(found["source"]),
             "has_source": ~np.ma.getdata(found["none"]).astype(bool),
         }
+        values = {how: np.ma.filled(found[name], np.nan) for how, name in numbers.items()}
         parts = []
         for file in files:
-            own = {name: array[file.first : file.first + file.rows] for name, array in arrays.items()}
+            mine = slice(file.first, file.first + file.rows)
+            own = {name: array[mine] for name, array in arrays.items()}
             there = set(np.unique(own["metric"]).tolist())
-            parts.append(cls(**own, metrics={name: number for name, number in metrics.items() if number in there}))
+            named = {name: number for name, number in metrics.items() if number in there}
+            parts.append(cls(**own, metrics=named, derived={how: array[mine] for how, array in values.items()}))
         return parts
+
+
+def _derived(how: Derivation, file: OutcomeFile) -> str:
+    """The value of a derived metric in each row, as SQL; NULL if the file lacks a column."""
+    columns = {column.field: identifier(column.name) for column in file.columns if column.role == "detail"}
+    fields = [how.plus, *([how.minus] if how.minus else [])]
+    if any(field not in columns for field in fields):
+        return "NULL::DOUBLE"
+    difference = " - ".join(f"TRY_CAST({columns[field]} AS DOUBLE)" for field in fields)
+    return f"{how.factor!r} * ({difference})"
 
 
 def _folder(file: OutcomeFile) -> Path:

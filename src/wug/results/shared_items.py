@@ -104,8 +104,7 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
             raise UnknownName("suite", pattern, {stored.result.suite for stored in every})
-    chosen = suites or ["*"]
-    wanted = [stored for stored in every if any(fnmatchcase(stored.result.suite, name) for name in chosen)]
+    wanted = [stored for stored in every if is_wanted(stored.result.suite, suites)]
     tests: list[Test] = []
     warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
     lonely: dict[str, list[str]] = {}
@@ -131,6 +130,11 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
 
 
+def is_wanted(suite: str, patterns: Sequence[str]) -> bool:
+    """Whether a suite matches one of some patterns; all do if there are none."""
+    return not patterns or any(fnmatchcase(suite, pattern) for pattern in patterns)
+
+
 def choose(
     test: Test, columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]], patterns: Sequence[str]
 ) -> list[str]:
@@ -144,7 +148,9 @@ def choose(
 
 def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
     """The error if suites are shared but no outcome is."""
-    known = list(dict.fromkeys(metric for test in tests for metric in reader.rows(test.first.id).metrics()))
+    outcomes = [metric for test in tests for metric in reader.rows(test.first.id).metrics()]
+    derived = [metric.name for test in tests for metric in test.first.result.metrics if metric.derived]
+    known = list(dict.fromkeys([*outcomes, *derived]))
     for pattern in patterns:
         if not any(fnmatchcase(metric, pattern) for metric in known):
             return UnknownName("metric", pattern, known)

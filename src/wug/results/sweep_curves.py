@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError
 from wug.identity import Group
+from wug.results.average import without_seed
 from wug.results.comparison import ComparisonSettings, Contrast, compare
 from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
 from wug.results.reader import RunReader
@@ -19,8 +19,6 @@ from wug.results.store import Store
 from wug.results.sweeps import Member, Sweep, members, runs_of
 from wug.stats_paired import holm
 from wug.types import Estimate, Result, Signature
-
-_SEED = re.compile(r"[-_/.]?seed[-_=]?\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def placed(sweep: Sweep, runs: Sequence[Run]) -> list[Placed]:
     for run in runs:
         if run.status == "complete" and (step := step_in(run)) is not None:
             training = training_of(run.specification or run.model)
-            found.append(Placed(run, step, _SEED.sub("", training) or training))
+            found.append(Placed(run, step, without_seed(training)))
     return found
 
 

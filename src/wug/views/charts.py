@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -279,15 +279,16 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
     return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
 
 
-def titled(figure: Figure) -> altair.LayerChart:
-    """The chart of a figure for a file, with a title that says what it shows."""
-    made: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note))
+def titled(figure: Figure, room: float = 1.0) -> altair.LayerChart:
+    """The chart of a figure for a file, with a title that says what it shows; `room` is the width of its lines."""
+    made: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
     return made
 
 
-def title(text: str, *about: str) -> dict[str, list[str]]:
+def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
     """The title of a chart, and lines below it that say what it shows."""
-    first, *others = (textwrap.wrap(visible(part), MAX_TITLE_CHARACTERS) for part in (text, *about))
+    width = max(20, int(MAX_TITLE_CHARACTERS * room))
+    first, *others = (textwrap.wrap(visible(part), width) for part in (text, *about))
     return {"text": first, "subtitle": [*itertools.chain(*others)]}
 
 
@@ -309,10 +310,15 @@ def require(path: Path | None = None) -> None:
     vega.vl_convert()
 
 
-def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
-    """Write a chart in the format of the suffix: .svg, .png, .pdf, .html (works offline) or .json (Vega-Lite)."""
+def save(
+    chart: altair.LayerChart | altair.VConcatChart, path: Path, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> None:
+    """Write a chart in the format of the suffix: .svg, .png, .pdf, .html (works offline) or .json (Vega-Lite).
+
+    `style` changes its specification.
+    """
     require(path)
-    write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](vega.spec(chart)))
+    write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](style(vega.spec(chart))))
 
 
 def _datum(point: Point) -> dict[str, Any]:

@@ -361,7 +361,8 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
         for result in results
         for figure in figures_of(result, rows_of(result))
     ]
-    about = caption([result.suite for result in results], names.values())
+    sizes = {result.n for result in results}
+    about = caption([result.suite for result in results], names.values(), sizes.pop() if len(sizes) == 1 else None)
     yield from (
         replace(figure, about=figure.about or about)
         for figure in [*([overview] if overview else []), *across_figures(results), *found] or _plain(results)

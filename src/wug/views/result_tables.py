@@ -35,6 +35,13 @@ def headline(result: Result) -> Result:
     return replace(result, estimates=() if result.headline is None else (result.headline,))
 
 
+def with_effects(result: Result) -> Result:
+    """The result with its effects and margins among the headlines."""
+    return replace(
+        result, metrics=tuple(replace(one, headline=one.headline or bool(one.derived)) for one in result.metrics)
+    )
+
+
 def fields(result: Result) -> dict[str, int]:
     """The fields that a result is broken down by, with their numbers of groups; those with one group are left out."""
     groups = dict.fromkeys(one.group for one in result.estimates if result.metric(one.metric).headline)

@@ -84,7 +84,8 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     metrics = _by_metric(result)
-    left_out = len({estimate.metric for estimate in result.estimates}) > len(metrics)
+    hidden = {estimate.metric for estimate in result.estimates} - metrics.keys()
+    left_out = any(result.metric(name).derived is None for name in hidden)
     for place, (metric, fields) in enumerate(metrics.items()):
         own = {name: found for name, found in fields.items() if name in shown}
         lines = list(_grouped(result, own))

@@ -86,9 +86,11 @@ def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     return {**unstyled_spec(chart), "config": {**config, "background": "white"}}
 
 
-def styled_chart(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
-    """The styled chart, for a notebook."""
-    made: alt.LayerChart = altair().Chart.from_dict(spec(chart))
+def styled_chart(
+    chart: alt.LayerChart | alt.VConcatChart, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> alt.LayerChart:
+    """The styled chart, for a notebook; `style` changes its specification."""
+    made: alt.LayerChart = altair().Chart.from_dict(style(spec(chart)))
     return made
 
 

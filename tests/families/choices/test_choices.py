@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,6 +88,7 @@ def test_the_score_is_that_of_the_option_and_the_context_is_given(tmp_path: Path
     [outcome] = result.outcomes
     assert outcome.detail == {
         "context": CONTEXT, "options": [" her hand", " my hand"], "right": 1, "logprobs": [-3.0, -4.0],
+        "margin": pytest.approx(1 / math.log(2)),
     }  # fmt: skip
     assert outcome.value is True
 
@@ -358,10 +360,10 @@ def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_
     items = items_of(result, rows)
     item = items.show(rows.at(0), rows.same_item(rows.at(0)))
     assert list(item_lines(item)) == [
-        f"context  {CONTEXT}", "right    her hand  −109.00", "other    my hand  −200.00",
-        "other    [-a bag-]  −101.00",
+        f"context  {CONTEXT}", "right    her hand  −157.25", "other    my hand  −288.54",
+        "other    [-a bag-]  −145.71",
     ]  # fmt: skip
-    assert item.note == "by −8.00"
+    assert item.note == "by −11.54"  # −8 nats / ln 2
     assert item.sentences == (f"{CONTEXT} her hand", f"{CONTEXT} a bag")
 
 
@@ -369,7 +371,7 @@ def test_contexts_that_differ_are_shown_with_their_options(tmp_path: Path) -> No
     result = run(jsonl(tmp_path, COMPS), Words({}))
     rows = table_of(result.outcomes)
     item = items_of(result, rows).show(rows.at(0), ())
-    assert list(item_lines(item)) == ["right  [+A dog+] can bark.  −200.00", "other  [-A cat-] can bark.  −200.00"]
+    assert list(item_lines(item)) == ["right  [+A dog+] can bark.  −288.54", "other  [-A cat-] can bark.  −288.54"]
     assert item.note == "tie"
 
 
@@ -377,7 +379,9 @@ def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("her hand.", "hand her.", "the of and."))
     said = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu", "--format", "json")
     [result] = said.results
-    assert {one["metric"]: one["value"] for one in result["estimates"]} == {
+    values = {one["metric"]: one["value"] for one in result["estimates"]}
+    assert values.pop("margin") > 0
+    assert values == {
         "accuracy": 1.0, "chance": pytest.approx(1 / 3), "ties": 0.0,
     }  # fmt: skip
     table = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu").out

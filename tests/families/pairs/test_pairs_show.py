@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -72,7 +73,7 @@ def blimp(folder: Path, rows: Sequence[tuple[str, str, str, str, str]] = BLIMP, 
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     [suite] = family.read(path, options)
     model = Weights({"swims.": 3.0, "sings.": 2.5})
-    return build_result(suite, model.id, "wug:0.1.0|suite:blimp|normalise:none", suite.run(model))
+    return build_result(suite, model.id, "wug:0.1.0|suite:blimp|target:sentence|normalise:none", suite.run(model))
 
 
 @pytest.fixture(scope="module")
@@ -262,25 +263,25 @@ def test_what_differs_in_a_failing_pair_is_marked_without_shared_punctuation(pag
 
 
 def test_a_failing_pair_stands_with_both_scores_and_its_margin(seen: Seen) -> None:
-    text = "grammatical The wug swims. −5.00 ungrammatical The wug swim. −3.00 difference −2.00"
-    assert f"Pair agreement_1/1 by −2.00 {text}" in seen.text
+    text = "grammatical The wug swims. −7.21 ungrammatical The wug swim. −4.33 difference −2.89"
+    assert f"Pair agreement_1/1 by −2.89 {text}" in seen.text  # −2 nats / ln 2
 
 
 def test_a_pair_is_two_lines_with_scores_and_a_bar(result: Result) -> None:
     shown = item(result, "agreement_1/1")
     good, bad, difference = lines(shown)
     same = Piece("The wug ")
-    assert good == LabelledText("grammatical", (same, Piece("swims", differs=True), Piece(".")), "ins", "−5.00")
-    assert bad == LabelledText("ungrammatical", (same, Piece("swim", differs=True), Piece(".")), "del", "−3.00")
-    assert (difference.label, difference.value) == ("difference", "−2.00")
-    assert difference.side == pytest.approx(-0.3215, abs=1e-4)  # tanh(−2 / 6)
-    assert (shown.note, shown.fails) == ("by −2.00", True)
+    assert good == LabelledText("grammatical", (same, Piece("swims", differs=True), Piece(".")), "ins", "−7.21")
+    assert bad == LabelledText("ungrammatical", (same, Piece("swim", differs=True), Piece(".")), "del", "−4.33")
+    assert (difference.label, difference.value) == ("difference", "−2.89")
+    assert difference.side == pytest.approx(math.tanh(-2 / math.log(2) / 9))
+    assert (shown.note, shown.fails) == ("by −2.89", True)
     assert shown.sentences == ("The wug swims.", "The wug swim.")
 
 
 def test_a_pair_that_is_right_says_by_how_much(result: Result) -> None:
     shown = item(result, "agreement_1/0")
-    assert (shown.note, shown.fails) == ("by 2.00", False)
+    assert (shown.note, shown.fails) == ("by 2.89", False)
 
 
 def test_a_pair_that_was_not_judged_says_why(tmp_path: Path) -> None:
@@ -416,6 +417,7 @@ def test_the_order_of_reading(result: Result) -> None:
         "Accuracy by field and phenomenon",
         "Accuracy by paradigm",
         "Margins",
+        "EstimatesPart",
     ]
 
 

@@ -17,7 +17,7 @@ from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.types import Metric, Suite
+from wug.types import Derivation, Metric, Suite, effect_metrics
 
 
 def sentence(name: str, *contents: str) -> dict[str, Any]:
@@ -80,6 +80,11 @@ def test_a_suite_knows_its_parts(suite: dict[str, Any], tmp_path: Path) -> None:
     assert loaded.metrics == [
         Metric("all_predictions", headline=False, meaning="every prediction holds"),
         Metric("prediction_0", meaning="region 2 (verb) is less surprising in match than in mismatch"),
+        *effect_metrics(
+            "effect_0",
+            Derivation("prediction_0", "margin"),
+            "difference in bits, positive where region 2 (verb) is less surprising in match than in mismatch",
+        ),
     ]
     assert not loaded.warnings
 

@@ -12,6 +12,7 @@ from wug.families.choices import formats
 from wug.families.choices.items import OPTIONS, Candidate, ChoiceItem, ChoicesSettings, lint, lint_repeated
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
+from wug.families.exclusion import kept
 from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum, head, shortened
 from wug.types import Problem, Suite
@@ -46,14 +47,17 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The suite of a file, in a list; SuiteError with all errors of the file."""
     settings = ChoicesSettings.of(options)
     if is_task(path, head(path)):
-        return [_task_suite(task, settings, "link" in options or "normalise" in options) for task in read_tasks(path)]
+        linked = "link" in options or "normalise" in options
+        tasks = [_task_suite(task, settings, linked) for task in read_tasks(path)]
+        return [_without_excluded(suite, options.get("exclude"), path) for suite in tasks]
     parsed = formats.parse(path, settings)
     refuse_errors(parsed.problems, path)
     if not parsed.choices:
         raise InputError("the file has no items", file=path)
     notices = tuple(map(str, lint(parsed.choices, settings)))
     digest = _checksum(parsed.choices)
-    return [ChoicesSuite(stem(path), tuple(parsed.choices), settings, parsed.format, notices, digest)]
+    suite = ChoicesSuite(stem(path), tuple(parsed.choices), settings, parsed.format, notices, digest)
+    return [_without_excluded(suite, options.get("exclude"), path)]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -101,6 +105,14 @@ def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> Choi
     """The suite of an lm-eval task, with the metrics of the task unless the user names linking functions."""
     settings = settings if linked else replace(settings, links=task.links)
     return ChoicesSuite(task.name, task.choices, settings, "lm-eval", (), _checksum(task.choices), protocol="lm-eval")
+
+
+def _without_excluded(suite: ChoicesSuite, excluded: str | None, path: Path) -> ChoicesSuite:
+    left = kept(excluded, [(choice.item, choice.groups) for choice in suite.choices], path)
+    if not left.signature:
+        return suite
+    choices = tuple(suite.choices[place] for place in left.places)
+    return replace(suite, choices=choices, excluded=left.signature, notices=(*suite.notices, *left.notices))
 
 
 def _checksum(choices: Sequence[ChoiceItem]) -> str:

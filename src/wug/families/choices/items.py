@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wug.errors import InputError
+from wug.families.exclusion import EXCLUDE
 from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, link_option, link_signature
 from wug.families.tables import counted, first_few
 from wug.options import Option, read
@@ -51,6 +52,7 @@ OPTIONS = (
     Option("answers_from", int, 1, "the number of the first option in that column", least=0, most=1),
     Option("item", str, None, "column with the item's name; by default `item` if there is one"),
     Option("groups", str, (), "columns to break results down by", many=True),
+    EXCLUDE,
 )
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """A character of a script without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
@@ -85,6 +87,7 @@ class ChoicesSettings:
         values = read(OPTIONS, options, "choices")
         links = chosen_links(values.pop("link"), values.pop("normalise"), CHOICE_LINKS[:-1])
         parameters = LinkParameters(**{option.name: values.pop(option.name) for option in CHOICE_PARAMETERS})
+        values.pop(EXCLUDE.name)
         if values["premise"] and "pmi" not in links:
             raise InputError("premise is about pmi: add link=pmi")
         return cls(links, parameters, **values)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, lint
-from wug.families.links import COUNTED, LABELS, LINKS, LinkedText
+from wug.families.links import COUNTED, LABELS, LINKS, MARGIN, LinkedText, in_bits, margin_metrics
 from wug.families.sampling import levels_of, limited, sampled
 from wug.families.tables import counted
 from wug.formatting import NOT_MEASURABLE
@@ -42,13 +42,15 @@ class ChoicesSuite:
     """The size of the sample; None if these are all items of the file."""
     strata: int = 1
     """The number of groups that the sample was drawn from."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     kind: str = "choices"
     needs: Literal["scores"] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature(self.format), **limited(self.limit, self.strata)}
+        return {**self.settings.signature(self.format), **self.excluded, **limited(self.limit, self.strata)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -65,6 +67,9 @@ class ChoicesSuite:
         ]
         if any(choice.source for choice in self.choices):
             found.append(Metric("both", headline=False, meaning="both items of a row are right"))
+        for place, link in enumerate(self.settings.links):
+            metric = f"accuracy:{link}" if place else "accuracy"
+            found += margin_metrics(metric, link, MARGIN, "", "the right option minus that of the best other one")
         return tuple(found)
 
     @property
@@ -85,7 +90,7 @@ class ChoicesSuite:
         levels = [levels_of(choice.groups, names) for choice in self.choices]
         kept = sampled(len(levels), items, levels.__getitem__)
         choices = tuple(self.choices[n] for n in kept)
-        notices = tuple(map(str, lint(choices, self.settings)))
+        notices = (*map(str, lint(choices, self.settings)), *(text for text in self.notices if self.excluded))
         return replace(self, choices=choices, notices=notices, limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
@@ -146,18 +151,18 @@ class ChoicesSuite:
             best = [index for index, score in enumerate(scores) if score == max(scores)]
             first = best[:1] == [choice.right]
             right = first if settings.ties == "first" else best == [choice.right]
+            margin = _margin(scores, choice.right, link)
             if verdict is None:
                 verdict = right
                 counts.judged(choice, right=right, tied=choice.right in best and len(best) > 1)
                 shown = {} if link == "sum" else {"scores": scores}
-                yield Outcome(choice.item, "accuracy", right, choice.groups, {**detail, **shown})
+                yield Outcome(choice.item, "accuracy", right, choice.groups, {**detail, **shown, **margin})
                 if self.protocol:
                     yield Outcome(choice.item, FIRST_MAXIMUM.name, first, choice.groups, _source(choice))
             else:
                 counts.changed[link] += right != verdict
-                yield Outcome(
-                    choice.item, f"accuracy:{link}", right, choice.groups, {**_source(choice), "scores": scores}
-                )
+                other = {**_source(choice), "scores": scores, **margin}
+                yield Outcome(choice.item, f"accuracy:{link}", right, choice.groups, other)
 
 
 class _Measure(NamedTuple):
@@ -258,6 +263,12 @@ class _Counts:
             changed = ", ".join(f"{self.changed[link]} by {link}" for link in links[1:])
             items = counted(self.sizes[OVERALL].total(), "item")
             yield f"judged differently than by {links[0]}, of {items}: {changed}"
+
+
+def _margin(scores: Sequence[float], right: int, link: str) -> dict[str, float]:
+    """The score of the right option minus that of the best other one, in bits; nothing without a finite one."""
+    margin = (scores[right] - max((*scores[:right], *scores[right + 1 :]), default=math.inf)) * in_bits(link)
+    return {MARGIN: margin} if math.isfinite(margin) else {}
 
 
 def _meaning(link: str) -> str:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from wug.families.links import link_label
+from wug.families.links import link_label, shown_scale
 from wug.formatting import bits, finite, plain
 from wug.identity import Group
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
 from wug.views.chance import chance_note, result_chance
+from wug.views.effects import effects_figure
 from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
 from wug.views.parts import (
     CountsPart,
@@ -68,21 +69,23 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from overall_parts(result)
     yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     yield from _figures(result)
+    if effects := effects_figure(result, rows):
+        yield effects
 
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every item with its options; a sample of failures from each value of the first group."""
-    label = link_label(dict(result.signature.fields))
-    scale = "log-probability given the context (nats)" if label == "log-probability" else f"{label} (nats)"
+    fields = dict(result.signature.fields)
+    scale, factor = shown_scale(fields, " given the context" * (link_label(fields) == "log-probability"))
     note = f"The model's choice is marked. Numbers are the {scale} of each option."
     failing = ItemSample(
         "Items that fail", METRIC, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
     )
-    return ItemsView(METRIC, _item, (failing,), size=30)
+    return ItemsView(METRIC, partial(_item, factor=factor), (failing,), size=30)
 
 
-def choice_outcome(outcome: Outcome) -> ChoiceOutcome | None:
-    """The judgement in an outcome; None if its details have no options."""
+def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | None:
+    """The judgement in an outcome, its scores multiplied by a factor; None if its details have no options."""
     detail: Mapping[str, Any] = outcome.detail
     options, right = detail.get("options"), detail.get("right")
     if not isinstance(options, list | tuple) or not isinstance(right, int) or not 0 < right <= len(options):
@@ -92,7 +95,7 @@ def choice_outcome(outcome: Outcome) -> ChoiceOutcome | None:
     contexts = several or [detail.get("context", "")] * len(options)
     found = detail.get("scores", detail.get("logprobs"))
     scores = [finite(score) for score in found] if isinstance(found, list | tuple) else []
-    known = tuple(score for score in scores if score is not None)
+    known = tuple(score * factor for score in scores if score is not None)
     return ChoiceOutcome(
         tuple(map(str, contexts)),
         tuple(map(str, options)),
@@ -102,8 +105,8 @@ def choice_outcome(outcome: Outcome) -> ChoiceOutcome | None:
     )
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
-    found = choice_outcome(row.outcome)
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> ItemView:
+    found = choice_outcome(row.outcome, factor)
     if found is None:
         return ItemView(
             fails=row.outcome.value is False, parts=(FactsPart(row.outcome.detail),) if row.outcome.detail else ()

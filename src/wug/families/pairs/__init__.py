@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, SuiteError
+from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert
 from wug.families.pairs.formats import files_in
@@ -87,6 +88,10 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     aligned = _running_text(path, pairs) if settings.target == "word" else None
     if aligned is not None and not isinstance(aligned, Problem):
         suite = replace(suite, pairs=aligned[0], lines=aligned[1])
+    left = kept(options.get("exclude"), [(pair.item, pair.groups) for pair in suite.pairs], path)
+    if left.signature:
+        pairs = tuple(suite.pairs[place] for place in left.places)
+        suite = replace(suite, pairs=pairs, excluded=left.signature, notices=(*suite.notices, *left.notices))
     return [asked(suite, one.asking) for one in (settings, *others)]
 
 

@@ -57,8 +57,8 @@ class PairOutcome:
     """Why it was not judged."""
 
     @classmethod
-    def of(cls, outcome: Outcome) -> PairOutcome:
-        """The judgement in an outcome."""
+    def of(cls, outcome: Outcome, factor: float = 1.0) -> PairOutcome:
+        """The judgement in an outcome, with its scores multiplied by a factor."""
         detail = outcome.detail
         good, bad = detail.get("good"), detail.get("bad")
         texts = (good, bad)
@@ -70,12 +70,13 @@ class PairOutcome:
         ]
         if scores == [None, None]:
             scores = _label_scores(detail) or [good, bad]
+        score_good, score_bad = (None if score is None else score * factor for score in map(finite, scores))
         return cls(
             value=outcome.value,
             good=str(texts[0]),
             bad=str(texts[1]),
-            score_good=finite(scores[0]),
-            score_bad=finite(scores[1]),
+            score_good=score_good,
+            score_bad=score_bad,
             why=str(detail.get("why") or ""),
         )
 

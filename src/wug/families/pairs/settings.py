@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families.exclusion import EXCLUDE
 from wug.families.links import (
     LINKS,
     PARAMETERS,
@@ -67,6 +68,7 @@ OPTIONS = (
     Option("pattern", str, None, "column with the pattern's name"),
     Option("item", str, None, "column with the pair's name"),
     Option("groups", str, (), "columns to break results down by", many=True),
+    EXCLUDE,
     Option("human", str, None, "column with people's judgements: higher numbers if the good sentence is better"),
     Option("language", str, None, "language of the pairs, such as nl, if the file does not say it"),
     Option("lines", ORDERS, None, "in files with one sentence per line, good and bad in turn: which comes first"),

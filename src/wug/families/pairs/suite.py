@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.families.context import sees_right
-from wug.families.links import COUNTED, LABELS
+from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs.asking import Presentation
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
@@ -50,6 +50,8 @@ class PairsSuite:
     """The number of groups that the sample was drawn from."""
     lines: tuple[str, ...] = ()
     """The running text that the sentences are lines of, if the file comes with one."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
     presentation: Presentation | None = None
@@ -60,7 +62,7 @@ class PairsSuite:
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature, **self._asked(), **limited(self.limit, self.strata)}
+        return {**self.settings.signature, **self._asked(), **self.excluded, **limited(self.limit, self.strata)}
 
     def _asked(self) -> Mapping[str, str]:
         """How pairs are presented, for the signature."""
@@ -93,6 +95,16 @@ class PairsSuite:
             yield Metric(MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
         if any(pair.human is not None for pair in self.pairs):
             yield from CORRELATIONS
+        if self.settings.target != GIVEN:
+            yield from self._margins()
+
+    def _margins(self) -> Iterator[Metric]:
+        """The mean margin by each linking function."""
+        for place, link in enumerate(self.settings.links):
+            score = "logprob" if link == "sum" and place == 0 else "score"
+            metric = f"{ACCURACY}:{link}" if place else ACCURACY
+            sides, what = (f"{score}_good", f"{score}_bad"), _scored(self.settings)
+            yield from margin_metrics(metric, link, *sides, f"the grammatical {what} minus that of the other")
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -342,5 +354,8 @@ def _unjudged(pair: Pair, why: str, counts: _Counts) -> Outcome:
 def _meaning(settings: PairsSettings, link: str) -> str:
     if settings.target == GIVEN:
         return "the grammatical form has the higher value in the file"
-    what = "target word" if settings.target == "word" else "sentence"
-    return f"the grammatical {what} has the higher {LABELS[link]}"
+    return f"the grammatical {_scored(settings)} has the higher {LABELS[link]}"
+
+
+def _scored(settings: PairsSettings) -> str:
+    return "target word" if settings.target == "word" else "sentence"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families.exclusion import kept
 from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.lint import ProblemList
@@ -39,7 +40,9 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
     """The suite in a .json or .csv file, as a list of one."""
-    return [read_suite(path, choices(options))]
+    suite = read_suite(path, choices(options))
+    left = kept(options.get("exclude"), [(str(item.number), {}) for item in suite.items], path)
+    return [suite.without(left) if left.signature else suite]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:

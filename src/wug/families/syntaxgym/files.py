@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, UnknownName, caret
+from wug.families.exclusion import EXCLUDE
 from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.parts import Empty, Eos, Join
@@ -32,6 +33,7 @@ OPTIONS = (
         "0 bits (as in SyntaxGym), or refuse the suite",
     ),
     Option("eos", ("none", "last_region"), "none", "where an EOS token counts: in no region, or the last"),
+    EXCLUDE,
     Option("regions", str, (), "columns of a wide table that are regions, in this order", many=True),
     Option("ignore", str, (), "columns of a wide table that are not regions", many=True),
     Option(

@@ -284,7 +284,7 @@ def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
     detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Relation) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
-    return detail
+    return detail | {field: plain(value) for field, value in judgement.effects}
 
 
 def _conditions(sentences: Mapping[str, MeasuredSentence], primary: str) -> dict[str, Any]:

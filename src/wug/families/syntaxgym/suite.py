@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.families.context import sees_right
+from wug.families.exclusion import Kept
 from wug.families.sampling import limited, sampled
 from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.lint import lint
@@ -17,7 +18,7 @@ from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, jud
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem
 from wug.files import checksum
 from wug.labels import of_suite
-from wug.types import Metric, Notice, Problem, Request, Row, Scorer
+from wug.types import Derivation, Metric, Notice, Problem, Request, Row, Scorer, effect_metrics
 
 SUMMARY = "all_predictions"
 """Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
@@ -117,6 +118,8 @@ class SyntaxGymSuite:
     """Number of items in this sample; None for all."""
     whole: str | None = None
     """The checksum of the whole file, if this is a sample."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """The field of the signature about items that the user leaves out."""
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     """Warnings from reading the file."""
     understood: str | None = field(default=None, compare=False)
@@ -160,7 +163,7 @@ class SyntaxGymSuite:
         """Every scoring option, for the signature."""
         chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.region_metrics), "unit": "bits"}
         empty = {} if self.empty == "exclude" else {"empty": self.empty}
-        return {**chosen, **empty, **limited(self.limit, 1)}
+        return {**chosen, **empty, **self.excluded, **limited(self.limit, 1)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -175,7 +178,22 @@ class SyntaxGymSuite:
                 Metric(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
                 for index, prediction in enumerate(self.predictions)
             ]
+            made += [one for index in range(len(self.predictions)) for one in self._effects(index, suffix, by)]
         return made
+
+    def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
+        """The mean effects of a prediction, in bits."""
+        formula = self.predictions[index].formula
+        for effect in formula.effects():
+            kind = "interaction" if effect.is_interaction else "effect"
+            what = "difference of differences" if effect.is_interaction else "difference"
+            unit = " in bits" if effect.is_in_bits else ""
+            yield from effect_metrics(
+                f"{kind}_{index}{effect.part}{suffix}",
+                Derivation(f"prediction_{index}{suffix}", effect.detail),
+                f"{what}{unit}, positive where {formula.english(self.regions, effect.relation)}{by}",
+                "bits" if effect.is_in_bits else "score",
+            )
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -221,6 +239,12 @@ class SyntaxGymSuite:
         gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
         notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
         return replace(self, items=kept, notes=notes, limit=items, whole=self.checksum)
+
+    def without(self, left: Kept) -> SyntaxGymSuite:
+        """The suite without the items that the user leaves out."""
+        items = tuple(self.items[place] for place in left.places)
+        notes = (*self.notes, *(Problem("warning", "", text) for text in left.notices))
+        return replace(self, items=items, notes=notes, excluded=left.signature, whole=self.checksum)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
-from wug.families.links import link_label
+from wug.families.links import link_label, shown_scale
 from wug.families.pairs.outcomes import (
     ACCURACY,
     MACRO_ACCURACY,
@@ -17,11 +17,13 @@ from wug.families.pairs.outcomes import (
     TEXT_KEYS,
     PairOutcome,
 )
+from wug.families.pairs.settings import GIVEN
 from wug.families.pairs.view import figures
 from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import LN2, Outcome, Result
+from wug.views.effects import effects_part
 from wug.views.grouped import deviation_note, overall_of
 from wug.views.parts import (
     CountsPart,
@@ -48,7 +50,7 @@ PROBE_PAIRS = 20
 """Pairs that are examined for log-probabilities of words."""
 MAX_SHADED_WORDS = 120
 """Words of a sentence that are shown with their surprisals."""
-BAR_NATS = 6
+BAR_BITS = 9
 """The margin at which the bar has three quarters of its length."""
 Words = list[tuple[str, float | None]]
 """Words with their log-probabilities in nats; None if unknown."""
@@ -66,19 +68,25 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         yield question_figure(result)
     yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
     if judged:
-        yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, _scale(result)))
+        yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, *_scale(result)))
+        if effects := effects_part(result):
+            yield effects
     if correlations := overall_of(result, PEARSON, SPEARMAN):
         yield EstimatesPart(tuple(correlations))
-        yield DeferredPart("people", figures.HUMAN_TITLE, partial(figures.human_figure, rows), note=figures.HUMAN_NOTE)
+        draw = partial(figures.human_figure, rows, *_scale(result))
+        yield DeferredPart("people", figures.HUMAN_TITLE, draw, note=figures.HUMAN_NOTE)
 
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every pair with both sentences; a sample of failures from each of the finest groups."""
-    note = f"Differences between the two are marked. Numbers are the {_scale(result)} of each."
+    scale, factor = _scale(result)
+    note = f"Differences between the two are marked. Numbers are the {scale} of each."
     failing = ItemSample("Pairs that fail", ACCURACY, group=_finest_group, note=note)
     probe = rows.each(Filter(ACCURACY), keys=("words_good",), limit=PROBE_PAIRS)
     with_words = any(row.outcome.detail.get("words_good") for row in probe)
-    return ItemsView(ACCURACY, _item, (failing,), size=50, noun="pair", scale=with_words, shaded="word", sorts=SORTS)
+    return ItemsView(
+        ACCURACY, _shown(factor), (failing,), size=50, noun="pair", scale=with_words, shaded="word", sorts=SORTS
+    )
 
 
 def word_probabilities(result: Result) -> Iterator[str]:
@@ -90,12 +98,12 @@ def word_probabilities(result: Result) -> Iterator[str]:
                 yield f"{outcome.item} {mark} {'  '.join(shown)}"
 
 
-def _scale(result: Result) -> str:
-    """The name of the scores, with their unit, from the signature."""
+def _scale(result: Result) -> tuple[str, float]:
+    """The name of the scores, with their unit, and the factor to it."""
     if is_question(result):
-        return "log-probability of an answer's label (nats)"
-    label = link_label(dict(result.signature.fields))
-    return f"{label} (nats)" if label.startswith("log-probability") else label
+        return "log-probability of an answer's label (bits)", 1 / LN2
+    fields = dict(result.signature.fields)
+    return shown_scale(fields) if fields.get("target", GIVEN) != GIVEN else (link_label(fields), 1.0)
 
 
 def _finest_group(outcome: Outcome) -> str:
@@ -135,9 +143,15 @@ def _tally(rows: Rows) -> CountsPart:
     return CountsPart(tuple(row for row in found if row[1]))
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+@cache
+def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], ItemView]:
+    """How a pair is shown, with its scores multiplied by a factor."""
+    return partial(_item, factor=factor)
+
+
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> ItemView:
     """A pair with both sentences; without sentences and scores, with all its details."""
-    pair = PairOutcome.of(row.outcome)
+    pair = PairOutcome.of(row.outcome, factor)
     shown: tuple[ViewPart, ...] = (LinesPart(tuple(_lines(row.outcome, pair))),)
     if not (pair.good or pair.bad) and pair.score_good is None and pair.score_bad is None:
         shown = (FactsPart(row.outcome.detail),) if row.outcome.detail else ()
@@ -167,7 +181,7 @@ def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[LabelledText]:
     yield LabelledText("grammatical", good or unmarked(pair.good), "ins", scores[0])
     yield LabelledText("ungrammatical", bad or unmarked(pair.bad), "del", scores[1])
     if pair.margin is not None:
-        yield LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_NATS))
+        yield LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_BITS))
 
 
 def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:

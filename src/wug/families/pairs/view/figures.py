@@ -128,17 +128,17 @@ def _others(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
         yield draw(f"others-{index}", f"Accuracy by {name}", [point(row) for row in rows], first=name)
 
 
-def human_figure(rows: Rows) -> Figure | None:
+def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
     found = []
     for row in rows.each(Filter(ACCURACY), keys=("human", *SCORE_KEYS, *TEXT_KEYS)):
-        human, pair = finite(row.outcome.detail.get("human")), PairOutcome.of(row.outcome)
+        human, pair = finite(row.outcome.detail.get("human")), PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
             found.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
     if not found:
         return None
     drawn = spread(found, MAX_DOTS)
-    x, y = "people's judgement", "the model's margin"
+    x, y = "people's judgement", "the model's margin (bits)" if scale.endswith("(bits)") else "the model's margin"
     some = f" The chart has {len(drawn):,} of {len(found):,} pairs, evenly spaced." if len(drawn) < len(found) else ""
     some += f" The table has the first {MAX_TABLE_ROWS:,}." if len(found) > MAX_TABLE_ROWS else ""
     return Figure(
@@ -152,10 +152,10 @@ def human_figure(rows: Rows) -> Figure | None:
     )
 
 
-def margins_figure(rows: Rows, scale: str) -> Figure | None:
+def margins_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The histogram of the margins of all judged pairs; `scale` is the name of the scores with their unit."""
     judged = (row.outcome for row in rows.each(Filter(ACCURACY), keys=(*SCORE_KEYS, *TEXT_KEYS)))
-    margins = (PairOutcome.of(outcome).margin for outcome in judged if outcome.value is not None)
+    margins = (PairOutcome.of(outcome, factor).margin for outcome in judged if outcome.value is not None)
     return histogram([margin for margin in margins if margin is not None], scale)
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
+from wug.families.syntaxgym.formula.effects import PredictedEffect, predicted_effects
 from wug.families.syntaxgym.formula.tree import (
     WHOLE,
     Atom,
@@ -40,6 +41,7 @@ __all__ = [
     "Formula",
     "Logic",
     "Node",
+    "PredictedEffect",
     "PredictionResult",
     "Relation",
     "canonical",
@@ -68,6 +70,8 @@ class PredictionResult:
     margin: float
     """Distance of the values from the opposite result: at least 0 if it holds, at most 0 if it fails."""
     comparisons: tuple[ComparedValues, ...]
+    effects: tuple[tuple[str, float], ...] = ()
+    """The effects of a conjunction, by the field of an outcome's details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +117,25 @@ class Formula:
                 compared.append(
                     ComparedValues(canonical(node), left, node.operator, right, compare(node.operator, left, right))
                 )
-        return PredictionResult(self.holds(value), margin_of(self.tree, value, self.source), tuple(compared))
+        effects = (
+            [(effect.detail, margin_of(effect.relation, value, self.source)) for effect in self.effects()]
+            if isinstance(self.tree, Logic)
+            else ()
+        )
+        margin = margin_of(self.tree, value, self.source)
+        return PredictionResult(self.holds(value), margin, tuple(compared), tuple(effects))
+
+    def effects(self) -> list[PredictedEffect]:
+        """The differences that it predicts to be positive; none for an equality or an alternative."""
+        return predicted_effects(self.tree)
 
     def canonical(self) -> str:
         """The prediction in canonical form, without unnecessary brackets."""
         return canonical(self.tree)
 
-    def english(self, regions: Mapping[int, str]) -> str:
-        """The prediction as an English sentence without a capital or a full stop."""
-        return _english.sentence(self.tree, regions)
+    def english(self, regions: Mapping[int, str], node: Node | None = None) -> str:
+        """The prediction, or a part of it, as an English sentence without a capital or a full stop."""
+        return _english.sentence(node or self.tree, regions)
 
 
 def parse(source: str) -> Formula:

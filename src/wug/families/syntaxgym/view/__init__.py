@@ -29,6 +29,7 @@ from wug.families.syntaxgym.view.regions import (
 from wug.formatting import bits, finite, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
+from wug.views.effects import effects_figure
 from wug.views.parts import (
     CardsPart,
     DeferredPart,
@@ -66,13 +67,15 @@ MANY = 1000
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
-    """The chart of regions, all predictions together, each of them, and facts about the suite."""
+    """The chart of regions, all predictions together, each of them, their effects, and facts about the suite."""
     if figure := _figure(result, rows):
         yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
         yield EstimatesPart(together)
     if each := tuple(cards(result, rows)):
         yield CardsPart("Predictions", each)
+    if effects := effects_figure(result, rows):
+        yield effects
     if description := result.meta.get("description"):
         yield TextPart(str(description), lead=True)
     if about := {key: result.meta[key] for key in ("author", "reference", "tags") if result.meta.get(key)}:

@@ -1,0 +1,125 @@
+"""`wug.toml`, in the current folder or the user's config folder: defaults for options of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wug.errors import InputError, suggestion
+from wug.files import parse_toml, read_text
+from wug.labels import short_names
+from wug.tables import format_names
+
+FILE = "wug.toml"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """What a configuration file may contain."""
+
+    name: str
+    values: str
+    help: str
+    fits: Callable[[Any], bool] = _is_text
+    variable: str = ""
+    """The environment variable that has precedence over the file."""
+    is_path: bool = False
+    """Whether it is a path, relative to the folder of the file."""
+
+
+KEYS = (
+    ConfigKey(
+        "model",
+        "a name or a list of names",
+        "--model of wug run and wug surprisal",
+        lambda value: _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value))),
+        "WUG_MODEL",
+    ),
+    ConfigKey("device", "text", "--device", variable="WUG_DEVICE"),
+    ConfigKey("store", "a path", "--store: the folder of the run store", variable="WUG_STORE", is_path=True),
+    ConfigKey("cache", "a path", "--cache: the file of model outputs", variable="WUG_CACHE", is_path=True),
+    ConfigKey(
+        "format", f"one of {', '.join(format_names())}", "--format", lambda value: value in format_names(), "WUG_FORMAT"
+    ),
+    ConfigKey("labels", "a table of names by model", "names of models in tables and charts", _is_table),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """A value, and where it is from."""
+
+    value: Any
+    source: str
+    """A file, an environment variable, or `default`."""
+
+
+def config_files() -> list[Path]:
+    """The files that exist; the first has precedence."""
+    from platformdirs import user_config_path
+
+    return [path for path in (Path(FILE), user_config_path("wug", appauthor=False) / FILE) if path.is_file()]
+
+
+def read_config() -> dict[str, ConfigValue]:
+    """The values in configuration files; InputError for an unknown key or a wrong value."""
+    known = {key.name: key for key in KEYS}
+    found: dict[str, ConfigValue] = {}
+    for path in config_files():
+        for name, value in parse_toml(read_text(path), path).items():
+            if name not in known:
+                raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
+            key = known[name]
+            if not key.fits(value):
+                raise InputError(f"{name} is {key.values}, not {value!r}", file=path)
+            there = str(path.parent / Path(value).expanduser()) if key.is_path else value
+            found.setdefault(name, ConfigValue(there, str(path)))
+    return found
+
+
+def settings() -> dict[str, ConfigValue]:
+    """The value of every key, from the environment, a file, or the defaults."""
+    found = read_config()
+    made = {}
+    for key in KEYS:
+        given = os.environ.get(key.variable) if key.variable else None
+        default = ConfigValue(None, "default")
+        made[key.name] = ConfigValue(given, f"environment ({key.variable})") if given else found.get(key.name, default)
+    return made
+
+
+def model_labels(models: Iterable[str]) -> dict[str, str]:
+    """The names of models in tables and charts, by id or short name, as far as they are configured."""
+    found = read_config().get("labels")
+    names = short_names(models)
+    return {} if found is None else {key: name for key, name in found.value.items() if key in {*names, *names.values()}}
+
+
+def option_defaults(command: click.Command) -> dict[str, Any]:
+    """The defaults of a command's options, for click's `default_map`, which environment and command line precede."""
+    config = read_config()
+    made: dict[str, Any] = {}
+    for key in KEYS:
+        if key.name not in config or (key.variable and os.environ.get(key.variable)):
+            continue
+        for option in command.params:
+            same = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
+            if key.variable and same and option.name is not None:
+                value = config[key.name].value
+                made[option.name] = [value] if option.multiple and isinstance(value, str) else value
+    if isinstance(command, click.Group):
+        made |= {name: option_defaults(below) for name, below in command.commands.items()}
+    return made

@@ -1,0 +1,48 @@
+"""`wug config`: the values that options have by default, and where they come from."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _config as config
+from wug.tables import RowTable, json_safe
+
+
+@common.having(common.FORMAT)
+@click.command("config")
+def command(form: str) -> None:
+    """Show the configuration: each value and where it is set.
+
+    wug.toml in the current folder, or in the user's config folder, sets defaults for options. The command line has
+    precedence, then the environment, the file in the current folder, and the user's file.
+
+    \b
+    model = "causal:gpt2"
+    device = "cuda:1"
+    store = "runs"
+    format = "json"
+    [labels]
+    "pythia-70m" = "Pythia 70M"
+    """
+    defaults = {
+        "model": "a built-in model",
+        "device": "the fastest",
+        "store": str(common.default_store()),
+        "cache": str(common.default_cache()),
+        "format": "table",
+        "labels": "none",
+    }
+    rows = [
+        (name, defaults[name] if found.value is None else _text(found.value), found.source)
+        for name, found in config.settings().items()
+    ]
+    common.deliver_table(RowTable(("key", "value", "source"), rows), form, None)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)

@@ -1,0 +1,170 @@
+"""Metrics that users write: functions of an item's outcomes, evaluated with the metrics of a suite."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from wug import registry
+from wug.errors import InputError, UnknownName, WugError
+from wug.types import AdaptableSuite, Better, EvaluatedModel, Metric, Outcome, Row, Suite, Unit, Value
+
+Judge: TypeAlias = Callable[[Sequence[Outcome]], Value]
+"""A function of all outcomes of an item; None: the item has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFunction:
+    """A function of an item's outcomes that is a metric. It can still be called."""
+
+    function: Judge
+    metric: Metric
+
+    def __call__(self, outcomes: Sequence[Outcome]) -> Value:
+        """The value of an item."""
+        return self.function(outcomes)
+
+    @property
+    def signature(self) -> str:
+        """Its name and a digest of its code."""
+        try:
+            code = inspect.getsource(self.function)
+        except (OSError, TypeError):
+            code = repr(getattr(getattr(self.function, "__code__", None), "co_code", b""))
+        return f"{self.metric.name}@{hashlib.sha256(code.encode()).hexdigest()[:8]}"
+
+    def outcome(self, outcomes: Sequence[Outcome]) -> Outcome:
+        """The value of an item, checked."""
+        first, name = outcomes[0], self.metric.name
+        try:
+            value = self.function(outcomes)
+        except WugError:
+            raise
+        except Exception as error:  # whatever a user's function raises
+            raise InputError(f"metric {name}, item {first.item}: {type(error).__name__}: {error}") from error
+        if value is not None and not isinstance(value, bool):
+            try:
+                value = float(value)
+            except (TypeError, ValueError):
+                wanted = f"return a number, True, False or None, not {type(value).__name__}"
+                raise InputError(f"metric {name}, item {first.item}: {wanted}") from None
+            if not math.isfinite(value):
+                return Outcome(first.item, name, None, first.groups, {"why": f"{name} returned {value}"})
+        return Outcome(first.item, name, value, first.groups)
+
+
+def as_metric(
+    function: Judge | MetricFunction,
+    *,
+    name: str | None = None,
+    unit: Unit = "score",
+    better: Better = "higher",
+    headline: bool = True,
+    meaning: str | None = None,
+) -> MetricFunction:
+    """The metric of a function; the first line of its docstring is its meaning."""
+    if isinstance(function, MetricFunction):
+        return function
+    if not callable(function):
+        raise InputError(f"{function!r} is not a metric: write a function of an item's outcomes")
+    called = str(name or getattr(function, "__name__", type(function).__name__))
+    if not re.fullmatch(r"[A-Za-z]\w*", called):
+        raise InputError(f"a metric cannot be called {called!r}: write wug.metric(name=…) with letters, digits and _")
+    for what, value, known in (("unit", unit, get_args(Unit)), ("better", better, get_args(Better))):
+        if value not in known:
+            raise UnknownName(f"value of {what}", str(value), known)
+    text = meaning if meaning is not None else (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    return MetricFunction(function, Metric(called, unit, better, headline, text))
+
+
+def find_metric(given: str | Judge | MetricFunction) -> MetricFunction:
+    """A metric by the name of a plugin's, by `module:function`, or from a function."""
+    if not isinstance(given, str):
+        return as_metric(given)
+    found: Any = registry.imported(given) if ":" in given else registry.plugin("metrics", given)
+    return as_metric(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteWithMetrics:
+    """A suite with further metrics, whose values follow its own outcomes."""
+
+    suite: Suite
+    functions: tuple[MetricFunction, ...]
+
+    @property
+    def name(self) -> str:
+        """That of the suite."""
+        return self.suite.name
+
+    @property
+    def kind(self) -> str:
+        """The family."""
+        return self.suite.kind
+
+    @property
+    def needs(self) -> Literal["scores", "text"]:
+        """What kind of model can take it."""
+        return self.suite.needs
+
+    @property
+    def checksum(self) -> str:
+        """That of the suite."""
+        return self.suite.checksum
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Those of the suite, and the functions."""
+        return {**self.suite.options, "metrics": ",".join(one.signature for one in self.functions)}
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """Those of the suite, then the functions."""
+        return (*self.suite.metrics, *(one.metric for one in self.functions))
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """That of the suite."""
+        return self.suite.meta
+
+    def __len__(self) -> int:
+        return len(self.suite)
+
+    def sample(self, items: int) -> SuiteWithMetrics:
+        """A sample of the suite, with the same metrics."""
+        return replace(self, suite=self.suite.sample(items))
+
+    def for_model(self, model: EvaluatedModel) -> SuiteWithMetrics:
+        """The suite as it suits a model."""
+        adapted = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
+        return self if adapted is self.suite else replace(self, suite=adapted)
+
+    def requests(self) -> Any:
+        """Those of the suite."""
+        return self.suite.requests()
+
+    def run(self, model: Any) -> Iterator[Row]:
+        """The rows of the suite, then one outcome per item and function."""
+        items: dict[str, list[Outcome]] = {}
+        for row in self.suite.run(model):
+            if isinstance(row, Outcome):
+                items.setdefault(row.item, []).append(row)
+            yield row
+        for function in self.functions:
+            yield from map(function.outcome, items.values())
+
+
+def with_metrics(suites: Iterable[Suite], functions: Sequence[MetricFunction]) -> list[Suite]:
+    """The suites with further metrics; an error if a suite has one of the same name."""
+    made: list[Suite] = []
+    for suite in suites:
+        names = [metric.name for metric in suite.metrics] + [one.metric.name for one in functions]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InputError(f"suite {suite.name} has two metrics called {twice}: name one with wug.metric(name=…)")
+        made.append(SuiteWithMetrics(suite, tuple(functions)) if functions else suite)
+    return made

@@ -1,0 +1,147 @@
+"""How many items a metric needs, from the results of one run (interval width) or two (difference)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from wug import stats_power as power
+from wug.errors import InputError, UnknownName
+from wug.results import pairing, shared_items
+from wug.results.store import Store
+
+SHARE_WIDTH, MEAN_WIDTH = 0.1, 1.0
+"""The wanted width of an interval, unless the user names one: 10 percentage points, 1 bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerWanted:
+    """What the number of items is computed for."""
+
+    width: float | None = None
+    """Of the 95% interval; None: 0.1 for proportions and 1 for other numbers."""
+    difference: float | None = None
+    """Between two models; None: the observed one."""
+    power: float = 0.8
+    suites: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeededItems:
+    """The number of items that one metric of a suite needs."""
+
+    suite: str
+    metric: str
+    share: bool
+    value: float
+    """The mean of one run; for two runs, the difference of the second from the first."""
+    deviation: float
+    """The standard deviation of items, or of their differences; for judgements of two runs, the proportion of items
+    on which they differ."""
+    items: int
+    """In the runs."""
+    now: float
+    """The width of the interval with these items, or the power."""
+    wanted: float
+    """The width or the difference that is wanted."""
+    needed: int | None
+    """Items; None: more than `MAX_ITEMS`, or no number is enough."""
+    paired: bool
+
+    def curve(self, items: int) -> float:
+        """The width of the interval, or the power, with another number of items."""
+        if self.paired:
+            find = power.mcnemar_power if self.share else power.paired_power
+            return find(self.wanted, self.deviation, items)
+        return power.share_width(self.value, items) if self.share else power.mean_width(self.deviation, items)
+
+
+def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list[NeededItems]:
+    """The number of items that each metric of each suite needs, from one run or two."""
+    if len(runs) not in (1, 2):
+        raise InputError("name one run, for the width of intervals, or two, for their difference: wug power 1 2")
+    if not 0 < wanted.power < 1:
+        raise InputError(f"power={wanted.power}: write a number between 0 and 1, such as 0.8")
+    if any(number is not None and number <= 0 for number in (wanted.width, wanted.difference)):
+        raise InputError("a wanted width or difference is a number greater than 0")
+    loader = shared_items.ResultLoader(store.reader)
+    found = list(_two(loader, runs, wanted) if len(runs) == 2 else _one(loader, runs[0], wanted))
+    if not found:
+        known = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
+        for pattern in wanted.metrics:
+            if not any(shared_items.is_wanted(name, [pattern]) for name in known):
+                raise UnknownName("metric", pattern, known)
+        raise InputError("no metric has values for two items or more")
+    return found
+
+
+def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
+    """The items that intervals of a wanted width take."""
+    shared_items.find_runs(loader, [run])
+    results = loader.results([run])[run]
+    tests = [shared_items.Test(stored.result.suite, stored.result.kind, {0: (stored,)}) for stored in results]
+    for pattern in wanted.suites:
+        if not any(shared_items.is_wanted(test.name, [pattern]) for test in tests):
+            raise UnknownName("suite", pattern, {test.name for test in tests})
+    for test in tests:
+        stored = test.first
+        if not shared_items.is_wanted(test.name, wanted.suites):
+            continue
+        columns = loader.columns.columns(stored)
+        for metric in shared_items.choose(test, {0: [columns]}, wanted.metrics):
+            column = columns[metric]
+            values = _by_unit(column.units, np.asarray(column.values, np.float64))
+            share = column.judged and len(values) == len(column.values)
+            width = wanted.width or (SHARE_WIDTH if share else MEAN_WIDTH)
+            if len(values) > 1:
+                yield _with_needed(
+                    partial(NeededItems, test.name, metric, share, float(values.mean()), float(values.std(ddof=1))),
+                    len(values),
+                    width,
+                    wanted.power,
+                    paired=False,
+                )
+
+
+def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
+    """The items that a difference between two runs takes."""
+    shared = shared_items.share(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
+    for test in shared.tests:
+        both = [loader.columns.columns(test.results[place][0]) for place in (0, 1)]
+        for metric in shared_items.choose(test, {place: [each] for place, each in enumerate(both)}, wanted.metrics):
+            if not all(metric in each for each in both):
+                continue
+            rows = pairing.pair([both[0][metric]], [both[1][metric]])
+            clusters = pairing.cluster(rows)
+            share = rows.judged and clusters.single
+            differences = clusters.sums / clusters.sizes
+            if len(differences) < 2:
+                continue
+            observed = float(differences.mean())
+            spread = float(np.mean(differences != 0) if share else differences.std(ddof=1))
+            yield _with_needed(
+                partial(NeededItems, test.name, metric, share, observed, spread),
+                len(differences),
+                wanted.difference or abs(observed),
+                wanted.power,
+                paired=True,
+            )
+
+
+def _with_needed(make: partial[NeededItems], items: int, wanted: float, chance: float, *, paired: bool) -> NeededItems:
+    """The record with the width or power now, and the items that are needed."""
+    made = make(items, 0.0, wanted, None, paired)
+    enough = (lambda n: made.curve(n) >= chance) if paired else (lambda n: made.curve(n) <= wanted)
+    needed = power.fewest(enough) if wanted else None
+    return make(items, made.curve(items), wanted, needed, paired)
+
+
+def _by_unit(units: pairing.Ints, values: pairing.Floats) -> pairing.Floats:
+    """The mean of each item's values."""
+    _, inverse = np.unique(units, return_inverse=True)
+    means: pairing.Floats = np.bincount(inverse, weights=values) / np.bincount(inverse)
+    return means
