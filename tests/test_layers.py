@@ -15,7 +15,7 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
+    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity", "samples"),
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -35,6 +35,7 @@ ALLOWED = {
     "tables": {"arguments", "errors", "files", "formatting", "registry"},
     "scores": {"types"},
     "stages": set(),
+    "samples": {"registry", "types"},
     "data": {"data", "errors", "files", "registry"},
     "families": CORE | {"families", "texts", "views"},
     "models": CORE | {"models", "families"},
@@ -42,6 +43,7 @@ ALLOWED = {
     "views": CORE | {"results", "views"},
     "results": CORE | {"results", ""},
     "evaluation": CORE | {"data", "evaluation", "families", "models", "results", ""},
+    "exchange": CORE | {"data", "exchange", "results", ""},
     "api": CORE | {"api", "evaluation", "families", "models", "results", "texts", "views"},
     "testing": CORE | {"evaluation", "results", "views", "web"},
     "texts": CORE | {"evaluation", "families", "models", "results", "texts"},
@@ -140,7 +142,7 @@ def test_a_module_imports_only_from_layers_below_it() -> None:
                 allowed = (
                     ALLOWED[own]
                     | {own}
-                    | ({"__version__"} if own in ("evaluation", "results", "train", "web") else set())
+                    | ({"__version__"} if own in ("evaluation", "exchange", "results", "train", "web") else set())
                 )
                 assert target in allowed, f"{path.relative_to(SOURCE)} imports wug.{target}"
 

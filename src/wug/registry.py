@@ -19,7 +19,7 @@ from typing import Any
 from wug.errors import BrokenPlugin, UnknownName
 from wug.types import Traits
 
-SINGULAR = {"families": "family", "views.writers": "format"}
+SINGULAR = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
 
 
 def names(folder: str) -> list[str]:

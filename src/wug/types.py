@@ -46,6 +46,8 @@ class Traits:
     """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False
     """Texts longer than the context window are read in windows (`Reading`)."""
+    remote: bool = False
+    """Its models run on a server, which others may manage."""
     to_score: str = ""
     """What to do so that a model of its that generates text scores it, as a sentence."""
     to_generate: str = ""

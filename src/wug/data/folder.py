@@ -112,7 +112,7 @@ def place(name: str) -> Path:
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
 
 
-def record(chosen: TestSet) -> dict[str, str | None]:
+def record(chosen: TestSet) -> dict[str, str | bool | None]:
     """What is stored with data and results of a set: title, licence, citation, commit."""
     return {
         "set": chosen.name,
@@ -122,6 +122,7 @@ def record(chosen: TestSet) -> dict[str, str | None]:
         "citation": chosen.citation,
         "repository": chosen.repository,
         "commit": chosen.commit,
+        **({} if chosen.plain_text else {"plain_text": False}),
     }
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.babylm.submission import export_run
+from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
 from wug.families.babylm.tasks import TASKS, read_task, rebuild, size_warnings, task_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, ScoringProtocol, Suite
 
-__all__ = ["OPTIONS", "BabylmSuite", "check", "export_run", "read", "recognises"]
+__all__ = ["OPTIONS", "BabylmSuite", "check", "export_run", "read", "recognises", "to_sample"]
 
 OPTIONS = (Option("fast", bool, False, "the short version of each task (fast_eval)"),)
 PROTOCOLS = {

@@ -11,6 +11,7 @@ from wug import registry
 from wug.errors import InputError
 from wug.files import write_text
 from wug.identity import ModelId
+from wug.samples import Sample, choice_sample
 from wug.types import Outcome, Result
 
 SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
@@ -35,6 +36,15 @@ def export_run(results: Sequence[Result], folder: Path) -> Iterator[str]:
         write_text(place / "best_temperature_report.txt", _report(result, outcomes))
         yield f"wrote {place}"
     yield "left out: glue (fine-tuning), reading and aoa, which wug does not compute"
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """The options of an item as a submission has them, the right one first."""
+    detail = outcome.detail
+    options = tuple(map(str, detail["options"]))
+    logprobs = tuple(detail.get("logprobs") or ())
+    right = detail.get("chosen") == detail["right"]
+    return choice_sample(options, int(detail["right"]) - 1, right, logprobs, fields={"options": list(options)})
 
 
 def _predictions(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
 from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems, read_gold
 from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.suite import to_sample as to_sample
 from wug.families.cogs.syntax import (
     SYNTAX_DIALECTS,
     SyntaxSuite,

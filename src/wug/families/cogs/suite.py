@@ -14,7 +14,8 @@ from wug.families.cogs.predictions import Predictions
 from wug.families.cogs.read import KNOWN_TYPES, SECTIONS, SPLITS, Gold
 from wug.families.sampling import limited
 from wug.labels import of_suite
-from wug.types import Generator, Metric, Row, text_of
+from wug.samples import Sample, plain_sample, text_sample
+from wug.types import Generator, Metric, Outcome, Result, Row, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +88,11 @@ class CogsSuite:
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self.gold)} sentences")
         predictions = Predictions(model.id, tuple(map(text_of, answers)))
         yield from score_predictions(self.gold, predictions, self.metric_options).rows()
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """A sentence with its logical form; a prediction that equals the gold form is not in the details."""
+    detail = outcome.detail
+    if "gold" not in detail:  # a test of syntax
+        return plain_sample(outcome, result)
+    return text_sample(outcome, detail.get("sentence"), detail["gold"], detail.get("prediction", detail["gold"]))
