@@ -86,7 +86,7 @@ KNOWS_NAMES = {
 """Modules that may contain names of families and backends, with the reason."""
 OTHER_MEANINGS = {
     "command": {"cli", "results"},
-    "choices": {"models"},
+    "choices": {"exchange", "models"},
     "function": {"families"},
     "pairs": {"web"},
     "reading": {"models"},

@@ -22,7 +22,7 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
         "scores": scores if None not in scores else (),
         "fields": {"sentence_good": pair.good, "sentence_bad": pair.bad},
     }
-    known = logprobs if all(isinstance(value, float) for value in logprobs) else ()
+    known = () if None in logprobs else (float(logprobs[0]), float(logprobs[1]))  # type: ignore[arg-type]
     return choice_sample((pair.good, pair.bad), 0, outcome.value, known, **given)
 
 
