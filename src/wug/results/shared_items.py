@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
-from wug.identity import OVERALL, ModelId
+from wug.identity import IMPORTED, OVERALL, ModelId
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
@@ -45,9 +45,16 @@ class Shared:
 
 
 def test_of(stored: StoredResult) -> tuple[str, str, str]:
-    """What was asked: family, name and checksum."""
+    """What was asked: family, name and checksum; imported results have no checksum."""
     result = stored.result
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
+
+
+def _as_own(stored: StoredResult, own: Mapping[str, set[tuple[str, str, str]]]) -> tuple[str, str, str]:
+    """The same, where an imported result counts as one of the only version of the suite that was run here."""
+    versions = own.get(stored.result.suite, set())
+    imported = stored.result.signature.get(IMPORTED) is not None
+    return next(iter(versions)) if imported and len(versions) == 1 else test_of(stored)
 
 
 class ResultLoader:
@@ -106,16 +113,21 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     tests: list[Test] = []
     warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
     lonely: dict[str, list[str]] = {}
-    for key in dict.fromkeys(test_of(stored) for stored in wanted if stored.result.status == "complete"):
-        has = {place: _of(side, key) for place, side in enumerate(results)}
+    own: dict[str, set[tuple[str, str, str]]] = {}
+    for stored in wanted:
+        if stored.result.signature.get(IMPORTED) is None:
+            own.setdefault(stored.result.suite, set()).add(test_of(stored))
+    keys = {stored.id: _as_own(stored, own) for stored in wanted}
+    for key in dict.fromkeys(keys[stored.id] for stored in wanted if stored.result.status == "complete"):
+        has = {place: _of(side, key, keys) for place, side in enumerate(results)}
         whole = {place: mine for place, mine in has.items() if len(mine) == len(runs[place])}
         if len(whole) > 1:
             tests.append(Test(key[1], key[0], whole))
         missing = " and ".join(labels[place] for place in has if place not in whole)
-        if missing and not _elsewhere(wanted, key):
+        if missing and not any(other[:2] == key[:2] and other != key for other in keys.values()):
             lonely.setdefault(missing, []).append(key[1])
     warnings += [f"left out, since not every run of {who} has it: {_list(names)}" for who, names in lonely.items()]
-    warnings += _versions(wanted)
+    warnings += [*_versions(wanted, keys), *_imported(tests, labels)]
     if not tests:
         raise InputError(
             f"the runs share no suite{' of those asked for' if suites else ''}. {_inventory(runs, results)}"
@@ -143,17 +155,28 @@ def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Seque
     return InputError("the runs share no item of any suite, so there is nothing to compare")
 
 
-def _of(side: Sequence[Sequence[StoredResult]], key: tuple[str, str, str]) -> tuple[StoredResult, ...]:
+def _of(
+    side: Sequence[Sequence[StoredResult]], key: tuple[str, str, str], keys: Mapping[int, tuple[str, str, str]]
+) -> tuple[StoredResult, ...]:
     """The first complete result of a test in each run of a side that has one."""
     found = (
-        [stored for stored in run if test_of(stored) == key and stored.result.status == "complete"] for run in side
+        [stored for stored in run if keys.get(stored.id) == key and stored.result.status == "complete"] for run in side
     )
     return tuple(results[0] for results in found if results)
 
 
-def _elsewhere(results: Sequence[StoredResult], key: tuple[str, str, str]) -> bool:
-    """Whether another version of the suite was asked too, which has a warning of its own."""
-    return any(test_of(stored)[:2] == key[:2] and test_of(stored) != key for stored in results)
+def _imported(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
+    """A warning if results of another program are compared with those of wug, or of a third one."""
+    programs: dict[str, list[str]] = {}
+    for test in tests:
+        for place, side in test.results.items():
+            for stored in side:
+                signature = stored.result.signature
+                name = f"imported, {signature.get('program')}" if signature.get(IMPORTED) else "wug"
+                if labels[place] not in programs.setdefault(name, []):
+                    programs[name].append(labels[place])
+    told = "; ".join(f"{', '.join(who)}: {name}" for name, who in programs.items())
+    return [f"computed by different programs – {told}"] if len(programs) > 1 else []
 
 
 def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:
@@ -174,11 +197,12 @@ def _unusable(results: Sequence[StoredResult]) -> list[str]:
     ]
 
 
-def _versions(results: Sequence[StoredResult]) -> list[str]:
+def _versions(results: Sequence[StoredResult], keys: Mapping[int, tuple[str, str, str]]) -> list[str]:
     """A warning for each suite of which runs were asked different versions."""
     versions: dict[tuple[str, str], dict[str, list[int]]] = {}
     for stored in results:
-        versions.setdefault(test_of(stored)[:2], {}).setdefault(test_of(stored)[2], []).append(stored.run)
+        kind, suite, version = keys[stored.id]
+        versions.setdefault((kind, suite), {}).setdefault(version, []).append(stored.run)
     return [
         f"suite {suite} is not the same everywhere, and only equal versions are compared: "
         + "; ".join(f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in found.items())
@@ -200,7 +224,7 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
                 values.setdefault(each.get(key, NONE), []).append(label)
             # What one kind of model has as an option, another need not have; only a sample shows so for suites.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
-            if key not in ("suite", "model") and len(values) > 1 and not by_nature:
+            if key not in ("suite", "model", IMPORTED, "program") and len(values) > 1 and not by_nature:
                 told = {NONE: "none"} if key == "limit" else {}
                 answers = "; ".join(
                     f"{', '.join(dict.fromkeys(who))}: {told.get(value, value)}" for value, who in values.items()
