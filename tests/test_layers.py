@@ -37,7 +37,7 @@ ALLOWED = {
     "stages": set(),
     "samples": {"registry", "types"},
     "data": {"data", "errors", "files", "registry"},
-    "families": CORE | {"families", "texts", "views"},
+    "families": CORE | {"exchange", "families", "texts", "views"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
     "views": CORE | {"results", "views"},
@@ -89,7 +89,7 @@ OTHER_MEANINGS = {
     "choices": {"exchange", "models"},
     "function": {"families"},
     "pairs": {"web"},
-    "reading": {"models"},
+    "reading": {"models", "results"},
 }
 """Names that are ordinary words in some layers: a command line, a field of a server's answer, all pairs of runs, one of
 two readings of a source."""

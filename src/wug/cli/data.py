@@ -110,12 +110,26 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     wug data get blimp syntaxgym/number_prep
     wug data get gulordava-en --accept
     wug data get blimp --from ~/checkouts/blimp      a copy, found by checksum: no network
+    wug data get babylm --from evaluation_data       data that is in no repository, checked by size
     """
     from wug import data
 
-    fetch([data.find(name) for name in names], accept, source)
+    others = [name for name in names if source is None or not _adopt(name, source)]
+    fetch([data.find(name) for name in others], accept, source)
     for name in names:
-        printing.echo(str(data.path(name)))
+        printing.echo(str(data.path(name) if name in others else data.adopted(name)))
+
+
+def _adopt(name: str, source: Path) -> bool:
+    """Copy data that is in no repository, if its family has such and the folder has some."""
+    from wug import data, registry
+    from wug.files import user_path
+
+    adopt = registry.offered("families", data.find(name).set.family, "adopt")
+    lines = adopt(user_path(source), data.adopted(name)) if adopt else []
+    for line in lines:
+        common.say(line)
+    return bool(lines)
 
 
 def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None = None) -> None:

@@ -80,6 +80,11 @@ def folder_of(chosen: TestSet) -> Path:
     return root() / chosen.name / chosen.commit[:12]
 
 
+def adopted(name: str) -> Path:
+    """Where the data of a set is stored that is in no repository: users have it from elsewhere (`--from`)."""
+    return root() / name / "adopted"
+
+
 def missing(selection: SetSelection) -> list[File]:
     """The files that are missing, by name and size."""
     folder = folder_of(selection.set)

@@ -191,7 +191,10 @@ def located(text: str, kind: str | None = None, options: Mapping[str, str] | Non
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
         # Such a folder is read as a whole: its content alone may not tell which family it belongs to.
-        whole = (place if data.is_one_suite(place.family) else _within(place, kind, options) for place in places)
+        whole = (
+            place if data.is_one_suite(place.family) else _within(place, kind or _reader(place), options)
+            for place in places
+        )
         return Located([place for one in whole for place in (one.places if isinstance(one, Located) else [one])])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -359,6 +362,11 @@ def _kind_of(folder: Path) -> str:
     if kind := backend_for(read_config(folder / "config.json")):
         return kind
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
+
+
+def _reader(place: data.Place) -> str | None:
+    """The family of a published set, if it reads folders as a whole."""
+    return place.family if registry.offered("families", place.family, "READS_FOLDERS") else None
 
 
 def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wug import registry
+from wug import data, registry
 from wug.identity import IMPORTED, OVERALL, Group
 from wug.results.outcomes import OutcomeCollector
 from wug.samples import Sample
@@ -61,9 +61,9 @@ class ImportedSuite:
         self.outcomes.add(outcome)
         self.collected.add(outcome)
 
-    def declare(self, metric: str, *, better: bool = True, meaning: str = "") -> None:
+    def declare(self, metric: str, *, better: bool = True, meaning: str = "", share: bool = False) -> None:
         """Take in a metric; the first one is that of the suite."""
-        unit: Any = "share" if metric.startswith(SHARES) else "score"
+        unit: Any = "share" if share or metric.startswith(SHARES) else "score"
         better = better and not any(word in metric for word in LOWER)
         self.metrics.setdefault(metric, Metric(metric, unit, "higher" if better else "lower", meaning=meaning))
 
@@ -73,6 +73,12 @@ class ImportedSuite:
         for estimate in found:
             self.declare(estimate.metric)
         alone = () if self.collected else (AGGREGATES_ONLY,)
+        values = {one.metric: one.value for one in found if one.group == OVERALL}
+        differing = tuple(
+            f"{one.metric} is {one.value:.6g} in the file, and {values[one.metric]:.6g} over its items"
+            for one in self.estimates
+            if one.group == OVERALL and abs(one.value - values[one.metric]) > 1e-6
+        )
         n = self.collected.items if not self.unsampled and self.collected else 0
         return Result(
             suite=self.name,
@@ -82,7 +88,7 @@ class ImportedSuite:
             signature=signature,
             n=n or max((one.n for one in found if one.group == OVERALL), default=0),
             estimates=tuple(found),
-            warnings=(*alone, *self.warnings),
+            warnings=(*alone, *self.warnings, *differing),
             descriptions={metric.name: metric.meaning for metric in self.metrics.values()},
             meta=self.meta,
             metrics=tuple(self.metrics.values()),
@@ -167,6 +173,17 @@ def fits(family: Any, sample: Sample) -> bool:
     """Whether a sample can be an item of a family."""
     options = family.SAMPLE_OPTIONS
     return not options or (len(sample.choices) == options and not sample.contexts)
+
+
+def fetched_data(name: str) -> Path | None:
+    """The folder or file of a published set; None if it is not on this machine."""
+    return data.path(name) if data.fetched(name) else None
+
+
+def adopted_data(name: str) -> Path | None:
+    """The folder of a set's data that the user has from elsewhere; None if there is none."""
+    folder = data.adopted(name)
+    return folder if folder.is_dir() else None
 
 
 def renamed(run: ImportedRun, name: str) -> ImportedRun:

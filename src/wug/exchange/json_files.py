@@ -14,9 +14,9 @@ from wug.files import iterate_lines, read_text, shortened
 Json = dict[str, Any]
 
 
-def read_object(path: Path) -> Json:
-    """The object in a JSON file."""
-    return _parsed(read_text(path), path, None)
+def read_object(path: Path, *, nan: bool = False) -> Json:
+    """The object in a JSON file; NaN is refused unless the format has it."""
+    return _parsed(read_text(path), path, None, nan=nan)
 
 
 def read_objects(path: Path) -> Iterator[tuple[str, Json]]:
@@ -48,12 +48,12 @@ def text(value: object, what: str, path: Path, place: str | None = None) -> str:
     return value
 
 
-def _parsed(content: str, path: Path, place: str | None) -> Json:
+def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False) -> Json:
     def refuse(constant: str) -> float:
         raise InputError(f"{constant}, which is not a number in JSON", file=path, place=place)
 
     try:
-        found = json.loads(content, parse_constant=refuse)
+        found = json.loads(content, parse_constant=float if nan else refuse)
     except InputError:
         raise
     except RecursionError:

@@ -242,7 +242,7 @@ def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequen
     for runs, found in zip(sides, results, strict=True):
         for run, some in zip(runs, found, strict=True):
             complete = [test_of(stored) for stored in some if stored.result.status == "complete"]
-            names = list(dict.fromkeys(f"{suite}@{checksum}" for _, suite, checksum in complete))
+            names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
             sentences.append(f"Run {run.id} has {_list(names) if names else 'none'}")
     return ". ".join(sentences)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,36 +69,42 @@ class _Unfit(Exception):
     """A document that the family does not have."""
 
 
-def read_samples(
-    file: SampleFile,
-    suite: ImportedSuite,
-    groups: Mapping[str, str],
-    delimiter: str,
-    means: Mapping[str, float],
-    grouped: Sequence[str],
-) -> None:
+@dataclass(frozen=True, slots=True)
+class TaskOfSamples:
+    """What a results file says about the samples of a task."""
+
+    delimiter: str = ""
+    """What is between context and option, in words; empty if unknown."""
+    means: Mapping[str, float] = field(default_factory=dict)
+    """The values by metric."""
+    n: int | None = None
+    grouped: tuple[str, ...] = ()
+    """Fields of the documents that are groups, in a file that wug wrote."""
+    judged: tuple[str, ...] = ()
+    """Further metrics that are means of 0s and 1s."""
+
+
+def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, str], task: TaskOfSamples) -> None:
     """Add the outcomes of a file to a suite, and compare their means with the values of the results file.
 
     Args:
         file: The file.
         suite: The suite; its kind is set if the task is not one of a published set.
         groups: The groups of all outcomes.
-        delimiter: What is between context and option, in words; empty if unknown.
-        means: The values of the results file by metric.
-        grouped: Fields of the documents that are groups.
+        task: What the results file says.
     """
     kinds = [_Kind(name, module) for name, module in families_of_samples() if suite.kind in (IMPORTED, name)]
     for kind in (*kinds, _Kind(IMPORTED, None)):
-        reading = _Reading(file, suite, kind, groups, delimiter, grouped)
+        reading = _Reading(file, suite, kind, groups, task)
         try:
             reading.run(check_only=suite.kind == IMPORTED)
         except _Unfit:
             continue
         if suite.kind == IMPORTED:
             suite.kind = kind.name
-            reading = _Reading(file, suite, kind, groups, delimiter, grouped)
+            reading = _Reading(file, suite, kind, groups, task)
             reading.run(check_only=False)
-        reading.finish(means)
+        reading.finish()
         return
     raise InputError(f"its documents are no items of {suite.kind}, which the task {file.task} has", file=file.path)
 
@@ -112,21 +118,19 @@ class _Reading:
         suite: ImportedSuite,
         kind: _Kind,
         groups: Mapping[str, str],
-        delimiter: str,
-        grouped: Sequence[str],
+        task: TaskOfSamples,
     ) -> None:
-        self.file, self.suite, self.kind = file, suite, kind
-        self.groups, self.delimiter, self.grouped = groups, delimiter, grouped
+        self.file, self.suite, self.kind, self.groups, self.task = file, suite, kind, groups, task
+        self.judgements = {*JUDGEMENTS, *task.judged}
         self.seen: set[tuple[int, str]] = set()
         self.sums: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()
         self.ties = 0
-        self.left_out: set[str] = set()
 
     def run(self, *, check_only: bool) -> None:
         """Read every line; the outcomes are added unless only the family is to be found."""
         for place, row in read_objects(self.file.path):
-            document = _document(row, self.file.path, place, self.delimiter)
+            document = _document(row, self.file.path, place, self.task.delimiter)
             if (self.kind.module is None) == bool(document.sample.choices):
                 raise _Unfit
             if self.kind.module is not None and not fits(self.kind.module, document.sample):
@@ -134,10 +138,14 @@ class _Reading:
             if not check_only:
                 self._add(document)
 
-    def finish(self, means: Mapping[str, float]) -> None:
-        """Compare the means with those of the results file, and warn about ties and metrics that are left out."""
-        if not self.counts:
+    def finish(self) -> None:
+        """Compare the means with those of the results file, and warn about ties and missing samples."""
+        means, documents = self.task.means, len({number for number, _ in self.seen})
+        if not documents:
             raise InputError("the file has no samples", file=self.file.path)
+        if self.task.n not in (None, documents):
+            self.suite.unsampled += 1
+            self.suite.warnings.append(f"samples of {documents:,} of {self.task.n:,} items of {self.file.task}")
         for name, total in self.sums.items():
             metric = name if name in means else metric_name(name)
             mean = total / self.counts[name]
@@ -151,8 +159,6 @@ class _Reading:
             self.suite.warnings.append(
                 f"{self.ties} items of {self.file.task} tied: lm-eval takes the first of equal options"
             )
-        for name in sorted(self.left_out):
-            self.suite.warnings.append(f"{name} of {self.file.task} has no number per item: left out")
 
     def _add(self, document: _Document) -> None:
         path, place = self.file.path, document.place
@@ -167,15 +173,15 @@ class _Reading:
             if self.kind.module is None
             else self.kind.module.from_sample(sample)
         )
-        own = {name: str(document.doc[name]) for name in self.grouped if name in document.doc}
+        own = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
         item = _item(document, self.groups)
         for base, value in document.values.items():
             _verify(base, value, document, path)
             metric = metric_name(base, document.filtered)
-            self.suite.declare(metric)
+            judged = value in (0.0, 1.0) and (base in self.judgements or base.partition(":")[0] in JUDGEMENTS)
+            self.suite.declare(metric, share=judged)
             self.sums[metric] += value
             self.counts[metric] += 1
-            judged = base.partition(":")[0] in JUDGEMENTS and value in (0.0, 1.0)
             self.suite.add(Outcome(item, metric, bool(value) if judged else value, {**self.groups, **own}, detail))
             detail = {}
 

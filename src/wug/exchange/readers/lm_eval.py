@@ -13,7 +13,7 @@ from wug import data, registry
 from wug.errors import InputError
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
-from wug.exchange.readers._lm_eval_samples import SampleFile, metric_name, read_samples
+from wug.exchange.readers._lm_eval_samples import SampleFile, TaskOfSamples, metric_name, read_samples
 from wug.identity import IMPORTED, OVERALL, Group
 
 BEFORE = "lm_eval, before 0.4"
@@ -40,6 +40,12 @@ class Task:
     higher: Mapping[str, bool] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    def of_samples(self) -> TaskOfSamples:
+        """What the samples of the task are read with."""
+        means = {metric: value for metric, (value, _) in self.values.items()}
+        grouped, judged = (tuple(self.metadata.get(name) or ()) for name in ("wug_groups", "wug_judged"))
+        return TaskOfSamples(self.delimiter, means, self.n, grouped, judged)
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has results or samples."""
@@ -52,19 +58,20 @@ def recognises(path: Path, head: str) -> bool:
 
 
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
-    """One run per results file with its samples, and one for samples without results."""
+    """One run per results file with its samples, and one per folder and date of samples without results."""
     samples = [file for file in files if _is_samples(file)]
     results = [file for file in files if file not in samples]
     own: dict[Path, list[Path]] = {file: [] for file in results}
+    alone: dict[tuple[Path, str | None], list[Path]] = {}
     for sample in samples:
         found = _results_of(sample, results)
-        if found is None:
-            suites = _suites({}, [SampleFile(sample)], sample)
-            yield ImportedRun("", "", "lm-eval", "lm_eval", [sample], suites)
-        else:
-            own[found].append(sample)
-    for file, mine in own.items():
-        yield _run(file, mine)
+        mine = alone.setdefault((sample.parent, _date(sample)), []) if found is None else own[found]
+        mine.append(sample)
+    for some in alone.values():
+        suites = _suites({}, [SampleFile(sample) for sample in some])
+        yield ImportedRun("", "", "lm-eval", "lm_eval", some, suites)
+    for file, some in own.items():
+        yield _run(file, some)
 
 
 def _is_samples(path: Path) -> bool:
@@ -93,7 +100,7 @@ def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
     if made_by := document.get("wug_version"):
         program = f"wug {made_by}"
     files = [SampleFile(sample) for sample in samples]
-    suites = _suites(tasks, files, path)
+    suites = _suites(tasks, files)
     limit = mapping(document.get("config") or {}, "config", path).get("limit")
     for suite in suites:
         suite.fields |= {"limit": str(limit)} if limit is not None else {}
@@ -187,7 +194,7 @@ def _plain(name: str) -> str:
     return name if len(parts) == 2 and not name.startswith(("/", ".", "~")) else "/".join(parts[-1:])
 
 
-def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile], path: Path) -> list[ImportedSuite]:
+def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[ImportedSuite]:
     """The suites of a run: paradigms of a published set make one, other tasks one each."""
     found: dict[str, ImportedSuite] = {}
     by_task = {sample.task: sample for sample in samples}
@@ -204,20 +211,13 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile], path: Path
         if task is not None:
             _add_task(suite, task, groups, published is not None)
         if name in by_task:
-            read_samples(by_task[name], suite, groups, task.delimiter if task else "", _means(task), _grouped(task))
+            about = TaskOfSamples() if task is None else task.of_samples()
+            read_samples(by_task[name], suite, groups, about)
         else:
             suite.unsampled += 1
     for suite in found.values():
         _fill_sizes(suite)
     return sorted(found.values(), key=lambda suite: suite.kind == IMPORTED)
-
-
-def _means(task: Task | None) -> Mapping[str, float]:
-    return {} if task is None else {metric: value for metric, (value, _) in task.values.items()}
-
-
-def _grouped(task: Task | None) -> Sequence[str]:
-    return () if task is None else task.metadata.get("wug_groups") or ()
 
 
 def _add_task(suite: ImportedSuite, task: Task, groups: Mapping[str, str], published: bool) -> None:

@@ -102,6 +102,7 @@ def _add_result(document: Json, result: Result) -> None:
         "version": 1.0,
         "wug_signature": str(result.signature),
         "wug_kind": result.kind,
+        "wug_judged": sorted({metric_name(one.metric) for one in result.outcomes if isinstance(one.value, bool)}),
         "wug_groups": list(dict.fromkeys(Group.parse(group).field for group in groups)),
         **({"data": {key: record.get(key) for key in ("set", "repository", "commit")}} if record else {}),
     }
