@@ -14,6 +14,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.list import print_table
 from wug.cli.main import SuggestingGroup
+from wug.families.commands import OUTPUT_FILE
 
 if TYPE_CHECKING:
     from wug.data import SetSelection
@@ -172,6 +173,23 @@ def cite(names: tuple[str, ...]) -> None:
     from wug import data
 
     printing.emit("\n\n".join(data.cite(name) for name in names))
+
+
+@command.command()
+@click.argument("name")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="A file.  [default: stdout]")
+def croissant(name: str, output: Path | None) -> None:
+    """Describe a set as Croissant 1.1, for catalogues of data sets.
+
+    \b
+    wug data croissant blimp -o croissant.json
+    """
+    from wug.data.croissant import croissant as describe
+
+    document, warnings = describe(name)
+    for warning in warnings:
+        common.say(f"warning: {warning}")
+    common.deliver_text(json.dumps(document, ensure_ascii=False, indent=1), output)
 
 
 def _row(selection: SetSelection) -> dict[str, object]:
