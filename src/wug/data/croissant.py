@@ -66,7 +66,8 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
     if chosen.licence is None:
         warnings.append("its authors name no licence: license is unknown")
     if absent := missing(selection):
-        warnings.append(f"recordSet lacks {len(absent)} of {len(selection.files)} files. Fetch them first: wug data get {name}")
+        lacking = f"{len(absent)} of {len(selection.files)} files"
+        warnings.append(f"recordSet lacks {lacking}. Fetch them first: wug data get {name}")
     years = [int(str(paper.fields["year"])) for paper in chosen.papers if "year" in paper.fields]
     document = {
         "@context": CONTEXT,
