@@ -17,7 +17,7 @@ from wug.exchange.readers._lm_eval_samples import SampleFile, TaskOfSamples, met
 from wug.identity import IMPORTED, OVERALL, Group
 
 BEFORE = "lm_eval, before 0.4"
-NEOX_FILE = re.compile(r"(?P<name>.+?)-(?P<shots>\d+)shot-global_step(?P<step>\d+)_eval_results")
+NEOX_FILE = re.compile(r"(?P<name>.+?)-(?P<shots>\d+)shot-global_step(?P<step>\d+)_+eval_results")
 """Names of the files that GPT-NeoX writes."""
 DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.-]+?)\.jsonl?$")
 NO_METRICS = frozenset({"alias", "name", "sample_len", "samples", "sample_count", " "})
