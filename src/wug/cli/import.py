@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from wug.exchange.importing import StoredImport
 
-MAX_SUITES = 6
-"""Columns of that table."""
 MAX_RUNS_IN_FULL = 3
 """More runs are printed as a table of models by suites."""
 
@@ -75,14 +73,11 @@ def _deliver(found: Sequence[StoredImport], options: common.ResultOptions, sweep
     from wug.results.sweep_curves import MatrixLine, SweepMatrix
     from wug.views import sweeps
 
-    every = tuple(dict.fromkeys(result.suite for result in results))
-    suites = every[:MAX_SUITES]
+    suites = tuple(dict.fromkeys(result.suite for result in results))
     lines = []
     for one in found:
         own = {result.suite: result for result in one.results}
         lines.append(MatrixLine(one.results[0].model, one.number, "complete", tuple(own.get(name) for name in suites)))
     matrix = SweepMatrix(suites, tuple(lines), ())
     sweeps.show_matrix(sweeps.headline_matrix(matrix), printing.console(width=160))
-    if len(suites) < len(every):
-        common.say(f"{len(suites)} of {len(every)} suites are shown")
     common.say(hint)

@@ -157,7 +157,7 @@ def estimate(metric: str, group: str, value: float, n: int | None, error: float 
     if n and 0 <= value <= 1 and abs(value * n - round(value * n)) < 1e-6:
         made = wilson(round(value * n), n)
         return Estimate(metric, group, value, n, made.low, made.high, "wilson")
-    if error is not None:
+    if error:
         return Estimate(metric, group, value, n or 0, value - 1.96 * error, value + 1.96 * error, "stderr")
     return Estimate(metric, group, value, n or 0, method="none: the number of items is unknown" if not n else None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,8 +122,8 @@ class _Reading:
         self.file, self.suite, self.kind, self.groups, self.task = file, suite, kind, groups, task
         self.judgements = {*JUDGEMENTS, *task.judged}
         self.seen: set[tuple[int, str]] = set()
-        self.sums: defaultdict[str, float] = defaultdict(float)
-        self.counts: Counter[str] = Counter()
+        self.sums: dict[str, tuple[float, int]] = {}
+        """Sum and number of the values of each metric that is a mean of 0s and 1s."""
         self.ties = 0
 
     def run(self, *, check_only: bool) -> None:
@@ -146,12 +145,11 @@ class _Reading:
         if self.task.n not in (None, documents):
             self.suite.unsampled += 1
             self.suite.warnings.append(f"samples of {documents:,} of {self.task.n:,} items of {self.file.task}")
-        for name, total in self.sums.items():
-            metric = name if name in means else metric_name(name)
-            mean = total / self.counts[name]
-            if name.partition(":")[0] in JUDGEMENTS and metric in means and abs(means[metric] - mean) > 1e-6:
+        for metric, (total, count) in self.sums.items():
+            mean = total / count
+            if metric in means and abs(means[metric] - mean) > 1e-6:
                 raise InputError(
-                    f"{name} of {self.file.task} is {mean:.6g} over these samples and {means[metric]:.6g} in the "
+                    f"{metric} of {self.file.task} is {mean:.6g} over these samples and {means[metric]:.6g} in the "
                     "results file: the files do not belong together, or samples are missing",
                     file=self.file.path,
                 )
@@ -179,9 +177,10 @@ class _Reading:
             _verify(base, value, document, path)
             metric = metric_name(base, document.filtered)
             judged = value in (0.0, 1.0) and (base in self.judgements or base.partition(":")[0] in JUDGEMENTS)
+            if judged:
+                total, count = self.sums.get(metric, (0.0, 0))
+                self.sums[metric] = (total + value, count + 1)
             self.suite.declare(metric, share=judged)
-            self.sums[metric] += value
-            self.counts[metric] += 1
             self.suite.add(Outcome(item, metric, bool(value) if judged else value, {**self.groups, **own}, detail))
             detail = {}
 
