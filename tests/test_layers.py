@@ -44,7 +44,7 @@ ALLOWED = {
     "results": CORE | {"results", ""},
     "evaluation": CORE | {"data", "evaluation", "families", "models", "results", ""},
     "exchange": CORE | {"data", "exchange", "results", ""},
-    "api": CORE | {"api", "evaluation", "families", "models", "results", "texts", "views"},
+    "api": CORE | {"api", "evaluation", "exchange", "families", "models", "results", "texts", "views"},
     "testing": CORE | {"evaluation", "results", "views", "web"},
     "texts": CORE | {"evaluation", "families", "models", "results", "texts"},
     "web": CORE | {"evaluation", "results", "views", "web"},
