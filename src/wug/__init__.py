@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wug.api.reading import reading
     from wug.api.results import Results as Results
     from wug.api.results import Store as Store
-    from wug.api.results import open_store
+    from wug.api.results import import_results, open_store
     from wug.api.running import metric, open_suites, people, read_suite, run, surprisal
     from wug.tables import Table as Table
 
@@ -42,6 +42,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "compare",
+    "import_results",
     "metric",
     "open_model",
     "open_store",
@@ -60,7 +61,7 @@ _LAZY = {
     "api.comparison": ("Comparison", "compare", "report"),
     "api.models": ("Model", "open_model"),
     "api.reading": ("Reading", "reading"),
-    "api.results": ("Results", "Store", "open_store"),
+    "api.results": ("Results", "Store", "import_results", "open_store"),
     "api.running": ("metric", "open_suites", "people", "read_suite", "run", "surprisal"),
     "tables": ("Table",),
 }

@@ -27,6 +27,8 @@ MIN_UNPACKED_LIMIT, MAX_RATIO = 16 * 1024**2, 100
 """Bytes that any compressed file may unpack to, and the maximum ratio to its size if that is more."""
 MAX_BYTES_ENV = "WUG_MAX_BYTES"
 """The environment variable that sets another maximum."""
+MAX_LINE_BYTES = 64 * 1024**2
+"""Maximum length of a line in a file that is read line by line."""
 _PIECE = 4 * 1024**2
 _BINARY = {
     b"\x89PNG": "a PNG image",
@@ -45,12 +47,18 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
     A compressed file is refused if it unpacks to more than `max_unpacked_bytes()`, or to more than a hundred times its
     size, a ratio that real text does not reach.
     """
+    with _reading(path), path.open("rb") as raw, _decompressed(raw) as plain:
+        if limit is not None:
+            return plain.read(limit)
+        regular = plain is raw and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+        return plain.read() if regular else _read_bounded(plain, path, _bound(raw))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """A context in which whatever prevents a file from being read is an InputError."""
     try:
-        with path.open("rb") as raw, _decompressed(raw) as plain:
-            if limit is not None:
-                return plain.read(limit)
-            regular = plain is raw and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-            return plain.read() if regular else _read_bounded(plain, path, _bound(raw))
+        yield
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except IsADirectoryError:
@@ -175,6 +183,32 @@ def read_lines(path: Path) -> list[str]:
     if lines and lines[-1] == "":
         lines.pop()
     return lines
+
+
+def iterate_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends, one at a time, for files that memory does not hold."""
+    for number, line in enumerate(_raw_lines(path), 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise InputError("not UTF-8 text. Save the file as UTF-8", file=path, place=f"line {number}") from None
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
+    with _reading(path), path.open("rb") as raw, _decompressed(raw) as plain:
+        while line := plain.readline(MAX_LINE_BYTES + 1):
+            if len(line) > MAX_LINE_BYTES:
+                raise InputError(f"a line of more than {MAX_LINE_BYTES:,} bytes", file=path)
+            yield line
+
+
+def content_sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, decompressed if it is gzip or xz."""
+    digest = hashlib.sha256()
+    with _reading(path), path.open("rb") as raw, _decompressed(raw) as plain:
+        while piece := plain.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:

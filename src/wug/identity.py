@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+IMPORTED = "imported"
+"""The kind of models whose results another program computed, of suites that belong to no family, and the first field of
+their signatures."""
 OVERALL = "all"
 """The group of an estimate over all outcomes."""
 

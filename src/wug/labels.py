@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wug import registry
 from wug.formatting import interval_text, plain, plural, value_text
-from wug.identity import ModelId
+from wug.identity import IMPORTED, ModelId
 
 if TYPE_CHECKING:
     from wug.types import Estimate, Result, Suite
@@ -49,6 +49,8 @@ def _names(model: str, length: int) -> list[str]:
     kind, name, mark = parsed.kind, parsed.name, parsed.fingerprint
     if registry.traits(kind).shows_kind:
         name = f"{kind}:{name}"
+    if kind == IMPORTED:
+        return [str(ModelId(kind, name.rpartition("/")[2], mark)), model]
     short = name.rstrip("/").rsplit("/", 1)[-1] or name
     marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
     return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))

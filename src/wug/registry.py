@@ -20,9 +20,9 @@ from typing import Any
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.types import Traits
 
-EXTENSIBLE = ("families", "models", "views.writers")
+EXTENSIBLE = ("families", "models", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`."""
-SINGULAR = {"families": "family", "views.writers": "format"}
+SINGULAR = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
 
 
 def names(folder: str) -> list[str]:

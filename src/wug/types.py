@@ -52,6 +52,8 @@ class Traits:
     """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False
     """Texts longer than the context window are read in windows (`Reading`)."""
+    remote: bool = False
+    """Its models run on a server, which others may manage."""
     to_score: str = ""
     """How to make a model that generates text score it: one sentence for the error message."""
     to_generate: str = ""

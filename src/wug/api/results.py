@@ -242,6 +242,49 @@ def open_store(path: str | Path | None = None) -> Store:
     return Store(file)
 
 
+@public
+def import_results(
+    files: str | Path | Sequence[str | Path],
+    *,
+    store: str | Path,
+    format: str | None = None,
+    model: str | None = None,
+    sweep: str | None = None,
+) -> Results:
+    """Results of another evaluation program, stored as runs: one per model and checkpoint.
+
+    Args:
+        files: Files and folders: results and samples of lm-eval, Every Eval Ever, logs of inspect, and others.
+        store: The folder of the store.
+        format: The format, such as `lm-eval`; recognised by content by default.
+        model: The name of the model, such as `gpt2@step1000`; as in the files by default.
+        sweep: The name of the sweep that the runs become part of.
+
+    Returns:
+        The results of all runs, also of those that were imported before.
+
+    Raises:
+        InputError: If a file is damaged or of no known format, or two files contradict each other.
+
+    Examples:
+        >>> wug.import_results("results_2026-11-17T10-29-17.763328.json", store="runs")
+    """
+    from wug.exchange.importing import import_files
+
+    given = [files] if isinstance(files, str | Path) else list(files)
+    target = results_store.Store(user_path(store))
+    found = import_files(
+        [user_path(file) for file in given],
+        target,
+        form=format,
+        model=model,
+        sweep=sweep,
+        command="wug.import_results(…)",
+    )
+    results = (result for one in found for result in one.results)
+    return Results(results, runs=(one.number for one in found), store=target.path)
+
+
 def with_metric(result: Result, metric: str) -> Result:
     """The result with the estimates and outcomes of one metric."""
     return replace(

@@ -14,6 +14,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.list import print_table
 from wug.cli.main import SuggestingGroup
+from wug.families.commands import OUTPUT_FILE
 
 if TYPE_CHECKING:
     from wug.data import SetSelection
@@ -110,12 +111,26 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     wug data get blimp syntaxgym/number_prep
     wug data get gulordava-en --accept
     wug data get blimp --from ~/checkouts/blimp      a copy, found by checksum: no network
+    wug data get babylm --from evaluation_data       data that is in no repository, checked by size
     """
     from wug import data
 
-    fetch([data.find(name) for name in names], accept, source)
+    others = [name for name in names if source is None or not _adopt(name, source)]
+    fetch([data.find(name) for name in others], accept, source)
     for name in names:
-        printing.echo(str(data.path(name)))
+        printing.echo(str(data.path(name) if name in others else data.adopted(name)))
+
+
+def _adopt(name: str, source: Path) -> bool:
+    """Copy data that is in no repository, if its family has such and the folder has some."""
+    from wug import data, registry
+    from wug.files import user_path
+
+    adopt = registry.attribute("families", data.find(name).set.family, "adopt")
+    lines = adopt(user_path(source), data.adopted(name)) if adopt else []
+    for line in lines:
+        common.say(line)
+    return bool(lines)
 
 
 def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None = None) -> None:
@@ -158,6 +173,23 @@ def cite(names: tuple[str, ...]) -> None:
     from wug import data
 
     printing.emit("\n\n".join(data.cite(name) for name in names))
+
+
+@command.command()
+@click.argument("name")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="A file.  [default: stdout]")
+def croissant(name: str, output: Path | None) -> None:
+    """Describe a set as Croissant 1.1, for catalogues of data sets.
+
+    \b
+    wug data croissant blimp -o croissant.json
+    """
+    from wug.data.croissant import croissant as describe
+
+    document, warnings = describe(name)
+    for warning in warnings:
+        common.say(f"warning: {warning}")
+    common.deliver_text(json.dumps(document, ensure_ascii=False, indent=1), output)
 
 
 def _row(selection: SetSelection) -> dict[str, object]:

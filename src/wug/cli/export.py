@@ -39,8 +39,8 @@ PIECE_BYTES = 1 << 20
     "--to",
     "form",
     metavar="FORMAT",
-    help=f"The format: {', '.join(format_names())}, or the submission of a benchmark, such as babylm, into the folder "
-    "-o.  [default: as the file's name ends, or csv]",
+    help=f"The format: {', '.join(format_names())}; or, into the folder -o, a format of another program (eee, lm-eval, "
+    "hf, model-index) or the submission of a benchmark, such as babylm.  [default: as the file's name ends, or csv]",
 )
 @click.option(
     "--what",
@@ -65,6 +65,17 @@ PIECE_BYTES = 1 << 20
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
 )
+@click.option("--organization", default="unknown", metavar="NAME", help="With --to eee, who evaluated the model.")
+@click.option(
+    "--relationship",
+    type=click.Choice(["first_party", "third_party", "collaborative", "other"]),
+    default="other",
+    help="With --to eee, how the evaluator is related to the model.",
+)
+@click.option("--with-samples", is_flag=True, help="With --to eee or lm-eval, fail if the items cannot be written.")
+@click.option("--dataset", metavar="ID", help="With --to hf or model-index, the data set's id on the Hugging Face Hub.")
+@click.option("--task-id", metavar="ID", help="With --to hf, the task's id in that data set.  [default: the suite]")
+@click.option("--collate", is_flag=True, help="With a submission, also write the file that the leaderboard takes.")
 def command(
     words: tuple[str, ...],
     form: str | None,
@@ -77,7 +88,7 @@ def command(
     output: Path | None,
     raw: bool,
     store_path: Path | None,
-    **look: Any,
+    **more: Any,
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
@@ -91,13 +102,15 @@ def command(
     wug export 7 --what suite -o evaluated.json    the suite with the values written in
     wug export 7 --chart --suite number_prep -o chart.svg
     wug export 7 8 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
+    wug export 7 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
     from wug.errors import InputError
     from wug.results.run_names import numbers
     from wug.views.result_tables import wide_table
 
+    look = {name: more.pop(name) for name in ("width", "height", "font_size", "palette")}
     if form is not None and form not in format_names():
-        _submit(form, common.open_store(store_path), words, suites, output)
+        _exchange(form, common.open_store(store_path), (words, suites), output, more)
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
@@ -145,18 +158,25 @@ def command(
         common.deliver_table(_table(results, what, form), form, output, raw=raw)
 
 
-def _submit(form: str, store: Store, words: Sequence[str], suites: Sequence[str], output: Path | None) -> None:
-    """Write the submission of a benchmark, as its family does."""
-    from wug import registry
+def _exchange(
+    form: str,
+    store: Store,
+    chosen: tuple[Sequence[str], Sequence[str]],
+    output: Path | None,
+    about: Mapping[str, Any],
+) -> None:
+    """Write a format of another program, or the submission of a benchmark."""
     from wug.errors import UnknownName
+    from wug.exchange.export import ExportedRun, ExportOptions, formats, write
     from wug.results.run_names import numbers
 
-    exporters = registry.attributes("families", "export_run")
-    if form not in exporters:
-        raise UnknownName("format", form, [*format_names(), *exporters])
-    if output is None:
-        raise click.UsageError(f"--to {form} writes a folder: name it with -o")
-    for line in exporters[form](_results(store, numbers(store.reader, words or ("last",)), suites), output):
+    if form not in formats():
+        raise UnknownName("format", form, [*format_names(), *formats()])
+    words, suites = chosen
+    found = numbers(store.reader, words or ("last",))
+    _results(store, found, suites, outcomes=False)  # refuses unknown suites
+    runs = [ExportedRun(store.run(number), tuple(_matching(store.results(number), suites))) for number in found]
+    for line in write(form, runs, output, ExportOptions(**about)):
         common.say(line)
 
 
@@ -168,6 +188,10 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
     for pattern in suites:
         if not any(fnmatchcase(result.suite, pattern) for result in results):
             raise UnknownName("suite", pattern, {result.suite for result in results})
+    return _matching(results, suites)
+
+
+def _matching(results: Sequence[Result], suites: Sequence[str]) -> list[Result]:
     return [one for one in results if not suites or any(fnmatchcase(one.suite, pattern) for pattern in suites)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
-from wug.data.folder import FOLDER, fetched, path, paths
+from wug.data.folder import FOLDER, adopted, fetched, path, paths
 from wug.data.locations import Place, for_a_run, is_one_suite, known, origin
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Place",
     "SetSelection",
     "TestSet",
+    "adopted",
     "cite",
     "fetched",
     "find",

@@ -88,6 +88,24 @@ class TestSet:
     """Names for groups of files, in addition to files and folders."""
     options: Mapping[str, str] = field(default_factory=dict)
     files: tuple[File, ...]
+    hub: str | None = None
+    """Its id on the Hugging Face Hub, if it has one."""
+    plain_text: bool = True
+    """Whether its items may be published as plain text."""
+    groups: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Parts and files by group field and value, where parts alone do not tell the groups of results."""
+
+    def groups_of(self, file: File) -> dict[str, str]:
+        """The groups of the results of a file: its paradigm, and the parts and groups that it belongs to."""
+
+        def holding(some: Mapping[str, Sequence[str]]) -> str | None:
+            found = (name for name, parts in some.items() if any(file in self.select(part) for part in parts))
+            return next(found, None)
+
+        term = holding(self.parts)
+        found = {"term": term, "paradigm": PurePosixPath(stem(file.name)).name, "phenomenon": term}
+        found |= {name: value for name, some in self.groups.items() if (value := holding(some))}
+        return {name: value for name, value in found.items() if value}
 
     @property
     def restriction(self) -> str | None:

@@ -77,6 +77,11 @@ def folder_of(chosen: TestSet) -> Path:
     return root() / chosen.name / chosen.commit[:12]
 
 
+def adopted(name: str) -> Path:
+    """Where the data of a set is stored that is in no repository: users have it from elsewhere (`--from`)."""
+    return root() / name / "adopted"
+
+
 def missing(selection: SetSelection) -> list[File]:
     """The files that are missing, by name and size."""
     folder = folder_of(selection.set)
@@ -109,7 +114,7 @@ def place(name: str) -> Path:
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
 
 
-def record(chosen: TestSet) -> dict[str, str | None]:
+def record(chosen: TestSet) -> dict[str, str | bool | None]:
     """What is stored with data and results of a set: title, licence, citation, commit."""
     return {
         "set": chosen.name,
@@ -119,6 +124,7 @@ def record(chosen: TestSet) -> dict[str, str | None]:
         "citation": chosen.citation,
         "repository": chosen.repository,
         "commit": chosen.commit,
+        **({} if chosen.plain_text else {"plain_text": False}),
     }
 
 

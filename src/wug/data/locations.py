@@ -12,7 +12,18 @@ from typing import Any
 from wug import registry
 from wug.data import archives
 from wug.data.catalogue import SetSelection, TestSet, catalogue, find, shared_folder, stem
-from wug.data.folder import PART, VerifiedFiles, altered, folder_of, listed, record, refuse_altered, require, root
+from wug.data.folder import (
+    PART,
+    VerifiedFiles,
+    adopted,
+    altered,
+    folder_of,
+    listed,
+    record,
+    refuse_altered,
+    require,
+    root,
+)
 from wug.errors import DataError
 
 log = logging.getLogger("wug")
@@ -36,6 +47,8 @@ def for_a_run(name: str) -> list[Place] | None:
     """The locations for a name; None if it is not in the catalogue, NotFetched if the set is missing."""
     if name.partition("/")[0] not in catalogue():
         return None
+    if (folder := adopted(name)).is_dir():
+        return [Place(folder, find(name).set.family, None, {}, name)]
     selection = find(name).for_a_run()
     tests = selection.without_training()
     require(tests, name)

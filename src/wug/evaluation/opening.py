@@ -192,7 +192,9 @@ def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] |
     if places is not None:
         # A set that is one suite is read as a whole: its content may not identify the family.
         whole = (
-            [place] if data.is_one_suite(place.family) else _expand_folder(place, kind, options).places
+            [place]
+            if data.is_one_suite(place.family)
+            else _expand_folder(place, kind or _reader(place), options).places
             for place in places
         )
         return ResolvedSuites([place for some in whole for place in some])
@@ -362,6 +364,11 @@ def _kind_of(folder: Path) -> str:
     if kind := backend_for(read_config(folder / "config.json")):
         return kind
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
+
+
+def _reader(place: data.Place) -> str | None:
+    """The family of a published set, if it reads folders as a whole."""
+    return place.family if registry.attribute("families", place.family, "READS_FOLDERS") else None
 
 
 def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:

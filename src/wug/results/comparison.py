@@ -21,6 +21,7 @@ from wug.results import shared_items as _shared
 from wug.results.reader import RunReader
 from wug.results.records import Run
 from wug.results.store import Store
+from wug.results.unpaired import unpaired_fields, unpaired_metrics
 from wug.stats_paired import IntervalKind, holm
 from wug.types import Better, Signature
 
@@ -209,12 +210,25 @@ def compare(
             of = None if steps is None else (steps[couple[0]], steps[couple[1]])
             parts[couple] += _paired(test, columns, couple, metrics, of)
     tests = [(couple, *test) for couple in couples for test in work.tests(parts[couple])]
-    if not tests:
-        raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
     found = [work.contrast(*test, tests=len(tests)) for test in tests]
+    found += [
+        Contrast(first=work.sides[couple[0]], second=work.sides[couple[1]], **unpaired_fields(test, couple, metric))
+        for couple in couples
+        for test in shared.tests
+        if not any(part.test is test for part in parts[couple]) and _without_items(test, couple, loader)
+        for metric in unpaired_metrics(test, couple, choice.metrics)
+    ]
+    if not found:
+        raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
+
+
+def _without_items(test: _shared.Test, couple: tuple[int, int], loader: _shared.ResultLoader) -> bool:
+    """Whether a side has a result without outcomes."""
+    results = (stored for place in couple for stored in test.results.get(place, ()))
+    return any(not loader.columns.columns(stored) for stored in results)
 
 
 @dataclass(frozen=True, slots=True)

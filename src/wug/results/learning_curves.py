@@ -166,8 +166,10 @@ def _wanted(result: Result, suites: Sequence[str], metrics: Sequence[str]) -> It
 
 
 def _mark(result: Result) -> str:
-    """Name and checksum of the suite."""
-    return result.signature.get("suite") or result.suite
+    """Name and checksum of the suite; the number of shots of an imported result."""
+    shots = result.signature.get("shots")
+    name = result.signature.get("suite") or result.suite
+    return name if shots is None else f"{name}, {shots}-shot"
 
 
 def curve_through(

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from wug.errors import InputError, UnknownName
-from wug.identity import ModelId
+from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing, labelled
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
@@ -45,10 +45,23 @@ class Shared:
     """What tells the sides apart, if they are results of one run."""
 
 
-def test_of(stored: StoredResult) -> tuple[str, str, str]:
-    """Family, name and checksum of the suite."""
+Version: TypeAlias = tuple[str, str, str]
+"""Family, name and checksum of a suite."""
+TestKey: TypeAlias = tuple[str, str, str, int]
+"""Family, name, checksum, and which of a run's results of this suite it is."""
+
+
+def test_of(stored: StoredResult) -> Version:
+    """Family, name and checksum of the suite; imported results have no checksum."""
     result = stored.result
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
+
+
+def _as_own(stored: StoredResult, own: Mapping[str, set[Version]]) -> Version:
+    """The same, where an imported result counts as one of the only version of the suite that was run here."""
+    versions = own.get(stored.result.suite, set())
+    imported = stored.result.signature.get(IMPORTED) is not None
+    return next(iter(versions)) if imported and len(versions) == 1 else test_of(stored)
 
 
 class ResultLoader:
@@ -108,7 +121,12 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     tests: list[Test] = []
     warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
     lonely: dict[str, list[str]] = {}
-    numbered = [[_numbered(run) for run in side] for side in results]
+    own: dict[str, set[Version]] = {}
+    for stored in wanted:
+        if stored.result.signature.get(IMPORTED) is None:
+            own.setdefault(stored.result.suite, set()).add(test_of(stored))
+    versions = {stored.id: _as_own(stored, own) for stored in every}
+    numbered = [[_numbered(run, versions) for run in side] for side in results]
     chosen_ids = {stored.id for stored in wanted}
     keys = (key for side in numbered for run in side for key, stored in run.items() if stored.id in chosen_ids)
     named: dict[int, str] = {}
@@ -121,10 +139,10 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
         if len(whole) > 1:
             tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
         missing = " and ".join(labels[place] for place in has if place not in whole)
-        if missing and not _elsewhere(wanted, key):
+        if missing and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             lonely.setdefault(missing, []).append(key[1])
     warnings += [f"left out, since not every run of {who} has it: {_list(names)}" for who, names in lonely.items()]
-    warnings += _versions(wanted)
+    warnings += [*_versions(wanted, versions), *_imported(tests, labels)]
     if not tests:
         raise InputError(f"the runs share no suite{' that matches' if suites else ''}. {_inventory(runs, results)}")
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
@@ -157,16 +175,12 @@ def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Seque
     return InputError("the runs share no item of any suite, so there is nothing to compare")
 
 
-TestKey: TypeAlias = tuple[str, str, str, int]
-"""Family, name, checksum, and which of a run's results of this suite it is."""
-
-
-def _numbered(results: Sequence[StoredResult]) -> dict[TestKey, StoredResult]:
+def _numbered(results: Sequence[StoredResult], versions: Mapping[int, Version]) -> dict[TestKey, StoredResult]:
     """The complete results of a run by their test: a run may have several of one suite, with different options."""
     found: dict[TestKey, StoredResult] = {}
     for stored in results:
         if stored.result.status == "complete":
-            test = test_of(stored)
+            test = versions[stored.id]
             found[*test, sum(key[:3] == test for key in found)] = stored
     return found
 
@@ -174,8 +188,9 @@ def _numbered(results: Sequence[StoredResult]) -> dict[TestKey, StoredResult]:
 def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Shared:
     """The suites that a run has several results of, such as one for each method; each is a side."""
     (run,) = find_runs(loader, [number])
-    tests: dict[tuple[str, str, str], list[StoredResult]] = {}
-    for key, stored in _numbered(loader.results([number])[number]).items():
+    tests: dict[Version, list[StoredResult]] = {}
+    results = loader.results([number])[number]
+    for key, stored in _numbered(results, {stored.id: test_of(stored) for stored in results}).items():
         if not suites or any(fnmatchcase(stored.result.suite, name) for name in suites):
             tests.setdefault(key[:3], []).append(stored)
     several = {key: found for key, found in tests.items() if len(found) > 1}
@@ -193,9 +208,18 @@ def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Sha
     )
 
 
-def _elsewhere(results: Sequence[StoredResult], key: TestKey) -> bool:
-    """Whether there are results of another version of the suite, which has its own warning."""
-    return any(test_of(stored)[:2] == key[:2] and test_of(stored) != key[:3] for stored in results)
+def _imported(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
+    """A warning if results of another program are compared with those of wug, or of a third one."""
+    programs: dict[str, list[str]] = {}
+    for test in tests:
+        for place, side in test.results.items():
+            for stored in side:
+                signature = stored.result.signature
+                name = f"imported, {signature.get('program')}" if signature.get(IMPORTED) else "wug"
+                if labels[place] not in programs.setdefault(name, []):
+                    programs[name].append(labels[place])
+    listed = "; ".join(f"{', '.join(who)}: {name}" for name, who in programs.items())
+    return [f"computed by different programs – {listed}"] if len(programs) > 1 else []
 
 
 def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:
@@ -216,11 +240,12 @@ def _unusable(results: Sequence[StoredResult]) -> list[str]:
     ]
 
 
-def _versions(results: Sequence[StoredResult]) -> list[str]:
+def _versions(results: Sequence[StoredResult], keys: Mapping[int, Version]) -> list[str]:
     """A warning for each suite that differs between runs."""
     versions: dict[tuple[str, str], dict[str, list[int]]] = {}
     for stored in results:
-        versions.setdefault(test_of(stored)[:2], {}).setdefault(test_of(stored)[2], []).append(stored.run)
+        kind, suite, version = keys[stored.id]
+        versions.setdefault((kind, suite), {}).setdefault(version, []).append(stored.run)
     return [
         f"suite {suite} is not the same everywhere, and only equal versions are compared: "
         + "; ".join(f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in found.items())
@@ -242,7 +267,7 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
                 values.setdefault(each.get(key, NONE), []).append(label)
             # Backends have different options. For suites, only the sample size may be absent.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
-            if key not in ("suite", "model") and len(values) > 1 and not by_nature:
+            if key not in ("suite", "model", IMPORTED, "program") and len(values) > 1 and not by_nature:
                 shown = {NONE: "none"} if key == "limit" else {}
                 settings = "; ".join(
                     f"{', '.join(dict.fromkeys(who))}: {shown.get(value, value)}" for value, who in values.items()
@@ -260,7 +285,7 @@ def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequen
     for runs, found in zip(sides, results, strict=True):
         for run, some in zip(runs, found, strict=True):
             complete = [test_of(stored) for stored in some if stored.result.status == "complete"]
-            names = list(dict.fromkeys(f"{suite}@{checksum}" for _, suite, checksum in complete))
+            names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
             sentences.append(f"Run {run.id} has {_list(names) if names else 'none'}")
     return ". ".join(sentences)
 

@@ -12,11 +12,22 @@ from typing import TypeVar
 
 from wug import registry
 from wug.errors import BrokenPlugin
-from wug.identity import ModelId
+from wug.identity import IMPORTED, ModelId
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
 from wug.views import grouped as grouped
-from wug.views.parts import DeferredPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, OptionPage, ViewPart
+from wug.views.atlas import atlas_part
+from wug.views.parts import (
+    DeferredPart,
+    FactsPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    OptionPage,
+    TextPart,
+    ViewPart,
+)
 from wug.views.result_tables import dataset_facts
 
 Row = TypeVar("Row")
@@ -41,7 +52,15 @@ def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
     """The parts of a result's view, in reading order; some are deferred."""
     found: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
     facts = dataset_facts(result)
-    return chain(found, [FactsPart(facts)]) if facts else found
+    further = [atlas_part(result), FactsPart(facts) if facts else None]
+    return chain(_origin(result), found, filter(None, further))
+
+
+def _origin(result: Result) -> Iterator[ViewPart]:
+    """A sentence that tells where an imported result comes from."""
+    if source := result.signature.get(IMPORTED):
+        form, program = source.partition("@")[0], result.signature.get("program")
+        yield TextPart(f"Imported from a file in the format {form}: {program} computed it, not wug.")
 
 
 def items_of(result: Result, rows: Rows) -> ItemsView:

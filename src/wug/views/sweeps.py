@@ -45,6 +45,8 @@ CURVE_COLUMNS = ("suite", "kind", "metric", "model", "step", "value", "n", "low"
 CURVE_HEAD = ("suite", "metric", "model", "step", "value", "interval", "n", "run")
 COMPARISON_COLUMNS = ("suite", "metric", "step", "first", "second", "difference", "low", "high", "p", "p_holm", "n")
 COMPARISON_HEAD = ("suite", "metric", "step", "A", "B", "difference", "95% interval", "p", "p (Holm)")
+MAX_COLUMNS = 8
+"""Suites that a matrix on the terminal has."""
 MATRIX_COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n")
 
 
@@ -94,7 +96,12 @@ def show_points(curves: Curves, console: Console) -> None:
 
 
 def show_curves(curves: Curves, console: Console) -> None:
-    """Print the curves as columns, one row per training step."""
+    """Print the curves as columns, one row per training step: as many as fit, those of the first suites."""
+    if (every := len(curves.curves)) > MAX_COLUMNS:
+        console.print(Text(f"{MAX_COLUMNS} of {every} curves; all with --format csv", style="dim"))
+        suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
+        by_suite = sorted(curves.curves, key=lambda curve: suites.index(curve.suite))
+        curves = replace(curves, curves=tuple(by_suite[:MAX_COLUMNS]))
     values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
     rows = [(f"{step:,.10g}", *(own.get(step, "–") for own in values)) for step in _steps(curves)]
     names = curve_names(list(curves.curves))
@@ -204,7 +211,11 @@ def matrix_table(matrix: Matrix) -> RowTable:
 
 
 def show_matrix(matrix: Matrix, console: Console) -> None:
-    """Print models by suites."""
+    """Print models by suites, as many as fit."""
+    if (every := len(matrix.suites)) > MAX_COLUMNS:
+        console.print(Text(f"{MAX_COLUMNS} of {every} suites; all with --format csv", style="dim"))
+        rows = tuple(replace(row, cells=row.cells[:MAX_COLUMNS]) for row in matrix.rows)
+        matrix = replace(matrix, suites=matrix.suites[:MAX_COLUMNS], rows=rows)
     table = _formatted_matrix(matrix)
     print_table(replace(table, rows=_shortened(table.rows)), console)
     console.print(Text(f"Values: {metric_names(matrix.suites, (row.cells for row in matrix.rows))}.", style="dim"))

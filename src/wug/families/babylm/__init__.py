@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.babylm.submission import export_run
+from wug.families.babylm.adoption import VERSIONS, adopt
+from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
-from wug.families.babylm.tasks import TASKS, read_task, rebuild, size_warnings, task_of
+from wug.families.babylm.tasks import TASKS, counts_of, read_task, rebuild, size_warnings, task_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, ScoringProtocol, Suite
 
-__all__ = ["OPTIONS", "BabylmSuite", "check", "export_run", "read", "recognises"]
+__all__ = ["OPTIONS", "BabylmSuite", "adopt", "check", "export_run", "read", "recognises", "to_sample"]
 
 OPTIONS = (Option("fast", bool, False, "the short version of each task (fast_eval)"),)
 PROTOCOLS = {
@@ -26,7 +28,6 @@ PROTOCOLS = {
 BREAKDOWN = ("field", "paradigm")
 BUILTIN_MODEL = "wug-causal"
 READS_FOLDERS = True
-VERSIONS = ("full_eval", "fast_eval")
 VOCABULARY = "vocab.txt"
 ELSEWHERE = (
     "not run, since their data is only in the archive of the challenge (OSF ryjfm): {}. Download evaluation_data, and "
@@ -52,7 +53,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     if not found:
         names = ", ".join(name for task in TASKS.values() for name in task.folders)
         raise InputError(f"no task of BabyLM is in this folder. Its tasks are in folders such as {names}", file=folder)
-    return list(found)
+    missing = [name for name in TASKS if name not in {suite.name for suite in found}]
+    left = ", ".join([*missing, "reading", "aoa"])
+    return [replace(found[0], notices=(*found[0].notices, f"not run: {left}")), *found[1:]]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -67,7 +70,7 @@ def _suite(folder: Path) -> BabylmSuite:
     name = task_of(folder)
     assert name is not None
     items = read_task(name, folder)
-    return BabylmSuite(name, folder.name, tuple(items), size_warnings(name, folder.name, items))
+    return BabylmSuite(name, folder.name, tuple(items), size_warnings(name, folder.name, counts_of(items)))
 
 
 def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
@@ -81,5 +84,5 @@ def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
         raise InputError("blimp_filtered is made of BLiMP, which is not here: wug data get blimp")
     items = rebuild(pairs.parent, path)
     others = ", ".join([*(name for name in TASKS if name != "blimp"), "reading", "aoa"])
-    notices = (*size_warnings("blimp", "blimp_filtered", items), ELSEWHERE.format(others, VERSIONS[0]))
+    notices = (*size_warnings("blimp", "blimp_filtered", counts_of(items)), ELSEWHERE.format(others, VERSIONS[0]))
     return BabylmSuite("blimp", "blimp_filtered", tuple(items), notices)

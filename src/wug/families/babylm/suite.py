@@ -16,9 +16,12 @@ from wug.families.sampling import levels_of, limited, sampled
 from wug.files import checksum
 from wug.identity import OVERALL
 from wug.labels import of_suite
+from wug.samples import PLAIN_TEXT
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
 ACCURACY, SPEARMAN, PREFERENCE = "accuracy", "spearman", "preference"
+PRIVATE = frozenset({"ewok", "entity_tracking"})
+"""Tasks whose authors ask not to publish the items as plain text."""
 MACRO = "macro=paradigms"
 """The group of the score of the leaderboard: the mean over UIDs."""
 RULES = {
@@ -74,7 +77,8 @@ class BabylmSuite:
     @property
     def meta(self) -> Mapping[str, Any]:
         """Facts about the suite for the pages and the submission."""
-        return {"task": self.name, "folder": self.folder, "items": len(self.items)}
+        private = {PLAIN_TEXT: False} if self.name in PRIVATE else {}
+        return {"task": self.name, "folder": self.folder, "items": len(self.items), **private}
 
     __repr__ = of_suite
 
@@ -116,24 +120,25 @@ class BabylmSuite:
                 else:
                     verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(best == 0)
                     yield Outcome(name, ACCURACY, best == 0, groups, detail)
-        if verdicts:
-            means = [fmean(fmean(own) for own in uids.values()) for uids in verdicts.values()]
-            yield Estimate(
-                ACCURACY, MACRO, fmean(means), sum(map(len, verdicts.values())), method="none: a mean of means"
-            )
-        else:
-            yield from self._correlation(preferences)
+        yield macro_mean(verdicts) if verdicts else rank_correlation(self.items, preferences)
         if ties:
             yield Notice(f"{ties} of {len(self)} items tied, won by the first, as in the pipeline")
         yield from map(Notice, self.notices)
 
-    def _correlation(self, preferences: Sequence[float]) -> Iterator[Row]:
-        ratios = np.array([item.ratio for item in self.items], dtype=np.float64)
-        found = np.array(preferences)
-        if len(found) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
-            yield Notice("no correlation: too few items, or all values are the same")
-            return
-        yield Estimate(SPEARMAN, OVERALL, correlation(ranks(found), ranks(ratios)), len(found))
+
+def macro_mean(verdicts: Mapping[str, Mapping[str, Sequence[bool]]]) -> Estimate:
+    """The score of the leaderboard: the mean over UIDs, of subsets the mean of their means."""
+    means = [fmean(fmean(own) for own in uids.values()) for uids in verdicts.values()]
+    return Estimate(ACCURACY, MACRO, fmean(means), sum(map(len, verdicts.values())), method="none: a mean of means")
+
+
+def rank_correlation(items: Sequence[BabylmItem], preferences: Sequence[float]) -> Estimate | Notice:
+    """Spearman's correlation of the model's preferences with people's."""
+    ratios = np.array([item.ratio for item in items], dtype=np.float64)
+    found = np.array(preferences)
+    if len(found) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
+        return Notice("no correlation: too few items, or all values are the same")
+    return Estimate(SPEARMAN, OVERALL, correlation(ranks(found), ranks(ratios)), len(found))
 
 
 def _logprob(scored: Scored, completion: str) -> float:

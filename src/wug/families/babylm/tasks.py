@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families.babylm.sizes import SIZES
 from wug.families.tables import Record, read_table, stem
 from wug.files import read_lines, shortened
 
@@ -129,12 +130,23 @@ def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
     ]
 
 
-def size_warnings(name: str, folder: str, items: Sequence[BabylmItem]) -> tuple[str, ...]:
-    """A warning if a folder with an official name has another number of items."""
-    expected = TASKS[name].folders.get(folder)
-    if expected in (None, len(items)):
+def size_warnings(name: str, folder: str, counts: Mapping[str, int]) -> tuple[str, ...]:
+    """A warning if a folder with an official name has another number of items, in all or of a UID."""
+    expected, total = TASKS[name].folders.get(folder), sum(counts.values())
+    if expected is None:
         return ()
-    return (f"{folder} has {len(items):,} items and not {expected:,}: the leaderboard rejects such a submission",)
+    each = SIZES.get(folder, {})
+    wanted = dict.fromkeys(counts, each) if isinstance(each, int) else each
+    wrong = [f"{uid}: {counts.get(uid, 0)} and not {n}" for uid, n in wanted.items() if counts.get(uid, 0) != n]
+    if expected == total and not wrong:
+        return ()
+    listed = f" ({', '.join(wrong[:3])}{', …' * (len(wrong) > 3)})" if wrong else ""
+    return (f"{folder} has {total:,} items and not {expected:,}{listed}: the leaderboard rejects such a submission",)
+
+
+def counts_of(items: Sequence[BabylmItem]) -> Counter[str]:
+    """The number of items by UID."""
+    return Counter(item.uid for item in items)
 
 
 def names(items: Sequence[BabylmItem]) -> list[str]:

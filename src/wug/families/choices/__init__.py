@@ -9,6 +9,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.choices import formats
+from wug.families.choices.exchange import SAMPLE_OPTIONS, from_sample, to_sample
 from wug.families.choices.items import OPTIONS, Candidate, ChoiceItem, ChoicesSettings, lint, lint_repeated
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
@@ -20,14 +21,17 @@ from wug.types import Problem, Suite
 __all__ = [
     "BREAKDOWN",
     "OPTIONS",
+    "SAMPLE_OPTIONS",
     "Candidate",
     "ChoiceItem",
     "ChoicesSuite",
     "check",
+    "from_sample",
     "read",
     "read_back",
     "recognises",
     "schema",
+    "to_sample",
 ]
 
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError, MissingExtra, first_line
+from wug.errors import InputError, first_line
 from wug.families.choices.items import ChoiceItem, delimited
 from wug.families.tables import groups_of, read_table, refuse_errors
 from wug.files import head, read_text, shortened
@@ -88,10 +88,8 @@ def _named(name: str, listed: TaskField) -> Fields:
 
 def _fields(path: Path, depth: int = 0) -> Fields:
     """The fields of a file with those of the files that it includes."""
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise MissingExtra("a task file in YAML", "hf") from None
+    import yaml
+
     text = read_text(path)
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -242,7 +240,8 @@ def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> 
     if not isinstance(right, int) or not 0 <= right < len(texts):
         raise target.error(f"document {number}: {shortened(repr(right))} is not one of {len(texts)} options")
     candidates = tuple(delimited(f"{described or ''}{context}", text, str(delimiter)) for text in texts)
-    return ChoiceItem(str(number), candidates, int(right), groups_of(row))
+    # Named as lm-eval numbers documents, so that its samples can be compared item by item.
+    return ChoiceItem(str(number - 1), candidates, int(right), groups_of(row))
 
 
 def _rendered(field: TaskField, row: Mapping[str, Any], number: int) -> Any:

@@ -12,6 +12,7 @@ from wug.families.cogs.metrics import MetricOptions
 from wug.families.cogs.predictions import read_predictions
 from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
 from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
+from wug.families.cogs.suite import to_sample as to_sample
 from wug.families.cogs.syntax import (
     SYNTAX_DIALECTS,
     SyntaxSuite,

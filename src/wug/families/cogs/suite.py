@@ -29,7 +29,8 @@ from wug.families.cogs.read import (
 )
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.files import write_text
-from wug.types import Estimate, Generator, Notice, Outcome, Row, Source, text_of
+from wug.samples import Sample, plain_sample, text_sample
+from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source, text_of
 
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
@@ -224,3 +225,11 @@ def _cell(value: object) -> str:
         case list():
             return ",".join(map(_cell, value))
     return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """A sentence with its logical form; a prediction that equals the gold form is not in the details."""
+    detail = outcome.detail
+    if "gold" not in detail:  # a test of syntax
+        return plain_sample(outcome, result)
+    return text_sample(outcome, detail.get("sentence"), detail["gold"], detail.get("prediction", detail["gold"]))

@@ -10,6 +10,7 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
+from wug.families.morphology.item import to_sample as to_sample
 from wug.families.morphology.metrics import MetricOptions
 from wug.families.morphology.suite import AskOptions, MorphologySuite
 from wug.families.tables import capped, refuse_errors

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wug.types import Problem
+from wug.samples import Sample, choice_sample, plain_sample
+from wug.types import Outcome, Problem, Result
 
 REGULAR = "regular"
 
@@ -82,6 +83,18 @@ class ParsedForms:
     problems: Sequence[Problem] = ()
     answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The answer of each person to each lemma, where the file has them."""
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """A new word in its carrier sentence, with its forms."""
+    detail = outcome.detail
+    forms, target = tuple(map(str, detail.get("forms") or ())), detail.get("target")
+    if not isinstance(target, int) or not 0 < target <= len(forms):
+        return plain_sample(outcome, result)
+    carrier = str(detail.get("carrier") or "")
+    fields = {"lemma": detail.get("lemma"), "forms": list(forms), "carrier": carrier}
+    scores = tuple(detail.get("scores") or ())
+    return choice_sample(forms, target - 1, outcome.value, context=carrier, scores=scores, fields=fields)
 
 
 def plain_g(text: str) -> str:

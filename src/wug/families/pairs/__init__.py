@@ -12,6 +12,7 @@ from wug.errors import InputError, SuiteError
 from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert
+from wug.families.pairs.exchange import SAMPLE_OPTIONS, from_sample, to_sample
 from wug.families.pairs.formats import files_in
 from wug.families.pairs.formats.lines import companion
 from wug.families.pairs.formats.standard import without_phenomenon
@@ -29,17 +30,20 @@ from wug.types import Problem, Row, Suite
 __all__ = [
     "BREAKDOWN",
     "OPTIONS",
+    "SAMPLE_OPTIONS",
     "Pair",
     "PairsSuite",
     "PublishedScores",
     "check",
     "convert",
     "files_in",
+    "from_sample",
     "read",
     "read_back",
     "read_published",
     "recognises",
     "schema",
+    "to_sample",
 ]
 
 BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")

@@ -20,6 +20,7 @@ from wug.families.syntaxgym.tables import columns_of
 from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals
+from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
 from wug.types import Problem

@@ -13,7 +13,8 @@ from wug.errors import InputError
 from wug.families.syntaxgym.read import source
 from wug.families.syntaxgym.suite import SyntaxGymSuite, prediction_of
 from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, number
-from wug.types import Result
+from wug.samples import Sample
+from wug.types import Outcome, Result
 
 Document: TypeAlias = dict[str, Any]
 
@@ -201,6 +202,18 @@ def surprisals(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[A
         for region in sentence["regions"]
     ]
     return SURPRISALS, rows
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """The sentences of an item by condition, with the prediction in English."""
+    conditions = outcome.detail.get("conditions") or {}
+    sentences = {name: sentence["sentence"] for name, sentence in conditions.items()}
+    return Sample(
+        context=json.dumps(sentences, ensure_ascii=False),
+        reference=(result.metric(outcome.metric).meaning or outcome.metric,),
+        output=json.dumps(outcome.value),
+        fields={"conditions": sentences},
+    )
 
 
 def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[str]:

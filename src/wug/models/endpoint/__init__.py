@@ -159,7 +159,12 @@ class EndpointGenerator:
         return outputs.make_answer(before.strip(), ended=ended or bool(stopped))
 
 
-TRAITS = Traits(verbatim_names=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate")
+TRAITS = Traits(
+    verbatim_names=True,
+    remote=True,
+    to_score="Open it without mode=generate",
+    to_generate="Open it with mode=generate",
+)
 """With mode=generate it returns text."""
 OPTIONS = (
     Option("model", str, None, "the server's name of the model; may be left out if it has only one"),

@@ -1,0 +1,83 @@
+"""`wug import`: results of other evaluation programs as runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wug.exchange.importing import StoredImport
+
+MAX_RUNS_IN_FULL = 3
+"""More runs are printed as a table of models by suites."""
+
+
+@common.having(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--from", "source", metavar="FORMAT", help="Format of the files.  [default: recognised by content]")
+@click.option(
+    "--model", metavar="NAME", help="Name of the model, such as gpt2 or gpt2@step1000.  [default: in the files]"
+)
+@click.option("--sweep", metavar="NAME", help="Store the runs as one sweep of this name.")
+def command(
+    files: tuple[Path, ...],
+    source: str | None,
+    model: str | None,
+    sweep: str | None,
+    store_path: Path | None,
+    summary: bool,
+    by: tuple[str, ...],
+    form: str,
+) -> None:
+    """Import results of other evaluation programs as runs.
+
+    FILE is a file or a folder, plain or gzipped: results and samples of lm-eval, Every Eval Ever, logs of inspect,
+    predictions for BabyLM, and the published tables of SyntaxGym. Each model and checkpoint becomes one run.
+
+    \b
+    wug import results_2026-11-17T10-29-17.763328.json
+    wug import evals/pythia-v0 --sweep pythia-v0      learning curves: wug show sweep:pythia-v0
+    wug import log.json --from inspect --model gpt-4o-mini
+    """
+    from wug.exchange.importing import import_files
+    from wug.files import user_path
+    from wug.results.store import Store
+
+    options = common.ResultOptions(summary=summary, by=by, store_path=store_path, form=form)
+    store = Store(store_path or common.default_store())
+    found = import_files(
+        [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
+    )
+    for notice in dict.fromkeys(one.notice for one in found if one.notice):
+        printing.tell(notice)
+    _deliver(found, options, sweep)
+
+
+def _deliver(found: Sequence[StoredImport], options: common.ResultOptions, sweep: str | None) -> None:
+    results = [result for one in found for result in one.results]
+    plain = options.form == "table" and not options.summary and not options.by
+    hint = common.next_steps({str(one.number): one.number for one in found})
+    if sweep is not None:
+        hint = f"{len(found)} runs saved · {common.again('show', f'sweep:{sweep}')} · {common.again('view')}"
+    if not plain or len(found) <= MAX_RUNS_IN_FULL:
+        common.deliver_new(results, options, hint)
+        return
+    from wug.results.sweep_curves import MatrixLine, SweepMatrix
+    from wug.views import sweeps
+
+    suites = tuple(dict.fromkeys(result.suite for result in results))
+    lines = []
+    for one in found:
+        own = {result.suite: result for result in one.results}
+        lines.append(MatrixLine(one.results[0].model, one.number, "complete", tuple(own.get(name) for name in suites)))
+    matrix = SweepMatrix(suites, tuple(lines), ())
+    sweeps.show_matrix(sweeps.headline_matrix(matrix), printing.console(width=160))
+    common.say(hint)

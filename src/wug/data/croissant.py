@@ -1,0 +1,174 @@
+"""Croissant 1.1: the metadata of a published set as JSON-LD."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, stem
+from wug.data.folder import folder_of, missing
+from wug.errors import DataError
+from wug.files import head
+
+CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
+TYPES = {
+    ".jsonl": "application/jsonlines",
+    ".tsv": "text/tab-separated-values",
+    ".tab": "text/tab-separated-values",
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".zip": "application/zip",
+    ".gz": "application/gzip",
+}
+JSON_TYPES = {"@type": "@json"}
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", **JSON_TYPES},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", **JSON_TYPES},
+    **{
+        name: f"cr:{name}"
+        for name in (
+            *("extract", "field", "fileProperty", "fileObject", "fileSet", "format", "includes", "isLiveDataset"),
+            *("jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated"),
+            *("replace", "samplingRate"),
+        )
+    },
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The context of the specification, unchanged: validators warn about any other."""
+
+
+def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
+    """The description of a set, and warnings about what it lacks.
+
+    Raises:
+        DataError: If a file is known by its Git hash only, and is not on this machine.
+    """
+    selection = find(name)
+    chosen = selection.set
+    warnings = []
+    if chosen.licence is None:
+        warnings.append("its authors name no licence: license is unknown")
+    if absent := missing(selection):
+        lacking = f"{len(absent)} of {len(selection.files)} files"
+        warnings.append(f"recordSet lacks {lacking}. Fetch them first: wug data get {name}")
+    years = [int(str(paper.fields["year"])) for paper in chosen.papers if "year" in paper.fields]
+    document = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": selection.name,
+        "description": f"{chosen.title} ({chosen.items})",
+        "license": "unknown" if chosen.licence is None else _licence(chosen.licence),
+        "url": f"https://{chosen.repository}",
+        "version": f"1.0.0+{chosen.commit[:12]}",
+        "creator": {"@type": "sc:Organization", "name": _creator(chosen)},
+        "datePublished": f"{min(years, default=1970)}-01-01",
+        "citeAs": " ".join(paper.bibtex().replace("\n", " ") for paper in chosen.papers),
+        "inLanguage": chosen.languages[0] if len(chosen.languages) == 1 else list(chosen.languages),
+        **({"usageInfo": chosen.restriction} if chosen.restriction else {}),
+        "distribution": [_file_object(chosen, file) for file in selection.files],
+    }
+    records = list(_record_sets(selection))
+    return {**document, **({"recordSet": records} if records else {})}, warnings
+
+
+def _licence(licence: str) -> str | list[str]:
+    """The address of each SPDX licence in an expression."""
+    found = [f"https://spdx.org/licenses/{one}.html" for one in licence.replace(" OR ", " AND ").split(" AND ")]
+    return found[0] if len(found) == 1 else found
+
+
+def _creator(chosen: TestSet) -> str:
+    author = str(chosen.papers[0].fields.get("author", chosen.repository)) if chosen.papers else chosen.repository
+    return " and ".join(one.partition(",")[0].strip() for one in author.split(" and "))
+
+
+def _file_object(chosen: TestSet, file: File) -> dict[str, Any]:
+    repository = chosen.repository.removeprefix("github.com/")
+    here = folder_of(chosen) / file.name
+    sha256, size = file.checksum, file.size
+    if file.checksum.startswith(GIT):
+        if not here.is_file() or file.checksum_of(here) != file.checksum:
+            raise DataError(f"{file.path}: only its Git hash is known. Fetch it first: wug data get {chosen.name}")
+        sha256, size = File(file.path, file.name, "", None).checksum_of(here), here.stat().st_size
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.path,
+        "name": PurePosixPath(file.path).name,
+        "contentUrl": f"https://raw.githubusercontent.com/{repository}/{chosen.commit}/{file.path}",
+        **({} if size is None else {"contentSize": f"{size} B"}),
+        "encodingFormat": TYPES.get(PurePosixPath(file.path).suffix.lower(), "text/plain"),
+        "sha256": sha256,
+    }
+
+
+def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
+    """One record set per table that is on this machine."""
+    absent = set(missing(selection))
+    for file in selection.files:
+        columns = {} if file in absent else _columns(head(folder_of(selection.set) / file.name), file.name)
+        if columns:
+            name = stem(file.name)
+            fields = [_field(name, column, kind, file) for column, kind in columns.items()]
+            yield {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
+
+
+def _field(record: str, column: str, kind: str, file: File) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{record}/{column}",
+        "name": column,
+        "dataType": kind,
+        "source": {"fileObject": {"@id": file.path}, "extract": {"column": column}},
+    }
+
+
+def _columns(start: str, name: str) -> dict[str, str]:
+    """The columns of a table with the types of their first values."""
+    suffix = PurePosixPath(name).suffix.lower()
+    lines = start.splitlines()
+    if len(lines) < 2:
+        return {}
+    if suffix == ".jsonl":
+        try:
+            row = json.loads(lines[0])
+        except ValueError:
+            return {}
+        return {str(column): _type(value) for column, value in row.items()} if isinstance(row, dict) else {}
+    if suffix in (".csv", ".tsv"):
+        first, second = csv.reader(lines[:2], delimiter="\t" if suffix == ".tsv" else ",")
+        values = second + [""] * (len(first) - len(second))
+        return {column: _type(_number(value)) for column, value in zip(first, values, strict=False) if column}
+    return {}
+
+
+def _number(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _type(value: object) -> str:
+    if isinstance(value, bool):
+        return "sc:Boolean"
+    return "sc:Integer" if isinstance(value, int) else "sc:Float" if isinstance(value, float) else "sc:Text"

@@ -1,0 +1,174 @@
+"""What the writers of other programs' formats share: the run to write, options, and names of models and files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+import numpy as np
+
+from wug import registry
+from wug.errors import InputError
+from wug.formatting import plural
+from wug.identity import ModelId
+from wug.results.records import Run
+from wug.samples import may_publish
+from wug.types import Estimate, Outcome, Result
+
+WRITERS = "exchange.writers"
+SUBMISSION = "export_run"
+"""The function of a family that writes the submission of its benchmark."""
+RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+"""Names that a file or folder cannot have everywhere."""
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What a user may say about an export."""
+
+    organization: str = "unknown"
+    relationship: Relationship = "other"
+    dataset: str | None = None
+    """Id of the data set on the Hugging Face Hub."""
+    task_id: str | None = None
+    with_samples: bool = False
+    """Whether to refuse an export without samples."""
+    collate: bool = False
+    """Whether to write one file of predictions for a leaderboard, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRun:
+    """A run with the results that are written."""
+
+    run: Run
+    results: tuple[Result, ...]
+
+    @property
+    def started(self) -> datetime:
+        """When the run started."""
+        return datetime.fromisoformat(self.run.started).astimezone(UTC)
+
+    @property
+    def timestamp(self) -> str:
+        """When the run started, in Unix seconds."""
+        return str(int(self.started.timestamp()))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model as the Hugging Face Hub would name it."""
+
+    id: ModelId
+    developer: str
+    name: str
+    revision: str
+    """The checkpoint; empty for the only one."""
+
+    @classmethod
+    def of(cls, result: Result) -> ModelName:
+        """The name of a result's model; a folder belongs to the developer `local`."""
+        model = ModelId.parse(result.model)
+        path, at, revision = model.name.rpartition("@")
+        path, revision = (path, revision) if at else (model.name, "")
+        if not model.kind or result.signature.get("imported"):
+            revision = revision or model.fingerprint
+        parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]
+        on_hub = len(parts) == 2 and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", path) is not None
+        return cls(model, parts[0] if on_hub else "local", (parts or ["model"])[-1], revision)
+
+    @property
+    def path(self) -> str:
+        """Developer and name."""
+        return f"{self.developer}/{self.name}"
+
+
+def formats() -> list[str]:
+    """The names of all formats of other programs that runs are written in."""
+    own = (name.replace("_", "-") for name in registry.names(WRITERS))
+    return sorted([*own, *registry.attributes("families", SUBMISSION)])
+
+
+def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
+    """Write runs in a format of another program, or as the submission of a benchmark; yields lines for the user."""
+    if not any(exported.results for exported in runs):
+        raise InputError("the run has no results to export")
+    submit = registry.attributes("families", SUBMISSION).get(form)
+    if submit is None:
+        yield from registry.find(WRITERS, form.replace("-", "_")).write(runs, output, options)
+    else:
+        results = [result for exported in runs for result in exported.results]
+        yield from submit(results, require_folder(form, output), **({"collate": True} if options.collate else {}))
+
+
+def require_folder(form: str, output: Path | None) -> Path:
+    """The folder to write to."""
+    if output is None:
+        raise InputError(f"--to {form} writes a folder: name it with -o")
+    return output
+
+
+def refuse_non_finite(result: Result) -> None:
+    """InputError if an estimate is not a finite number, which JSON cannot express."""
+    for estimate in result.estimates:
+        values = [value for value in (estimate.value, estimate.low, estimate.high) if value is not None]
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"{result.suite}: {estimate.metric} ({estimate.group}) is {estimate.value}, and JSON has no such "
+                "number. Leave the suite out with --suite"
+            )
+
+
+def refuse_non_finite_outcome(result: Result, outcome: Outcome) -> None:
+    """InputError if the value of an outcome is not a finite number."""
+    if not np.isfinite(float(outcome.value or 0.0)):
+        raise InputError(
+            f"{result.suite}, item {outcome.item}: {outcome.metric} is {outcome.value}, and JSON has no such number"
+        )
+
+
+def why_without_samples(result: Result, options: ExportOptions) -> str | None:
+    """Why the items of a result are not written; None if they are."""
+    if not may_publish(result):
+        why = "its authors ask not to publish the items as plain text"
+    elif not len(result.outcomes):
+        why = "the run has no outcomes"
+    else:
+        return None
+    if options.with_samples:
+        raise InputError(f"{result.suite}: {why}, so --with-samples cannot be followed")
+    return f"{result.suite}: samples are left out: {why}"
+
+
+def left_out(result: Result) -> list[str]:
+    """A warning about the outcomes without a value."""
+    missing = sum(outcome.value is None for outcome in result.outcomes)
+    return [f"{result.suite}: {plural(missing, 'outcome')} without a value left out"] if missing else []
+
+
+def portable(name: str) -> str:
+    """A name that a file or folder can have on every system."""
+    plain = re.sub(r'[<>:"/\\|?*\x00-\x1f\x7f]', "_", name).rstrip(". ") or "_"
+    return f"{plain}_" if plain.partition(".")[0].lower() in RESERVED else plain
+
+
+def stable_uuid(*parts: object) -> str:
+    """A UUID of version 4 in form, derived from the parts."""
+    return str(UUID(bytes=hashlib.sha256(json.dumps(list(map(str, parts))).encode()).digest()[:16], version=4))
+
+
+def standard_error(estimate: Estimate) -> float | None:
+    """The standard error of a proportion as the mean of 0s and 1s (n - 1), or a third of the interval of a mean."""
+    if (estimate.method or "").startswith(("wilson", "clopper")) and estimate.n > 1:
+        return float(np.sqrt(estimate.value * (1 - estimate.value) / (estimate.n - 1)))
+    if estimate.low is None or estimate.high is None:
+        return None
+    return (estimate.high - estimate.low) / (2 * 1.96)

@@ -1,0 +1,191 @@
+"""Results of another program on their way into the store: suites with their outcomes or aggregates, and runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wug import data, registry
+from wug.identity import IMPORTED, OVERALL, Group
+from wug.results.outcomes import OutcomeCollector
+from wug.samples import Sample
+from wug.stats import EstimateAccumulator, wilson
+from wug.types import Estimate, Metric, Outcome, Result, Signature, Status
+
+AGGREGATES_ONLY = "aggregates only: no items to compare"
+SHARES = ("accuracy", "acc_", "exact_match", "em")
+"""Beginnings of the metrics of other programs that are proportions."""
+
+
+LOWER = ("perplexity", "ppl", "bits_per_byte", "loss")
+"""Words in the names of metrics whose lower values are better, whatever a file says."""
+
+
+class Aggregate(NamedTuple):
+    """A value over the items of a task."""
+
+    metric: str
+    groups: Mapping[str, str]
+    value: float
+    n: int | None
+    """None if unknown."""
+    error: float | None = None
+    """The standard error; None if unknown."""
+
+
+@dataclass(slots=True)
+class ImportedSuite:
+    """A suite that is being read."""
+
+    name: str
+    kind: str = IMPORTED
+    fields: dict[str, str] = field(default_factory=dict)
+    """What follows the program in the signature."""
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    aggregates: list[Aggregate] = field(default_factory=list)
+    estimates: list[Estimate] = field(default_factory=list)
+    """Those that are given as they are."""
+    warnings: list[str] = field(default_factory=list)
+    status: Status = "complete"
+    meta: dict[str, Any] = field(default_factory=dict)
+    outcomes: OutcomeCollector = field(default_factory=OutcomeCollector)
+    collected: EstimateAccumulator = field(default_factory=EstimateAccumulator)
+    unsampled: int = 0
+    """Tasks without samples."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in an outcome."""
+        self.outcomes.add(outcome)
+        self.collected.add(outcome)
+
+    def declare(self, metric: str, *, better: bool = True, meaning: str = "", share: bool = False) -> None:
+        """Take in a metric; the first one is that of the suite."""
+        unit: Any = "share" if share or metric.startswith(SHARES) else "score"
+        better = better and not any(word in metric for word in LOWER)
+        self.metrics.setdefault(metric, Metric(metric, unit, "higher" if better else "lower", meaning=meaning))
+
+    def result(self, model: str, signature: Signature) -> Result:
+        """The result without its outcomes, which are collected."""
+        found = self._estimates()
+        for estimate in found:
+            self.declare(estimate.metric)
+        alone = () if self.collected else (AGGREGATES_ONLY,)
+        values = {one.metric: one.value for one in found if one.group == OVERALL}
+        differing = tuple(
+            f"{one.metric} is {one.value:.6g} in the file, and {values[one.metric]:.6g} over its items"
+            for one in self.estimates
+            if one.group == OVERALL and abs(one.value - values[one.metric]) > 1e-6
+        )
+        n = self.collected.items if not self.unsampled and self.collected else 0
+        return Result(
+            suite=self.name,
+            kind=self.kind,
+            model=model,
+            status=self.status,
+            signature=signature,
+            n=n or max((one.n for one in found if one.group == OVERALL), default=0),
+            estimates=tuple(found),
+            warnings=(*alone, *self.warnings, *differing),
+            meta=self.meta,
+            metrics=tuple(self.metrics.values()),
+        )
+
+    def _estimates(self) -> list[Estimate]:
+        """Estimates of the outcomes if every task has samples, then pooled aggregates of what they lack."""
+        found = [] if self.unsampled else self.collected.estimates("wilson")
+        for more in (self.estimates, pooled(self.aggregates)):
+            known = {(one.metric, one.group) for one in found}
+            found += [one for one in more if (one.metric, one.group) not in known]
+        order = {name: place for place, name in enumerate(self.metrics)}
+        return sorted(found, key=lambda one: order.get(one.metric, len(order)))
+
+
+@dataclass(slots=True)
+class ImportedRun:
+    """A model and checkpoint with the suites that were read."""
+
+    name: str
+    revision: str
+    """The checkpoint, such as `step1000`; empty if there is only one."""
+    format: str
+    program: str
+    files: list[Path]
+    suites: list[ImportedSuite]
+    condition: str = ""
+    """What separates runs of one model, such as the number of examples in the prompt."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+        return f"{IMPORTED}/{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    def signature(self, suite: ImportedSuite, digest: str) -> Signature:
+        """The signature of one of its suites."""
+        first = ((IMPORTED, f"{self.format}@{digest[:12]}"), ("program", self.program))
+        return Signature((*first, *suite.fields.items()))
+
+
+def pooled(aggregates: Sequence[Aggregate]) -> Iterator[Estimate]:
+    """Estimates over all aggregates of each metric, and over those of each group."""
+    cells: dict[tuple[str, str], list[Aggregate]] = {}
+    for one in aggregates:
+        for group in (OVERALL, *(str(Group(name, value)) for name, value in one.groups.items())):
+            cells.setdefault((one.metric, group), []).append(one)
+    for (metric, group), some in cells.items():
+        yield _pooled(metric, group, some)
+
+
+def _pooled(metric: str, group: str, some: Sequence[Aggregate]) -> Estimate:
+    sizes = [one.n for one in some if one.n]
+    if len(sizes) < len(some):
+        value = math.fsum(one.value for one in some) / len(some)
+        known = some[0].error if len(some) == 1 else None
+        return estimate(metric, group, value, None, known)
+    n = sum(sizes)
+    value = math.fsum(one.value * size for one, size in zip(some, sizes, strict=True)) / n
+    errors = [one.error for one in some if one.error is not None]
+    squares = [(error * size) ** 2 for error, size in zip(errors, sizes, strict=False)]
+    return estimate(metric, group, value, n, math.sqrt(math.fsum(squares)) / n if len(errors) == len(some) else None)
+
+
+def estimate(metric: str, group: str, value: float, n: int | None, error: float | None) -> Estimate:
+    """A value with Wilson's interval if it is a proportion of n items, else with that of its standard error."""
+    if n and 0 <= value <= 1 and abs(value * n - round(value * n)) < 1e-6:
+        made = wilson(round(value * n), n)
+        return Estimate(metric, group, value, n, made.low, made.high, "wilson")
+    if error:
+        return Estimate(metric, group, value, n or 0, value - 1.96 * error, value + 1.96 * error, "stderr")
+    return Estimate(metric, group, value, n or 0, method="none: the number of items is unknown" if not n else None)
+
+
+def families_of_samples() -> list[tuple[str, Any]]:
+    """The families that imported choices can belong to, those with the narrowest condition first."""
+    declared = registry.attributes("families", "SAMPLE_OPTIONS")
+    order = sorted(declared, key=lambda name: (not declared[name], name))
+    return [(name, registry.find("families", name)) for name in order]
+
+
+def fits(family: Any, sample: Sample) -> bool:
+    """Whether a sample can be an item of a family."""
+    options = family.SAMPLE_OPTIONS
+    return not options or (len(sample.choices) == options and not sample.contexts)
+
+
+def fetched_data(name: str) -> Path | None:
+    """The folder or file of a published set; None if it is not on this machine."""
+    return data.path(name) if data.fetched(name) else None
+
+
+def adopted_data(name: str) -> Path | None:
+    """The folder of a set's data that the user has from elsewhere; None if there is none."""
+    folder = data.adopted(name)
+    return folder if folder.is_dir() else None
+
+
+def renamed(run: ImportedRun, name: str) -> ImportedRun:
+    """The run under the name that a user gives, with a checkpoint after `@`."""
+    first, at, revision = name.rpartition("@")
+    return replace(run, name=first or name, revision=revision) if at and first else replace(run, name=name)

@@ -1,0 +1,64 @@
+"""JSON files of other programs, checked where they are read: no NaN, no damage without its place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError
+from wug.files import iterate_lines, read_text, shortened
+
+Json = dict[str, Any]
+
+
+def read_object(path: Path, *, nan: bool = False) -> Json:
+    """The object in a JSON file; NaN is refused unless the format has it."""
+    return _parsed(read_text(path), path, None, nan=nan)
+
+
+def read_objects(path: Path) -> Iterator[tuple[str, Json]]:
+    """The objects of a JSON Lines file, each with its place, one at a time."""
+    for number, line in enumerate(iterate_lines(path), 1):
+        if line.strip():
+            place = f"line {number}"
+            yield place, _parsed(line, path, place)
+
+
+def finite_number(value: object, what: str, path: Path, place: str | None = None) -> float:
+    """The value as a finite number, or an error."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{what} is {shortened(repr(value))}, not a number", file=path, place=place)
+    return float(value)
+
+
+def mapping(value: object, what: str, path: Path, place: str | None = None) -> Json:
+    """The value as an object, or an error."""
+    if not isinstance(value, dict):
+        raise InputError(f"{what} is {shortened(repr(value))}, not an object", file=path, place=place)
+    return value
+
+
+def text(value: object, what: str, path: Path, place: str | None = None) -> str:
+    """The value as text, or an error."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} is {shortened(repr(value))}, not text", file=path, place=place)
+    return value
+
+
+def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False) -> Json:
+    def refuse(constant: str) -> float:
+        raise InputError(f"{constant}, which is not a number in JSON", file=path, place=place)
+
+    try:
+        found = json.loads(content, parse_constant=float if nan else refuse)
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError("not JSON that can be read: it is nested too deeply", file=path, place=place) from None
+    except ValueError as error:  # JSONDecodeError, and numbers of thousands of digits
+        where = place or (f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else None)
+        raise InputError(f"not JSON, or truncated: {error}", file=path, place=where) from None
+    return mapping(found, "the content", path, place)

@@ -1,0 +1,1 @@
+"""Formats of other programs whose results become runs, one module each."""

@@ -1,0 +1,204 @@
+"""Every Eval Ever 0.3: aggregate files, each with its samples if they are next to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wug.errors import InputError
+from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_samples, fits
+from wug.exchange.json_files import Json, finite_number, mapping, read_object, read_objects, text
+from wug.files import iterate_lines
+from wug.identity import OVERALL
+from wug.samples import Sample
+from wug.types import Estimate, Outcome
+
+SAMPLES = "_samples.jsonl"
+
+
+class Evaluation(NamedTuple):
+    """Where a result of an aggregate file belongs."""
+
+    suite: str
+    metric: str
+    share: bool
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file is an aggregate or has samples."""
+    return (
+        '"schema_version"' in head and '"evaluation_id"' in head and ('"model_info"' in head or '"sample_id"' in head)
+    )
+
+
+def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
+    """One run per aggregate file."""
+    aggregates = [file for file in files if not _plain(file).endswith(".jsonl")]
+    known = {(file.parent, _plain(file).removesuffix(".json")) for file in aggregates}
+    for file in files:
+        if file not in aggregates and (file.parent, _plain(file).removesuffix(SAMPLES)) not in known:
+            raise InputError("the aggregate file of these samples is missing: name it, or its folder", file=file)
+    for file in aggregates:
+        yield _run(file)
+
+
+def _plain(path: Path) -> str:
+    return path.name.removesuffix(".gz")
+
+
+def _run(path: Path) -> ImportedRun:
+    document = read_object(path)
+    version = str(document.get("schema_version"))
+    if not version.startswith("0.3"):
+        raise InputError(f"schema version {version}, and wug reads 0.3", file=path)
+    model = mapping(document.get("model_info"), "model_info", path)
+    library = mapping(document.get("eval_library") or {}, "eval_library", path)
+    results = document.get("evaluation_results")
+    if not isinstance(results, list) or not results:
+        raise InputError("evaluation_results is empty, or not a list", file=path)
+    suites: dict[str, ImportedSuite] = {}
+    found: dict[str, Evaluation] = {}
+    for place, given in enumerate(results):
+        one = mapping(given, f"evaluation_results[{place}]", path)
+        evaluation = _add(suites, one, f"evaluation_results[{place}]", path)
+        name = str(one.get("evaluation_result_id") or one["evaluation_name"])
+        if name in found:
+            raise InputError(f"the id {name!r} is there twice", file=path)
+        found[name] = evaluation
+    files = [path]
+    if about := document.get("detailed_evaluation_results"):
+        samples = _samples_of(path)
+        if samples is None:
+            for suite in suites.values():
+                suite.warnings.append("the file of its samples is missing")
+        else:
+            files.append(samples)
+            own = library.get("name") == "wug"
+            _add_samples(samples, mapping(about, "detailed_evaluation_results", path), document, suites, found, own=own)
+    details = model.get("additional_details") or {}
+    name = text(model.get("id"), "model_info.id", path).removeprefix("local/")
+    program = f"{library.get('name') or 'unknown'} {library.get('version') or ''}".strip()
+    return ImportedRun(name, str(details.get("revision") or ""), "eee", program, files, list(suites.values()))
+
+
+def _add(suites: dict[str, ImportedSuite], one: Json, place: str, path: Path) -> Evaluation:
+    """Take in one result of an aggregate file."""
+    name = text(one.get("evaluation_name"), f"{place}.evaluation_name", path)
+    config = mapping(one.get("metric_config"), f"{place}.metric_config", path)
+    scored = mapping(one.get("score_details"), f"{place}.score_details", path)
+    details = scored.get("details") or {}
+    group = str(details.get("group") or OVERALL) if details.get("level") == "group" else OVERALL
+    suite_name = name.removesuffix(f"/{group}") if group != OVERALL else name
+    suite = suites.setdefault(suite_name, ImportedSuite(suite_name, fields={"task": suite_name}))
+    metric = str(config.get("metric_id") or config.get("metric_name") or "score").removeprefix("wug.")
+    share = config.get("metric_unit") == "proportion"
+    meaning = str(config.get("evaluation_description") or "")
+    suite.declare(metric, better=config.get("lower_is_better") is not True, meaning=meaning, share=share)
+    value = finite_number(scored.get("score"), f"{place}.score_details.score", path)
+    suite.estimates.append(_estimate(metric, group, value, scored.get("uncertainty") or {}, path))
+    return Evaluation(suite_name, metric, share)
+
+
+def _estimate(metric: str, group: str, value: float, uncertainty: Json, path: Path) -> Estimate:
+    n = int(finite_number(uncertainty.get("num_samples") or 0, "num_samples", path))
+    interval, error = uncertainty.get("confidence_interval"), uncertainty.get("standard_error")
+    if interval:
+        low, high = (finite_number(interval.get(name), f"the {name} bound", path) for name in ("lower", "upper"))
+        return Estimate(metric, group, value, n, low, high, str(interval.get("method") or "unknown"))
+    if error:
+        half = 1.96 * finite_number(error.get("value"), "standard_error", path)
+        return Estimate(metric, group, value, n, value - half, value + half, "stderr")
+    return Estimate(metric, group, value, n)
+
+
+def _samples_of(path: Path) -> Path | None:
+    stem = _plain(path).removesuffix(".json")
+    return next((file for end in ("", ".gz") if (file := path.with_name(f"{stem}{SAMPLES}{end}")).is_file()), None)
+
+
+def _add_samples(
+    path: Path,
+    about: Json,
+    document: Json,
+    suites: Mapping[str, ImportedSuite],
+    found: Mapping[str, Evaluation],
+    *,
+    own: bool,
+) -> None:
+    """Add the outcomes of a file of samples; the first pass finds the family of each suite, and checks the file."""
+    _require_whole(path, about)
+    fitting: dict[str, list[tuple[str, Any]]] = {}
+    seen: set[tuple[str, str]] = set()
+    for place, row in read_objects(path):
+        evaluation, name = _evaluation(row, document, found, path, place)
+        key = (name, text(row.get("sample_id"), "sample_id", path, place))
+        if key in seen:
+            raise InputError(f"the sample {key[1]!r} is there twice", file=path, place=place)
+        seen.add(key)
+        sample = _sample(row, path, place)
+        candidates = fitting.setdefault(evaluation.suite, families_of_samples())
+        fitting[evaluation.suite] = [one for one in candidates if sample.right is not None and fits(one[1], sample)]
+    for suite, candidates in fitting.items():
+        if candidates:
+            suites[suite].kind = candidates[0][0]
+    explained: set[tuple[str, str]] = set()
+    for place, row in read_objects(path):
+        evaluation, _ = _evaluation(row, document, found, path, place)
+        sample, item = _sample(row, path, place), str(row["sample_id"])
+        score = finite_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
+        metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
+        detail: dict[str, Any] = {}
+        if (evaluation.suite, item) not in explained:
+            explained.add((evaluation.suite, item))
+            plain = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
+            detail = fitting[evaluation.suite][0][1].from_sample(sample) if fitting[evaluation.suite] else plain
+            detail |= {} if own else metadata
+        value = bool(score) if evaluation.share and score in (0.0, 1.0) else score
+        suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if own else {}, detail))
+
+
+def _require_whole(path: Path, about: Json) -> None:
+    """Refuse a file of samples that is not the one that the aggregate describes."""
+    digest, rows = hashlib.sha256(), 0
+    for line in iterate_lines(path):
+        digest.update(f"{line}\n".encode())
+        rows += bool(line.strip())
+    if isinstance(about.get("total_rows"), int) and about["total_rows"] != rows:
+        raise InputError(f"it has {rows:,} rows, and its aggregate file says {about['total_rows']:,}", file=path)
+    if about.get("hash_algorithm") == "sha256" and about.get("checksum") not in (None, digest.hexdigest()):
+        raise InputError("its SHA-256 is not that of the aggregate file: it was changed", file=path)
+
+
+def _evaluation(
+    row: Json, document: Json, found: Mapping[str, Evaluation], path: Path, place: str
+) -> tuple[Evaluation, str]:
+    """The result that a row belongs to, and its id."""
+    if row.get("evaluation_id") != document.get("evaluation_id"):
+        raise InputError("its evaluation_id is not that of the aggregate file", file=path, place=place)
+    name = str(row.get("evaluation_result_id") or row.get("evaluation_name"))
+    if name not in found:
+        raise InputError(f"no result of the aggregate file has the id {name!r}", file=path, place=place)
+    return found[name], name
+
+
+def _sample(row: Json, path: Path, place: str) -> Sample:
+    asked = mapping(row.get("input"), "input", path, place)
+    reference = tuple(map(str, asked.get("reference") or ()))
+    choices = tuple(map(str, asked.get("choices") or ()))
+    output = (row.get("output") or {}).get("raw") or [""]
+    right = choices.index(reference[0]) if reference and reference[0] in choices else None
+    try:
+        logprobs = tuple(map(float, json.loads((row.get("metadata") or {}).get("logprobs") or "[]")))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise InputError("metadata.logprobs is not a list of numbers", file=path, place=place) from None
+    return Sample(
+        context=str(asked.get("raw") or ""),
+        choices=choices,
+        right=right,
+        reference=reference,
+        output=str(output[0]),
+        logprobs=logprobs if len(logprobs) == len(choices) else (),
+    )

@@ -1,0 +1,234 @@
+"""Logs of inspect_ai, version 2: `.json`, and `.eval`, a ZIP archive with one file per sample."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from wug.errors import InputError
+from wug.exchange.imported import ImportedRun, ImportedSuite
+from wug.exchange.json_files import Json, finite_number, mapping, read_object, text
+from wug.files import max_unpacked_bytes, shortened
+from wug.identity import OVERALL
+from wug.types import Estimate, Outcome
+
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""Correct, incorrect, partially correct, no answer."""
+MEANS = ("accuracy", "mean")
+"""Metrics that are means of the values of samples."""
+ZSTANDARD = 93
+"""The compression method of ZIP archives that inspect_ai uses since 0.3.206."""
+MAX_GROUPS = 50
+"""Values of a metadata field that may be groups."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """The epochs of a sample."""
+
+    detail: dict[str, Any]
+    metadata: Mapping[str, Any]
+    values: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file is a log."""
+    if head.startswith("PK\x03\x04"):
+        return path.name.endswith(".eval")
+    return '"status"' in head and re.search(r'"eval"\s*:\s*\{', head) is not None and '"version"' in head
+
+
+def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
+    """One run per log."""
+    for path in files:
+        log = _archive(path) if path.suffix == ".eval" else read_object(path)
+        yield _run(log, path)
+
+
+def _run(log: Json, path: Path) -> ImportedRun:
+    if log.get("version") != 2:
+        raise InputError(f"version {log.get('version')!r} of the log format, and wug reads version 2", file=path)
+    about = mapping(log.get("eval"), "eval", path)
+    task = text(about.get("task"), "eval.task", path)
+    suite = ImportedSuite(task, fields={"task": f"{task} v{about.get('task_version', 0)}"})
+    config = about.get("config") or {}
+    for name in ("epochs", "limit"):
+        if config.get(name) not in (None, 1):
+            suite.fields[name] = str(config[name])
+    if log.get("status") != "success":
+        suite.status = "partial"
+        error = log.get("error") or {}
+        suite.warnings.append(f"{log.get('status')}: {error.get('message') or 'the evaluation did not finish'}")
+    samples = log.get("samples") or []
+    if not isinstance(samples, list):
+        raise InputError("samples is not a list", file=path)
+    names = _metrics(log.get("results") or {}, suite, path)
+    _add_samples(samples, suite, names, path)
+    if not samples and not suite.estimates:
+        raise InputError("the log has neither results nor samples", file=path)
+    program = f"inspect_ai {(about.get('packages') or {}).get('inspect_ai', '')}".strip()
+    return ImportedRun(str(about.get("model") or ""), "", "inspect", program, [path], [suite])
+
+
+def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
+    """Take in the metrics of all scorers; returns the metric of each scorer that is the mean of its samples."""
+    n = int(finite_number(results.get("completed_samples") or 0, "completed_samples", path))
+    found: dict[str, str] = {}
+    for score in results.get("scores") or ():
+        scorer = text(score.get("name"), "a score's name", path)
+        metrics = mapping(score.get("metrics"), f"metrics of {scorer}", path)
+        error = metrics.get("stderr", {}).get("value")
+        for name, given in metrics.items():
+            if name in ("stderr", "std", "var"):
+                continue
+            metric = f"{scorer}/{name}"
+            value = finite_number(mapping(given, metric, path).get("value"), metric, path)
+            suite.declare(metric, share=name == "accuracy")
+            half = None if error is None else 1.96 * finite_number(error, f"stderr of {scorer}", path)
+            low, high = (None, None) if half is None else (value - half, value + half)
+            suite.estimates.append(Estimate(metric, OVERALL, value, n, low, high, None if half is None else "stderr"))
+            if name in MEANS:
+                found.setdefault(str(score.get("scorer") or scorer), metric)
+                found.setdefault(scorer, metric)
+    return found
+
+
+def _add_samples(samples: Sequence[Any], suite: ImportedSuite, names: Mapping[str, str], path: Path) -> None:
+    """Add one outcome per sample and scorer: the mean over epochs."""
+    items: dict[str, _Item] = {}
+    epochs: set[tuple[str, object]] = set()
+    for number, given in enumerate(samples, 1):
+        place = f"sample {number}"
+        sample = mapping(given, "the sample", path, place)
+        item = str(sample.get("id"))
+        if (item, sample.get("epoch")) in epochs:
+            raise InputError(f"the id {item!r} is there twice in one epoch", file=path, place=place)
+        epochs.add((item, sample.get("epoch")))
+        one = items.setdefault(item, _Item(_detail(sample), sample.get("metadata") or {}))
+        for scorer, score in (sample.get("scores") or {}).items():
+            for metric, value in _values(scorer, score, names, path, place):
+                one.values[metric].append(value)
+    grouped = _group_fields(items)
+    judged = all(value in (0.0, 1.0) for one in items.values() for some in one.values.values() for value in some)
+    single = all(len(some) == 1 for one in items.values() for some in one.values.values())
+    for item, one in items.items():
+        groups = {name: str(one.metadata[name]) for name in grouped if one.metadata.get(name) is not None}
+        detail: Mapping[str, Any] = one.detail
+        for metric, values in one.values.items():
+            value = fmean(values)
+            suite.declare(metric)
+            suite.add(Outcome(item, metric, bool(value) if judged and single else value, groups, detail))
+            detail = {}
+
+
+def _values(
+    scorer: str, score: object, names: Mapping[str, str], path: Path, place: str
+) -> Iterator[tuple[str, float]]:
+    """The metrics of a score; one with several values has one metric for each."""
+    value = mapping(score, f"the score of {scorer}", path, place).get("value")
+    parts = value.items() if isinstance(value, dict) else [("", value)]
+    for part, each in parts:
+        metric = f"{scorer}/{part}" if part else names.get(scorer, scorer)
+        number = GRADES.get(each, each) if isinstance(each, str) else each
+        if isinstance(number, bool):
+            number = float(number)
+        yield metric, finite_number(number, f"the value of {metric}", path, place)
+
+
+def _detail(sample: Json) -> dict[str, Any]:
+    attachments = sample.get("attachments") or {}
+    target = sample.get("target")
+    output = sample.get("output") or {}
+    choices = output.get("choices") or [{}]
+    answer = output.get("completion") or _content((choices[0].get("message") or {}).get("content"), attachments)
+    return {
+        "source": _content(sample.get("input"), attachments),
+        "target": ", ".join(map(str, target)) if isinstance(target, list) else str(target),
+        "answer": _resolved(answer, attachments),
+    }
+
+
+def _content(given: object, attachments: Mapping[str, Any]) -> str:
+    """Text, or the texts of messages and of their parts."""
+    if isinstance(given, list):
+        return "\n".join(_content(part, attachments) for part in given)
+    if isinstance(given, dict):
+        return _content(given.get("content", given.get("text", "")), attachments)
+    return _resolved("" if given is None else str(given), attachments)
+
+
+def _resolved(given: str, attachments: Mapping[str, Any]) -> str:
+    scheme = "attachment://"
+    return str(attachments.get(given.removeprefix(scheme), given)) if given.startswith(scheme) else given
+
+
+def _group_fields(items: Mapping[str, _Item]) -> list[str]:
+    """Fields of the metadata with a few short values."""
+    values: dict[str, set[str]] = defaultdict(set)
+    unfit: set[str] = set()
+    for one in items.values():
+        for name, value in one.metadata.items():
+            if isinstance(value, str | int | float | bool) and len(str(value)) <= 60:
+                values[name].add(str(value))
+            elif value is not None:
+                unfit.add(name)
+    few = min(MAX_GROUPS, max(1, len(items) // 2))
+    return [name for name, some in values.items() if name not in unfit and len(some) <= few]
+
+
+def _archive(path: Path) -> Json:
+    """The log in an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = _member(archive, "header.json", path)
+            names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
+            return {**header, "samples": [_member(archive, name, path) for name in sorted(names)]}
+    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+        raise InputError(f"not a log of inspect, or damaged: {error}", file=path) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
+    try:
+        about = archive.getinfo(name)
+    except KeyError:
+        raise InputError(f"the archive has no {name}", file=path) from None
+    if about.file_size > max_unpacked_bytes():
+        raise InputError(f"{name} is too large: {about.file_size:,} bytes", file=path)
+    data = _decompressed(archive, about, path)
+    try:
+        return mapping(json.loads(data), name, path)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {shortened(str(error))}", file=path, place=name) from None
+
+
+def _decompressed(archive: zipfile.ZipFile, about: zipfile.ZipInfo, path: Path) -> bytes:
+    if about.compress_type != ZSTANDARD:
+        return archive.read(about)
+    try:
+        return archive.read(about)  # Python 3.14, or zipfile-zstd
+    except NotImplementedError:
+        pass
+    try:
+        import zstandard
+    except ModuleNotFoundError:
+        raise InputError(
+            "compressed with Zstandard: pip install zstandard, or convert it with `inspect log convert --to json`",
+            file=path,
+        ) from None
+    with path.open("rb") as file:
+        file.seek(about.header_offset)
+        lengths = file.read(30)[26:30]
+        file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
+        data = file.read(about.compress_size)
+    try:
+        found: bytes = zstandard.ZstdDecompressor().decompress(data, max_output_size=about.file_size)
+    except zstandard.ZstdError as error:
+        raise InputError(f"damaged: {error}", file=path, place=about.filename) from None
+    return found

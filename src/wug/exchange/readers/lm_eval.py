@@ -1,0 +1,270 @@
+"""lm-evaluation-harness: results and samples of version 0.4, and results from before 0.4, such as those of Pythia."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wug import data, registry
+from wug.errors import InputError
+from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
+from wug.exchange.json_files import Json, finite_number, mapping, read_object
+from wug.exchange.readers._lm_eval_samples import SampleFile, TaskOfSamples, metric_name, read_samples
+from wug.identity import IMPORTED, OVERALL, Group
+
+BEFORE = "lm_eval, before 0.4"
+NEOX_FILE = re.compile(r"(?P<name>.+?)-(?P<shots>\d+)shot-global_step(?P<step>\d+)_+eval_results")
+"""Names of the files that GPT-NeoX writes."""
+DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.-]+?)\.jsonl?$")
+NO_METRICS = frozenset({"alias", "name", "sample_len", "samples", "sample_count", " "})
+"""Fields of a task that are not metrics."""
+NOT_KNOWN = ("N/A", "", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task of a results file."""
+
+    name: str
+    values: Mapping[str, tuple[float, float | None]]
+    """Value and standard error of each metric, in wug's names."""
+    n: int | None
+    shots: str
+    version: str
+    delimiter: str
+    """In words: `space`, `none`, or as it is; empty if unknown."""
+    higher: Mapping[str, bool] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_samples(self) -> TaskOfSamples:
+        """What the samples of the task are read with."""
+        means = {metric: value for metric, (value, _) in self.values.items()}
+        grouped, judged = (tuple(self.metadata.get(name) or ()) for name in ("wug_groups", "wug_judged"))
+        return TaskOfSamples(self.delimiter, means, self.n, grouped, judged)
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file has results or samples."""
+    start = head.lstrip()
+    if not start.startswith("{"):
+        return False
+    first = start.split("\n", 1)[0]
+    samples = '"doc_id"' in first and '"resps"' in first
+    return samples or (re.search(r'"results"\s*:\s*\{', head) is not None and '"eval"' not in head)
+
+
+def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
+    """One run per results file with its samples, and one per folder and date of samples without results."""
+    samples = [file for file in files if _is_samples(file)]
+    results = [file for file in files if file not in samples]
+    own: dict[Path, list[Path]] = {file: [] for file in results}
+    alone: dict[tuple[Path, str | None], list[Path]] = {}
+    for sample in samples:
+        found = _results_of(sample, results)
+        mine = alone.setdefault((sample.parent, _date(sample)), []) if found is None else own[found]
+        mine.append(sample)
+    for some in alone.values():
+        suites = _suites({}, [SampleFile(sample) for sample in some])
+        yield ImportedRun("", "", "lm-eval", "lm_eval", some, suites)
+    for file, some in own.items():
+        yield _run(file, some)
+
+
+def _is_samples(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".jsonl")
+
+
+def _date(path: Path) -> str | None:
+    match = DATED.search(path.name.removesuffix(".gz"))
+    return match[1] if match else None
+
+
+def _results_of(sample: Path, results: Sequence[Path]) -> Path | None:
+    """The results file of the same folder and date."""
+    same = [file for file in results if file.parent == sample.parent and _date(file) == _date(sample)]
+    return same[0] if len(same) == 1 else None
+
+
+def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
+    document = read_object(path)
+    tasks = {task.name: task for task in _tasks(document, path)}
+    if not tasks:
+        raise InputError("no task has results", file=path)
+    name, revision = _model(document, path)
+    version = document.get("lm_eval_version")
+    program = f"lm_eval {version}" if version else BEFORE if _is_old(document) else "lm_eval"
+    if made_by := document.get("wug_version"):
+        program = f"wug {made_by}"
+    files = [SampleFile(sample) for sample in samples]
+    suites = _suites(tasks, files)
+    limit = mapping(document.get("config") or {}, "config", path).get("limit")
+    for suite in suites:
+        suite.fields |= {"limit": str(limit)} if limit is not None else {}
+    shots = ",".join(sorted({task.shots for task in tasks.values()}))
+    return ImportedRun(name, revision, "lm-eval", program, [path, *samples], suites, shots)
+
+
+def _is_old(document: Json) -> bool:
+    return not any("," in key for values in document["results"].values() for key in values)
+
+
+def _tasks(document: Json, path: Path) -> Iterator[Task]:
+    """The tasks of a results file, without the groups whose tasks are in it."""
+    results = mapping(document.get("results"), "results", path)
+    configs, samples = (mapping(document.get(key) or {}, key, path) for key in ("configs", "n-samples"))
+    groups = mapping(document.get("group_subtasks") or {}, "group_subtasks", path)
+    for name, given in results.items():
+        values = mapping(given, f"results.{name}", path)
+        below = groups.get(name) or ()
+        if below and name not in configs and set(below) <= results.keys():
+            continue
+        found = dict(_values(name, values, path))
+        if found:
+            yield _task(name, found, values, document, configs.get(name) or {}, samples.get(name) or {}, path)
+
+
+def _task(
+    name: str,
+    found: Mapping[str, tuple[float, float | None]],
+    values: Json,
+    document: Json,
+    config: Json,
+    sizes: Json,
+    path: Path,
+) -> Task:
+    given = sizes.get("effective", values.get("sample_len"))
+    n = _n(found) if given is None else int(finite_number(given, f"the number of items of {name}", path))
+    general = mapping(document.get("config") or {}, "config", path)
+    shots = (document.get("n-shot") or {}).get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))
+    version = (document.get("versions") or {}).get(name, "")
+    higher = (document.get("higher_is_better") or {}).get(name) or {}
+    delimiter = config.get("target_delimiter", "" if not config else " ")
+    words = {" ": "space", "": "none" if config else ""}.get(delimiter, repr(delimiter))
+    metadata = config.get("metadata") or {}
+    return Task(name, found, n, str(shots), f"{version}".removesuffix(".0"), words, higher, metadata)
+
+
+def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[float, float | None]]]:
+    """The metrics of a task with their standard errors."""
+    for key, value in values.items():
+        base, comma, filtered = key.partition(",")
+        if key in NO_METRICS or base.endswith("_stderr") or value == " ":
+            continue
+        error = values.get(f"{base}_stderr{comma}{filtered}")
+        what = f"{key} of {task}"
+        number = finite_number(value, what, path)
+        given = None if error in NOT_KNOWN else finite_number(error, f"the standard error of {what}", path)
+        yield metric_name(base, filtered), (number, given)
+
+
+def _n(values: Mapping[str, tuple[float, float | None]]) -> int | None:
+    """The number of items from the standard error of a proportion, sqrt(p(1 - p)/(n - 1)); None if unknown."""
+    for value, error in values.values():
+        if error and 0 < value < 1:
+            n = round(value * (1 - value) / error**2 + 1)
+            if abs(value * n - round(value * n)) < 1e-6:
+                return n
+    return None
+
+
+def _model(document: Json, path: Path) -> tuple[str, str]:
+    """The name and the checkpoint of the model; an empty name if the file does not tell."""
+    config = mapping(document.get("config") or {}, "config", path)
+    arguments = config.get("model_args") or {}
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    arguments = mapping(arguments, "config.model_args", path)
+    named = NEOX_FILE.match(path.name)
+    step = arguments.get("iteration")
+    if named or step is not None:
+        revision = step if step is not None else named["step"] if named else ""
+        return named["name"] if named else "", f"step{revision}"
+    name = str(arguments.get("pretrained") or document.get("model_name") or arguments.get("model") or "")
+    revision = str(arguments.get("revision") or config.get("model_revision") or "")
+    return _plain(name), "" if revision == "main" else revision
+
+
+def _plain(name: str) -> str:
+    """A name on the Hub as it is, a path by its last part."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return name if len(parts) == 2 and not name.startswith(("/", ".", "~")) else "/".join(parts[-1:])
+
+
+def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[ImportedSuite]:
+    """The suites of a run: paradigms of a published set make one, other tasks one each."""
+    found: dict[str, ImportedSuite] = {}
+    by_task = {sample.task: sample for sample in samples}
+    if len(by_task) < len(samples):
+        raise InputError("two files have samples of one task", file=samples[-1].path)
+    for name in dict.fromkeys([*tasks, *by_task]):
+        task = tasks.get(name)
+        published = paradigm(name)
+        if task is not None and "wug_suite" in task.metadata:
+            _add_group(found, task)
+            continue
+        suite_name, kind, groups = published or (name, IMPORTED, {})
+        suite = found.setdefault(suite_name, ImportedSuite(suite_name, kind))
+        if task is not None:
+            _add_task(suite, task, groups, published is not None)
+        if name in by_task:
+            about = TaskOfSamples() if task is None else task.of_samples()
+            read_samples(by_task[name], suite, groups, about)
+        else:
+            suite.unsampled += 1
+    for suite in found.values():
+        _fill_sizes(suite)
+    return sorted(found.values(), key=lambda suite: suite.kind == IMPORTED)
+
+
+def _add_task(suite: ImportedSuite, task: Task, groups: Mapping[str, str], published: bool) -> None:
+    """Take in the values of a task and what they depend on."""
+    version = f" v{task.version}" if task.version else ""
+    suite.fields.setdefault("task", f"{suite.name}{version}")
+    suite.fields.setdefault("shots", task.shots)
+    if words := task.delimiter or ("space" if published else ""):
+        suite.fields.setdefault("delimiter", words)
+    for metric, (value, error) in task.values.items():
+        suite.declare(metric, better=task.higher.get(metric.partition(":")[0], True) is not False)
+        suite.aggregates.append(Aggregate(metric, groups, value, task.n, error))
+
+
+def _add_group(found: dict[str, ImportedSuite], task: Task) -> None:
+    """Take in the estimates of one group of a run that wug exported."""
+    name, group = str(task.metadata["wug_suite"]), Group.parse(str(task.metadata.get("wug_group") or OVERALL))
+    suite = found.setdefault(name, ImportedSuite(name))
+    suite.estimates += [
+        estimate(metric, str(group), value, task.n, error) for metric, (value, error) in task.values.items()
+    ]
+
+
+def _fill_sizes(suite: ImportedSuite) -> None:
+    """If tasks with values of 0 or 1 do not tell their size and all others have one size, take that."""
+    known = {one.n for one in suite.aggregates if one.n}
+    unknown = [one for one in suite.aggregates if not one.n]
+    if len(known) == 1 and unknown and len(suite.aggregates) > 2:
+        (n,) = known
+        suite.aggregates = [one._replace(n=n) if not one.n else one for one in suite.aggregates]
+        suite.warnings.append(f"{len(unknown)} tasks do not tell their size: taken from the others ({n:,} items)")
+
+
+def paradigm(task: str) -> tuple[str, str, Mapping[str, str]] | None:
+    """Set, family and groups of a task that is a paradigm of a published set, such as `blimp_adjunct_island`."""
+    families = registry.names("families")
+    for name in sorted(data.names(), key=len, reverse=True):
+        prefix = f"{name.replace('-', '_')}_"
+        if task.startswith(prefix) and (family := data.find(name).set.family) in families:
+            groups = _paradigms(name).get(task.removeprefix(prefix))
+            if groups is not None:
+                return name, family, groups
+    return None
+
+
+@functools.cache
+def _paradigms(name: str) -> Mapping[str, Mapping[str, str]]:
+    """The groups of each file of a set, by paradigm."""
+    chosen = data.find(name).set
+    return {found["paradigm"]: found for file in chosen.files if (found := chosen.groups_of(file))}

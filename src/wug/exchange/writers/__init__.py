@@ -1,0 +1,1 @@
+"""Formats of other programs that runs are written in, one module each."""

@@ -1,0 +1,243 @@
+"""Every Eval Ever 0.3.0: one aggregate file per run and suite, and its samples.
+
+The JSON Schemas are in `assets/schemas/eee`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wug import __version__, registry
+from wug.exchange.export import (
+    ExportedRun,
+    ExportOptions,
+    ModelName,
+    left_out,
+    portable,
+    refuse_non_finite,
+    refuse_non_finite_outcome,
+    require_folder,
+    stable_uuid,
+    why_without_samples,
+)
+from wug.files import write_pieces, write_text, writing
+from wug.identity import OVERALL, ModelId
+from wug.samples import Sample, samples
+from wug.types import DATA, Estimate, Metric, Outcome, Result
+
+VERSION = "0.3.0"
+COMMON_METRICS = frozenset({"accuracy", "exact_match", "f1", "bleu", "pearson", "spearman", "perplexity"})
+"""Metrics that have the same name everywhere; others are called `wug.NAME`."""
+CORRELATIONS = ("pearson", "spearman")
+UNITS = {"share": "proportion", "score": "points", "distance": "points"}
+NO_METRIC_FIELDS = frozenset({"wug", "suite", "model", "imported", "program", "task"})
+Json = dict[str, Any]
+
+
+def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
+    """Write `data/COLLECTION/DEVELOPER/MODEL/UUID.json` and its samples into a folder."""
+    folder = require_folder("eee", output)
+    for exported in runs:
+        for result in exported.results:
+            yield from _write_result(exported, result, folder, options)
+
+
+def _write_result(exported: ExportedRun, result: Result, folder: Path, options: ExportOptions) -> Iterator[str]:
+    refuse_non_finite(result)
+    model = ModelName.of(result)
+    uuid = stable_uuid(exported.run.started, result.model, result.suite, result.signature)
+    place = "/".join(("data", *map(portable, (result.suite, model.developer, model.name))))
+    name = f"{model.developer}_{model.name}"
+    document: Json = {
+        "schema_version": VERSION,
+        "evaluation_id": f"{result.suite}/{name}/{exported.timestamp}",
+        "evaluation_timestamp": exported.timestamp,
+        "retrieved_timestamp": exported.timestamp,
+        "source_metadata": {
+            "source_name": "wug",
+            "source_type": "evaluation_run",
+            "source_organization_name": options.organization,
+            "evaluator_relationship": options.relationship,
+        },
+        "eval_library": {"name": "wug", "version": __version__},
+        "model_info": _model_info(result, model),
+        "evaluation_results": [_evaluation(result, estimate) for estimate in result.estimates],
+    }
+    if why := why_without_samples(result, options):
+        yield why
+    else:
+        yield from left_out(result)
+        path = f"{place}/{uuid}_samples.jsonl"
+        document["detailed_evaluation_results"] = _write_samples(result, document, folder / path, path)
+        yield f"wrote {folder / path}"
+    write_text(folder / place / f"{uuid}.json", json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+    yield f"wrote {folder / place / uuid}.json"
+
+
+def _model_info(result: Result, model: ModelName) -> Json:
+    fields = dict(result.signature.fields)
+    traits = registry.traits(model.id.kind)
+    known = model.id.kind in registry.names("models")
+    dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
+    options = {name: fields[name] for name in _option_names(model.id) if name in fields}
+    details = {
+        "deployment_type": ("externally_managed" if traits.remote else "self_deployed") if known else "unknown",
+        "model_availability": "open_weights" if traits.on_hub and model.id.name == model.path else "unknown",
+        "kind": model.id.kind,
+        "fingerprint": model.id.fingerprint,
+        "revision": model.revision,
+        "dtype": dtype,
+        **options,
+    }
+    return {
+        "name": result.model,
+        "id": model.path,
+        "developer": model.developer,
+        "additional_details": {name: value for name, value in details.items() if value},
+    }
+
+
+def _option_names(model: ModelId) -> list[str]:
+    return [option.name for option in registry.attribute("models", model.kind, "OPTIONS") or ()]
+
+
+def _evaluation(result: Result, estimate: Estimate) -> Json:
+    overall = estimate.group == OVERALL
+    name = result.suite if overall else f"{result.suite}/{estimate.group}"
+    details = {
+        "signature": str(result.signature),
+        "group": estimate.group,
+        "level": "overall" if overall else "group",
+    }
+    uncertainty: Json = {"num_samples": estimate.n} if estimate.n else {}
+    if estimate.low is not None and estimate.high is not None:
+        uncertainty["confidence_interval"] = {
+            "lower": estimate.low,
+            "upper": estimate.high,
+            "confidence_level": 0.95,
+            "method": estimate.method or "unknown",
+        }
+    return {
+        "evaluation_result_id": f"{name}/{estimate.metric}",
+        "evaluation_name": name,
+        "source_data": _source(result),
+        "metric_config": _metric(result, result.metric(estimate.metric), estimate),
+        "score_details": {
+            "score": float(estimate.value),
+            "details": details,
+            **({"uncertainty": uncertainty} if uncertainty else {}),
+        },
+    }
+
+
+def _source(result: Result) -> Json:
+    record: Mapping[str, Any] = result.meta.get(DATA) or {}
+    checksum = (result.signature.get("suite") or "").rpartition("@")[2]
+    details = {"suite_checksum": checksum, "licence": record.get("licence"), "citation": record.get("citation")}
+    kept = {name: str(value) for name, value in details.items() if value}
+    source: Json = {"dataset_name": str(record.get("set") or result.suite), "source_type": "other"}
+    if record:
+        url = f"https://{record['repository']}/tree/{record['commit']}"
+        source |= {"source_type": "url", "url": [url]}
+    return {**source, **({"additional_details": kept} if kept else {})}
+
+
+def _metric(result: Result, metric: Metric, estimate: Estimate) -> Json:
+    low, high = _bounds(metric, estimate.value)
+    parameters = {key: value for key, value in result.signature.fields if key and key not in NO_METRIC_FIELDS}
+    return {
+        "evaluation_description": metric.meaning or metric.name,
+        "metric_id": metric.name if metric.name in COMMON_METRICS else f"wug.{metric.name}",
+        "metric_name": metric.name,
+        "metric_kind": metric.name.partition(":")[0],
+        "metric_unit": UNITS.get(metric.unit, metric.unit),
+        "lower_is_better": metric.better == "lower",
+        "score_type": "continuous",
+        "min_score": low,
+        "max_score": high,
+        **({"metric_parameters": parameters} if parameters else {}),
+    }
+
+
+def _bounds(metric: Metric, value: float) -> tuple[float | str, float | str]:
+    """The least and the greatest value that a metric can have."""
+    low, high = -math.inf, math.inf
+    if metric.unit == "share":
+        low, high = 0.0, 1.0
+    elif metric.name.startswith(CORRELATIONS):
+        low, high = -1.0, 1.0
+    elif metric.unit in ("tokens", "count", "distance"):
+        low = 0.0
+    if not low <= value <= high:
+        low, high = -math.inf, math.inf
+    return low if math.isfinite(low) else "-Infinity", high if math.isfinite(high) else "Infinity"
+
+
+def _write_samples(result: Result, document: Json, path: Path, name: str) -> Json:
+    digest, rows = hashlib.sha256(), 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal rows
+        for item in samples(result):
+            for outcome, sample in item:
+                refuse_non_finite_outcome(result, outcome)
+                line = json.dumps(_row(document, result, outcome, sample), ensure_ascii=False, allow_nan=False)
+                data = f"{line}\n".encode(errors="backslashreplace")
+                digest.update(data)
+                rows += 1
+                yield data
+
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_pieces(path, lines())
+    return {
+        "format": "jsonl",
+        "file_path": name,
+        "hash_algorithm": "sha256",
+        "checksum": digest.hexdigest(),
+        "total_rows": rows,
+    }
+
+
+def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Json:
+    several = bool(sample.contexts)
+    choices = list(map(str.__add__, sample.contexts, sample.choices)) if several else list(sample.choices)
+    asked = {"raw": "" if several else sample.context, "reference": list(sample.reference)}
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    metadata = {key: str(value) for key, value in outcome.groups.items()}
+    if sample.logprobs:
+        metadata["logprobs"] = json.dumps(sample.logprobs)
+    attribution = {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": sample.output,
+        "extraction_method": sample.method,
+        "is_terminal": True,
+    }
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": document["evaluation_id"],
+        "model_id": document["model_info"]["id"],
+        "evaluation_name": result.suite,
+        "evaluation_result_id": f"{result.suite}/{outcome.metric}",
+        "sample_id": outcome.item,
+        "sample_hash": digest,
+        "interaction_type": "single_turn",
+        "input": {**asked, **({"choices": choices} if choices else {})},
+        "output": {"raw": [sample.output]},
+        "answer_attribution": [attribution],
+        "evaluation": {"score": float(outcome.value or 0.0), "is_correct": _is_correct(result, outcome)},
+        "metadata": metadata,
+    }
+
+
+def _is_correct(result: Result, outcome: Outcome) -> bool:
+    """Whether a value is a success: true, or the best value of its unit."""
+    metric = result.metric(outcome.metric)
+    best = 0.0 if metric.better == "lower" else 1.0
+    return outcome.value is True or (metric.unit == "share" and outcome.value == best)

@@ -1,0 +1,195 @@
+"""lm-evaluation-harness 0.4: `results_DATE.json`, and `samples_TASK_DATE.jsonl` with one line per item."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wug import __version__
+from wug.exchange.export import (
+    ExportedRun,
+    ExportOptions,
+    ModelName,
+    left_out,
+    portable,
+    refuse_non_finite,
+    refuse_non_finite_outcome,
+    require_folder,
+    standard_error,
+    why_without_samples,
+)
+from wug.files import write_pieces, write_text, writing
+from wug.identity import OVERALL, Group
+from wug.samples import Sample, samples
+from wug.types import DATA, Estimate, Outcome, Result
+
+METRICS = {"accuracy": "acc"}
+"""Metrics that lm-eval calls otherwise."""
+Json = dict[str, Any]
+
+
+def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
+    """Write the results of each run, and their samples, into the folder of its model."""
+    folder = require_folder("lm-eval", output)
+    for exported in runs:
+        if not exported.results:
+            continue
+        model = ModelName.of(exported.results[0])
+        date = f"{exported.started:%Y-%m-%dT%H-%M-%S.%f}"
+        place = folder / portable(model.name if model.developer == "local" else f"{model.developer}__{model.name}")
+        for result in exported.results:
+            refuse_non_finite(result)
+            if why := why_without_samples(result, options):
+                yield why
+                continue
+            yield from left_out(result)
+            path = place / f"samples_{portable(result.suite)}_{date}.jsonl"
+            _write_samples(result, path)
+            yield f"wrote {path}"
+        path = place / f"results_{date}.json"
+        document = _results(exported, model)
+        write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+        yield f"wrote {path}"
+
+
+def metric_name(name: str) -> str:
+    """A metric as lm-eval calls it."""
+    first, colon, rest = name.partition(":")
+    return METRICS.get(first, first) + colon + rest
+
+
+def _results(exported: ExportedRun, model: ModelName) -> Json:
+    document: Json = {
+        key: {}
+        for key in (
+            *("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"),
+            "task_hashes",
+        )
+    }
+    for result in exported.results:
+        _add_result(document, result)
+    arguments = {"pretrained": model.id.name if model.developer == "local" else model.path}
+    return {
+        **document,
+        "config": {
+            "model": model.id.kind,
+            "model_args": {**arguments, **({"revision": model.revision} if model.revision else {})},
+            "model_revision": model.revision or "main",
+            "model_sha": model.id.fingerprint,
+            "limit": None,
+        },
+        "date": exported.started.timestamp(),
+        "lm_eval_version": "0.4",
+        "wug_version": __version__,
+        "model_source": "wug",
+        "model_name": arguments["pretrained"],
+        "model_name_sanitized": arguments["pretrained"].replace("/", "__"),
+    }
+
+
+def _add_result(document: Json, result: Result) -> None:
+    """Add the task of a result, and one task per group below it."""
+    overall = [one for one in result.estimates if one.group == OVERALL]
+    groups: dict[str, list[Estimate]] = {}
+    for estimate in result.estimates:
+        if estimate.group != OVERALL:
+            groups.setdefault(estimate.group, []).append(estimate)
+    record: Mapping[str, Any] = result.meta.get(DATA) or {}
+    metadata = {
+        "version": 1.0,
+        "wug_signature": str(result.signature),
+        "wug_kind": result.kind,
+        "wug_judged": sorted({metric_name(one.metric) for one in result.outcomes if isinstance(one.value, bool)}),
+        "wug_groups": list(dict.fromkeys(Group.parse(group).field for group in groups)),
+        **({"data": {key: record.get(key) for key in ("set", "repository", "commit")}} if record else {}),
+    }
+    _add_task(document, result, result.suite, overall, metadata)
+    names = []
+    for group, estimates in groups.items():
+        found = Group.parse(group)
+        name = f"{result.suite}_{found.value}"
+        name = f"{result.suite}_{found.field}_{found.value}" if name in document["results"] else name
+        _add_task(document, result, name, estimates, {"wug_suite": result.suite, "wug_group": group})
+        names.append(name)
+    document["group_subtasks"][result.suite] = names
+
+
+def _add_task(document: Json, result: Result, name: str, estimates: Sequence[Estimate], metadata: Json) -> None:
+    n = max((estimate.n for estimate in estimates), default=result.n)
+    values: Json = {"alias": name, "name": name, "sample_len": n}
+    better: dict[str, bool] = {}
+    for estimate in estimates:
+        metric = metric_name(estimate.metric)
+        values[f"{metric},none"] = estimate.value
+        error = standard_error(estimate)
+        values[f"{metric}_stderr,none"] = "N/A" if error is None else error
+        better[metric] = result.metric(estimate.metric).better != "lower"
+    document["results"][name] = values
+    document["configs"][name] = {
+        "task": name,
+        "target_delimiter": "",
+        "description": "",
+        "num_fewshot": 0,
+        "metric_list": [{"metric": metric, "higher_is_better": higher} for metric, higher in better.items()],
+        "metadata": metadata,
+    }
+    document["versions"][name] = 1.0
+    document["n-shot"][name] = 0
+    document["higher_is_better"][name] = better
+    document["n-samples"][name] = {"original": n, "effective": n}
+
+
+def _write_samples(result: Result, path: Path) -> None:
+    def lines() -> Iterator[bytes]:
+        for number, item in enumerate(samples(result)):
+            for outcome, _ in item:
+                refuse_non_finite_outcome(result, outcome)
+            row = json.dumps(_row(number, item), ensure_ascii=False, allow_nan=False)
+            yield f"{row}\n".encode(errors="backslashreplace")
+
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_pieces(path, lines())
+
+
+def _row(number: int, item: Sequence[tuple[Outcome, Sample]]) -> Json:
+    outcome, sample = item[0]
+    document = {"item": outcome.item, **sample.fields, **outcome.groups}
+    if sample.scores:
+        document["scores"] = list(sample.scores)
+    if sample.tied and outcome.value is False:
+        document["tie"] = True
+    contexts = sample.contexts or (sample.context,) * len(sample.choices)
+    if sample.choices:
+        target = str(sample.right)
+        arguments: list[Json] = [
+            {"arg_0": context, "arg_1": choice} for context, choice in zip(contexts, sample.choices, strict=True)
+        ]
+        given = sample.logprobs or (None,) * len(sample.choices)
+        outputs: list[Any] = [[repr(value), "False"] for value in given]
+    else:
+        target = sample.reference[0] if sample.reference else ""
+        arguments = [{"arg_0": sample.context, "arg_1": {"until": []}}]
+        outputs = [sample.output]
+    values = {metric_name(one.metric): float(one.value or 0.0) for one, _ in item}
+    return {
+        "doc_id": number,
+        "doc": document,
+        "target": target,
+        "arguments": {f"gen_args_{place}": each for place, each in enumerate(arguments)},
+        "resps": [[output] for output in outputs],
+        "filtered_resps": outputs,
+        "filter": "none",
+        "metrics": list(values),
+        "doc_hash": _hash(json.dumps(document, indent=2, ensure_ascii=False)),
+        "prompt_hash": _hash(arguments[0]["arg_0"]),
+        "target_hash": _hash(target),
+        **values,
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()

@@ -1,0 +1,164 @@
+"""Submissions to BabyLM as runs: predictions are compared with the data of the challenge, which has the right texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wug.errors import InputError
+from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
+from wug.exchange.json_files import Json, finite_number, mapping, read_object
+from wug.families.babylm.adoption import VERSIONS
+from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
+from wug.families.babylm.tasks import TASKS, BabylmItem, names, read_task, rebuild
+from wug.types import Estimate, Outcome
+
+FAST = "fast_eval_results"
+OTHERS = ("reading", "aoa", "glue")
+"""Keys of a submission that wug does not read."""
+CHECKPOINTS = tuple(f"chck_{n}M" for n in (*range(1, 10), *range(10, 100, 10), *range(100, 1001, 100)))
+"""The checkpoints of a submission, in order; strict-small has the first 19."""
+NEEDED = (
+    "the right texts are in the data of the challenge: wug data get babylm --from evaluation_data; or, for BLiMP "
+    "alone, wug data get babylm blimp"
+)
+
+
+class _Gold(NamedTuple):
+    """The data of a task."""
+
+    folder: str
+    items: Sequence[BabylmItem]
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file has predictions."""
+    return head.lstrip().startswith("{") and '"predictions"' in head and '"pred"' in head
+
+
+def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
+    """One run per submission, and one per checkpoint of its scores on the fast tasks."""
+    for path in files:
+        document = read_object(path, nan=True)
+        name, revision = _model(path)
+        tasks = document if document.keys() & {*TASKS, *OTHERS, FAST} else {_task(path): document}
+        suites, left = [], [key for key in OTHERS if key in tasks]
+        for key, given in tasks.items():
+            if key in TASKS:
+                gold = _gold(key)
+                if gold is None:
+                    left.append(key)
+                else:
+                    suites.append(_suite(key, gold, mapping(given, key, path), path))
+        if (not suites and tasks.keys() & TASKS.keys()) or not tasks.keys() & {*TASKS, FAST}:
+            raise InputError(f"none of its tasks can be scored ({', '.join(left) or 'unknown'}): {NEEDED}", file=path)
+        for suite in suites:
+            suite.warnings += [f"tasks left out: {', '.join(left)}"] if left else []
+        if suites:
+            yield ImportedRun(name, revision, "babylm", "babylm evaluation-pipeline", [path], suites)
+        yield from _fast(mapping(tasks.get(FAST) or {}, FAST, path), name, path)
+
+
+def _model(path: Path) -> tuple[str, str]:
+    """Model and revision from the tree of the pipeline, or the name of the file."""
+    parts = path.absolute().parts
+    if "zero_shot" in parts and (place := parts.index("zero_shot")) >= 2:
+        return parts[place - 2], "" if parts[place - 1] == "main" else parts[place - 1]
+    return path.name.removesuffix(".gz").removesuffix(".json"), ""
+
+
+def _task(path: Path) -> str:
+    """The task of a file that has one alone, from the folders that it is in."""
+    above = [parent.name for parent in path.absolute().parents][:2]
+    for name, task in TASKS.items():
+        if any(folder in (name, *task.folders) for folder in above):
+            return name
+    raise InputError(f"its folder names no task: {', '.join(TASKS)}", file=path)
+
+
+def _gold(task: str) -> _Gold | None:
+    """The data of a task: from the archive, or made of BLiMP; None if it is not on this machine."""
+    archive = adopted_data("babylm")
+    folder = next(iter(TASKS[task].folders))
+    if archive is not None and (archive / VERSIONS[0] / folder).is_dir():
+        return _Gold(folder, read_task(task, archive / VERSIONS[0] / folder))
+    vocabulary, pairs = fetched_data("babylm"), fetched_data("blimp")
+    if task == "blimp" and vocabulary is not None and pairs is not None:
+        return _Gold(folder, rebuild(pairs, vocabulary))
+    return None
+
+
+def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
+    own = BabylmSuite(task, gold.folder, tuple(gold.items))
+    suite = ImportedSuite(task, "babylm", {"task": task, "data": f"{gold.folder}@{own.checksum}"}, meta=dict(own.meta))
+    suite.metrics |= {metric.name: metric for metric in own.metrics}
+    given = {uid: _predictions(uid, mapping(some, uid, path), path) for uid, some in predictions.items()}
+    sizes: dict[str, int] = {}
+    verdicts: dict[str, dict[str, list[bool]]] = {}
+    preferences: list[float] = []
+    unknown, rated = 0, own.rated
+    for item, name in zip(gold.items, names(gold.items), strict=True):
+        place = sizes[item.uid] = sizes.get(item.uid, -1) + 1
+        row = given.get(item.uid, {}).get(place)
+        if row is None:
+            raise InputError(f"no prediction {item.uid}_{place}: the data has one more item", file=path, place=task)
+        text = str(row.get("pred")).strip()
+        texts = [option.strip() for option in item.predictions]
+        chosen = texts.index(text) + 1 if text in texts else 0
+        unknown += not chosen
+        detail = {"options": list(item.predictions), "right": 1, "chosen": chosen}
+        groups = {"paradigm": item.uid, **item.groups}
+        if rated:
+            preferences.append(finite_number(row.get("prob"), "prob", path, f"{task}, {item.uid}_{place}"))
+            suite.add(Outcome(name, PREFERENCE, preferences[-1], groups, {**detail, "human": item.ratio}))
+        else:
+            verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(chosen == 1)
+            suite.add(Outcome(name, ACCURACY, chosen == 1, groups, detail))
+    extra = {uid: len(some) for uid, some in given.items() if len(some) != sizes.get(uid, -1) + 1}
+    if extra:
+        uid, count = next(iter(extra.items()))
+        message = f"{count} predictions of {uid}, and the data has {sizes.get(uid, -1) + 1} items"
+        raise InputError(message, file=path, place=task)
+    found = macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences)
+    if isinstance(found, Estimate):
+        suite.estimates.append(found)
+    else:
+        suite.warnings.append(found.text)
+    if unknown:
+        suite.warnings.append(f"{unknown} predictions are none of the texts of their item, and count as wrong")
+    return suite
+
+
+def _predictions(uid: str, given: Json, path: Path) -> Mapping[int, Mapping[str, Any]]:
+    """The predictions of a UID by their number."""
+    rows = given.get("predictions")
+    if not isinstance(rows, list):
+        raise InputError("predictions is not a list", file=path, place=uid)
+    found: dict[int, Mapping[str, Any]] = {}
+    for row in rows:
+        match = re.search(r"(\d+)$", str(mapping(row, "a prediction", path, uid).get("id")))
+        if match is None or int(match[1]) in found:
+            raise InputError(f"the id {row.get('id')!r} has no number, or is there twice", file=path, place=uid)
+        found[int(match[1])] = row
+    return found
+
+
+def _fast(scores: Json, name: str, path: Path) -> Iterator[ImportedRun]:
+    """One run per checkpoint, with the score of each fast task."""
+    lists = {task: some for task, some in scores.items() if isinstance(some, list)}
+    for place in range(max(map(len, lists.values()), default=0)):
+        if place >= len(CHECKPOINTS):
+            raise InputError(f"more than {len(CHECKPOINTS)} checkpoints", file=path, place=FAST)
+        suites = []
+        for task, some in lists.items():
+            if place < len(some):
+                suite = ImportedSuite(f"{task}_fast", fields={"task": f"{task}_fast"})
+                suite.declare("score", meaning="score of the task, as submitted", share=True)
+                value = finite_number(some[place], task, path, FAST)
+                suite.estimates.append(
+                    Estimate("score", "all", value, 0, method="none: the number of items is unknown")
+                )
+                suites.append(suite)
+        yield ImportedRun(name, CHECKPOINTS[place], "babylm", "babylm evaluation-pipeline", [path], suites)

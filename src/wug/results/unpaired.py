@@ -1,0 +1,97 @@
+"""Differences between results without shared items, such as imported aggregates: from their estimates alone.
+
+The interval is made of those of both sides by the method of variance estimates recovery (Zou & Donner 2008), which for
+Wilson's intervals is Newcombe's (1998). The p-value is the one at which that interval would just touch 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from statistics import NormalDist, fmean
+from typing import Any
+
+from wug.identity import OVERALL
+from wug.results.shared_items import Test
+from wug.types import Estimate
+
+UNPAIRED = "unpaired: at least one side has no items, so that intervals are wider than those of paired items"
+_Z = NormalDist().inv_cdf(0.975)
+
+
+def unpaired_metrics(test: Test, couple: tuple[int, int], patterns: Sequence[str]) -> list[str]:
+    """The metrics that all results of both sides have: those that patterns name, or the headlines."""
+    if not all(place in test.results for place in couple):
+        return []
+    results = [stored.result for place in couple for stored in test.results[place]]
+    shared = set.intersection(*({one.metric for one in result.estimates if one.group == OVERALL} for result in results))
+    names = [metric.name for metric in results[0].metrics if metric.name in shared]
+    if patterns:
+        return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    return [name for name in names if results[0].metric(name).headline]
+
+
+def unpaired_fields(test: Test, couple: tuple[int, int], metric: str) -> dict[str, Any]:
+    """The fields of a contrast between two sides on one metric."""
+    first, second = (_mean(test, place, metric) for place in couple)
+    difference = second.value - first.value
+    low, high = _interval(first, second)
+    p = 1.0 if low is None or high is None else _p(difference, low, high)
+    results = [stored.result for place in couple for stored in test.results[place]]
+    return {
+        "suite": test.name,
+        "kind": test.kind,
+        "metric": metric,
+        "meaning": results[0].metric(metric).meaning,
+        "better": results[0].metric(metric).better,
+        "share": results[0].metric(metric).unit == "share",
+        "n": min(first.n, second.n),
+        "items": min(first.n, second.n),
+        "value_first": first.value,
+        "value_second": second.value,
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "interval_method": "" if low is None else "newcombe, unpaired",
+        "p": p,
+        "p_holm": p,
+        "method": "none: an interval is missing" if low is None else "unpaired, from the intervals",
+        "signatures": tuple(dict.fromkeys(result.signature for result in results)),
+        "warnings": (UNPAIRED,),
+    }
+
+
+def _mean(test: Test, place: int, metric: str) -> Estimate:
+    """The estimate of a side: that of its run, or the mean over its runs."""
+    found = [
+        one
+        for stored in test.results[place]
+        for one in stored.result.estimates
+        if (one.metric, one.group) == (metric, OVERALL)
+    ]
+    if len(found) == 1:
+        return found[0]
+    value, n = fmean(one.value for one in found), sum(one.n for one in found)
+    if any(one.low is None or one.high is None for one in found):
+        return Estimate(metric, OVERALL, value, n)
+    below = math.sqrt(sum((one.value - (one.low or 0.0)) ** 2 for one in found)) / len(found)
+    above = math.sqrt(sum(((one.high or 0.0) - one.value) ** 2 for one in found)) / len(found)
+    return Estimate(metric, OVERALL, value, n, value - below, value + above)
+
+
+def _interval(first: Estimate, second: Estimate) -> tuple[float | None, float | None]:
+    """The 95% interval of the second value minus the first; None if one of them has no interval."""
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return None, None
+    difference = second.value - first.value
+    below = math.hypot(second.value - second.low, first.high - first.value)
+    above = math.hypot(second.high - second.value, first.value - first.low)
+    return difference - below, difference + above
+
+
+def _p(difference: float, low: float, high: float) -> float:
+    half = difference - low if difference > 0 else high - difference
+    if half <= 0:
+        return 1.0 if difference == 0 else 0.0
+    return 2 * (1 - NormalDist().cdf(_Z * abs(difference) / half))
