@@ -331,4 +331,5 @@ def test_texts_of_any_kind_are_scored_together_as_they_are_alone(
     model = load(tmp_path_factory.mktemp("model"))
     spans = st.sampled_from([None, None, (0, 4)])
     requests = [Request(text, data.draw(spans)) for text in (" ".join(words) for words in texts)]
-    assert model.score(requests) == [model._worded([request])[0] for request in requests]
+    whole = [Request(asked.text, asked.span or (0, len(asked.text) + 1)) for asked in requests]
+    assert model.score(requests) == [model.score([request])[0] for request in whole]

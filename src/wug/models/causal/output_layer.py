@@ -63,7 +63,6 @@ class OutputLayer(LogitSource):
         self._weight, self._bias = layer.weight.detach(), layer.bias
         self._positions, self._tokens = BLOCK_SIZE
         self._pool = pool
-        self._multiplies = multiplies(self._weight)
         self._at_once = layer.weight.is_cuda if at_once is None else at_once
         if self._at_once:
             missing = -self._size % ALIGNMENT
@@ -73,7 +72,6 @@ class OutputLayer(LogitSource):
             self._tokens = len(self._weight)
             self._positions = max(1, min(MAX_GPU_POSITIONS, MAX_GPU_LOGITS // self._tokens))
         self._tokens = min(self._tokens, len(self._weight))
-        self._buffers = threading.local()
         self._capturing = threading.Lock()
         self._captured: dict[int, list[torch.Tensor]] = defaultdict(list)
 
@@ -99,7 +97,7 @@ class OutputLayer(LogitSource):
         return states
 
     def blocks(self, states: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
-        """The logits of all tokens, in blocks that share memory."""
+        """The logits of all tokens, in blocks."""
         for low in range(0, self._size, self._tokens):
             yield low, self._logits(states, low)[:, : self._size - low].float()
 
@@ -115,22 +113,9 @@ class OutputLayer(LogitSource):
         """The logits of the block of tokens from `low` on."""
         weight = self._weight[low : low + self._tokens]
         bias = None if self._bias is None else self._bias[low : low + self._tokens]
-        if self._multiplies:
-            return self.adjustment.apply_(linear(weight, bias, states))
-        logits = self._buffer((len(states), len(weight)))
-        if bias is None:
-            torch.mm(states, weight.t(), out=logits)
-        else:
-            torch.addmm(bias, states, weight.t(), out=logits)
+        by_onednn = multiplies(weight)
+        logits = linear(weight, bias, states) if by_onednn else torch.nn.functional.linear(states, weight, bias)
         return self.adjustment.apply_(logits)
-
-    def _buffer(self, shape: tuple[int, int]) -> torch.Tensor:
-        """Memory for a block, reused in each thread."""
-        size = shape[0] * shape[1]
-        if getattr(self._buffers, "size", 0) < size:
-            self._buffers.memory, self._buffers.size = None, 0  # free it before the allocation
-            self._buffers.memory, self._buffers.size = self._weight.new_empty(size), size
-        return self._buffers.memory[:size].view(shape)
 
     def step(self, positions: int) -> int:
         """An equal share for each thread, at most a block."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,8 @@ from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.models.spec import EOS, ModelSpec
 from wug.models.tokenization.ragged import Ints, Ragged
-from wug.models.tokenization.words import Spaced, SpacedWords, Vocabulary, scored_tokens, to_word_ids
+from wug.models.tokenization.tokens import TokenizedTexts
+from wug.models.tokenization.words import SpacedWords, Vocabulary, scored_tokens, to_word_ids
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.scores import Scores, Texts, texts_of
@@ -57,13 +58,18 @@ class NgramModel:
         whole = self._whole(requests)
         fit, spaced = self._spaced.read(texts if len(whole) == len(texts) else [texts[place] for place in whole])
         if len(fit) == len(texts):
-            return self._scored(texts, spaced)
-        places = [whole[number] for number in fit]
-        known = self._scored([texts[place] for place in places], spaced)
-        quick = frozenset(places)
+            return self._scores(texts, spaced)
+        known = [whole[number] for number in fit]
+        quick = frozenset(known)
         others = [place for place in range(len(requests)) if place not in quick]
-        order = np.argsort([*places, *others])
-        return Scores.join([known, self._worded([requests[place] for place in others])]).take(order)
+        rest = [requests[place] for place in others]
+        words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in rest]
+        wanted = {n for n, request in enumerate(rest) if request.reading and request.reading.distribution}
+        found = (
+            self._scores([texts[place] for place in known], spaced),
+            self._scores(texts_of(rest), scored_tokens(rest, words, self._vocabulary), wanted),
+        )
+        return Scores.join(found).take(np.argsort([*known, *others]))
 
     def _whole(self, requests: Sequence[Request]) -> Sequence[int]:
         """The indices of requests without span and reading."""
@@ -71,22 +77,13 @@ class NgramModel:
             return range(0 if self._eos else len(requests))
         return [n for n, asked in enumerate(requests) if asked.span is None and asked.reading is None]
 
-    def _scored(self, texts: Sequence[str], words: Spaced) -> Scores:
-        """The outputs for texts of known words."""
-        values, _ = self._values(Ragged(words.ids, words.lengths))
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(words.lengths)])
-        return Scores(texts, offsets, words.starts, words.ends, values * LN10)
-
-    def _worded(self, requests: Sequence[Request]) -> Scores:
-        """The outputs for any requests."""
-        words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in requests]
-        tokens = scored_tokens(requests, words, self._vocabulary)
+    def _scores(self, texts: Sequence[str], tokens: TokenizedTexts, wanted: Collection[int] = ()) -> Scores:
+        """The outputs, with entropies and ranks for those that are `wanted`."""
         values, histories = self._values(tokens.ids)
         columns = [values * LN10]
-        wanted = {n for n, request in enumerate(requests) if request.reading and request.reading.distribution}
         if wanted:
             columns.extend(distributions(self._arpa, histories, values))
-        found = tokens.scores(texts_of(requests), np.stack(columns))
+        found = tokens.scores(texts, np.stack(columns))
         return replace(found, extras={n: extra for n, extra in found.extras.items() if n in wanted})
 
     def _values(self, texts: Ragged) -> tuple[Floats, Ints]:

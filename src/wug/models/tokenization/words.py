@@ -9,7 +9,6 @@ from itertools import chain, pairwise, repeat
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from wug.errors import InputError, ModelError
 from wug.files import read_lines, write_text
@@ -98,17 +97,6 @@ def to_word_ids(request: Request, vocabulary: Vocabulary, *, end: bool) -> WordI
     return WordIds(ids, starts, ends, sum(start < span[1] for start in starts), has_end)
 
 
-@dataclass(frozen=True, slots=True)
-class Spaced:
-    """Texts of known words with single spaces, as columns."""
-
-    lengths: npt.NDArray[np.int64]
-    """Words of each text."""
-    ids: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int32]
-
-
 class SpacedWords:
     """Reads texts of known words with single spaces, which most texts are, by the thousand."""
 
@@ -123,7 +111,7 @@ class SpacedWords:
         self._sizes = np.zeros(max(self._index.values(), default=0) + 1, np.int32)
         self._sizes[list(self._index.values())] = list(map(len, self._index))
 
-    def read(self, texts: Sequence[str]) -> tuple[list[int], Spaced]:
+    def read(self, texts: Sequence[str]) -> tuple[list[int], TokenizedTexts]:
         """The indices of such texts, and these texts; others need `to_word_ids`."""
         parts = [text.split(" ") for text in texts]
         lengths = np.fromiter(map(len, parts), np.int64, len(parts))
@@ -138,9 +126,7 @@ class SpacedWords:
         sizes = self._sizes[ids]
         running = np.cumsum(sizes + 1, dtype=np.int64)
         ends = running - 1 - np.repeat(running[first] - sizes[first] - 1, lengths)
-        starts = ends - sizes
-        found = Spaced(lengths, ids, starts.astype(np.int32), ends.astype(np.int32))
-        return np.flatnonzero(~strange).tolist(), found
+        return np.flatnonzero(~strange).tolist(), TokenizedTexts(Ragged(ids, lengths), ends - sizes, ends, {})
 
 
 def scored_tokens(requests: Sequence[Request], words: Sequence[WordIds], vocabulary: Vocabulary) -> TokenizedTexts:
