@@ -22,6 +22,8 @@ SOURCE = ROOT / "src" / "wug"
 PENDING = ("cli", "data", "families", "models", "reproduce", "texts", "train", "views", "web")
 """Folders of the source that still contain the former style."""
 MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in PENDING]
+MODULES += [path for path in sorted((ROOT / "tests").glob("*.py")) if not path.name.startswith(("test_", "prose"))]
+"""The source, and helper modules of tests."""
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
 UNIT = (
