@@ -51,7 +51,7 @@ PIECE_BYTES = 1 << 20
     "--wide", is_flag=True, help="Headlines, with one row per model and one column per suite; the best in bold."
 )
 @click.option("--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide, name a model; repeatable.")
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
+@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .pdf, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="A file, or a folder.  [default: stdout]")
@@ -253,5 +253,5 @@ def _require_charts(output: Path | None) -> None:
     from wug.views import charts
 
     if output is None:
-        raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
     charts.require(output)

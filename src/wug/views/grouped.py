@@ -1,4 +1,4 @@
-"""Estimates by group as charts and tables, and the view of families that have none of their own."""
+"""Estimates by group as charts and tables, and the default view of families."""
 
 from __future__ import annotations
 
