@@ -1,4 +1,4 @@
-"""What a generator wrote, without what it says about it."""
+"""The texts of outputs, without their notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site that answers, in this process or on a port, and an eye on what a browser does with it."""
+"""Serves the site in this process or on a port, and records what a browser does with it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def full_disk(monkeypatch: Any) -> None:
 
 
 class _Prompt(uvicorn.Server):
-    """A server that ends when it is told to and has no more to answer: uvicorn's own takes 0.1 to 0.2 s every time."""
+    """A server that stops as soon as it is idle; uvicorn's takes 0.1 to 0.2 s."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -121,7 +121,7 @@ class _Prompt(uvicorn.Server):
 
 @dataclass
 class Served:
-    """A site on a port of its own; it can be ended and started again."""
+    """A site on a free port, which can be stopped and restarted."""
 
     site: Site
     port: int

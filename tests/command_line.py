@@ -1,4 +1,4 @@
-"""The command line, run inside the test: what it prints, and how it ends."""
+"""Runs the command line in the process of the test, and returns its output and exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tests share: tiny models, made once, and a place of their own for stores and caches."""
+"""Shared fixtures: tiny models, made once, and temporary stores and caches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Processes that tests start find the sources compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
+os.environ["HF_HUB_OFFLINE"] = "1"  # a test that uses the Hugging Face Hub fails at once
 # Folders of tests are in memory, where there is room: a test that keeps something waits for the disk otherwise.
 MEMORY, ROOM = Path("/dev/shm"), 3 << 30
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
@@ -80,8 +80,8 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _own_files(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A store and a file of answers of the test's own.
 
-    The files of answers lie in one folder, since models are kept beside them in the format of another engine: one that
-    is the same in many tests is converted once. `own_conversions` is for tests that are about conversions.
+    The caches are in one folder, because converted models are stored next to them: a model of many tests is converted
+    once. `own_conversions` is for tests that are about conversions.
     """
     home = next(_homes)
     monkeypatch.setenv("WUG_STORE", str(home / "store"))

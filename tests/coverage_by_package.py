@@ -1,4 +1,4 @@
-"""Prints the coverage of each package of wug, and fails where one is too low.
+"""Prints the coverage of each package of wug, and fails if one is too low.
 
 `make coverage` calls it with the JSON report of coverage.py.
 """

@@ -23,7 +23,7 @@ PAGES += sorted((ROOT / "docs").rglob("*.md"))
 RUN = ("console", "python")
 SHOWN = ("text", "json", "toml", "tsv", "csv", "r", "bibtex", "yaml")
 """Languages of blocks that are data, output, or for another program."""
-REASONS = ("a GPU", "the hub", "the network", "a long computation", "another program", "a server")
+REASONS = ("a GPU", "the Hugging Face Hub", "the network", "a long computation", "another program", "a server")
 """What a page may name as the reason why a block is not run; words may follow."""
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,})(?P<language>[\w-]*)(?P<rest>[^`\n]*)$")
@@ -37,7 +37,7 @@ class Block:
 
     page: Path
     line: int
-    """Where its first line stands, from 1."""
+    """The number of its first line, from 1."""
     language: str
     body: str
     title: str | None = None
@@ -46,7 +46,7 @@ class Block:
     exit: int = 0
     """How the last command ends."""
     follows: bool = False
-    """Nothing stands between it and the block before."""
+    """Whether it directly follows the previous block."""
 
     @property
     def place(self) -> str:
@@ -70,7 +70,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(block: Block) -> list[Command]:
-    """The commands of a block; a line that ends with a backslash goes on in the next."""
+    """The commands of a block; a backslash at the end of a line continues it."""
     found: list[Command] = []
     goes_on = False
     for number, line in enumerate(block.body.split("\n")):

@@ -1,4 +1,4 @@
-"""A page of the documentation, run: its files written, its commands and its Python executed in a folder of its own."""
+"""Runs a page of the documentation: writes its files, and executes its commands and Python in a new folder."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _first(block: Block, command: Command) -> int:
 def alike(said: str, shown: str) -> bool:
     """Whether an output is what a page shows; alignment and fingerprints do not count.
 
-    `...` stands for anything in a line, and for any number of lines where it stands alone.
+    `...` matches anything in a line, and any number of lines if it is a whole line.
     """
     lines = [
         r"(?:[^\n]*\n)*?" if line == "..." else "[^\n]*?".join(map(re.escape, line.split("..."))) + r"\n"

@@ -1,4 +1,4 @@
-"""A hand in the suite editor's page: its cells, its texts, what is pasted, the draft as the server has it."""
+"""Helpers for the page of the suite editor: cells, texts, pasting, and the draft on the server."""
 
 from __future__ import annotations
 

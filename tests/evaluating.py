@@ -1,4 +1,4 @@
-"""Runs made in a test: one model, evaluated and recorded without the command line."""
+"""Evaluates one model and records the run, without the command line."""
 
 from __future__ import annotations
 

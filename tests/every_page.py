@@ -23,7 +23,7 @@ PAGES = (
     *("/editor", "/editor/new", "/sentence", "/sentence?s=The+keys+are+here.", "/result/4711", "/nowhere"),
     *("/sweeps", "/sweeps/1"),
 )
-"""Every kind of page; `/editor/new` stands for a draft."""
+"""Every kind of page; `/editor/new` opens a draft."""
 
 
 def kind(address: str) -> str:

@@ -53,7 +53,7 @@ class FakeServer:
 
 @contextmanager
 def serving(answer: Callable[[dict[str, Any]], Any]) -> Iterator[FakeServer]:
-    """A server on a port of its own, gone at the end."""
+    """A server on a free port, stopped at the end."""
     fake = FakeServer(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -151,7 +151,7 @@ class Rule:
     names: int = 5
     """How many likeliest tokens it names at most."""
     value_of: str = "itself"
-    """Whose value stands in a token's place: its own, that of the `next` token, or its own `after` itself."""
+    """The value of each token: its own, that of the `next` token, or its own `after` itself."""
     drops_last: bool = False
     stale: bool = False
     """Whether values are left from before where a text's beginning was asked already."""

@@ -86,7 +86,7 @@ files = '''
 """
 
 
-def use_made_up_sets(patch: Callable[[object, str, object], None]) -> None:
+def use_fake_datasets(patch: Callable[[object, str, object], None]) -> None:
     """Put the made-up catalogue in the place of the real one."""
     catalogue.catalogue.cache_clear()
     patch(catalogue, "_text", lambda: TEXT)
@@ -145,7 +145,7 @@ def flipped(handler: Handler, content: bytes) -> None:
 
 
 def cut(handler: Handler, content: bytes) -> None:
-    """Half a file, then the connection ends; a range is not heeded."""
+    """Send half a file, then close the connection; ranges are ignored."""
     handler.answer(200, content[: len(content) // 2], len(content))
     handler.close_connection = True
 

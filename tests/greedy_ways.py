@@ -1,4 +1,4 @@
-"""A model that writes, its decoder, and the ways of writing that are compared with transformers' own."""
+"""A generating model, its decoder, and the decoding methods that are compared with transformers."""
 
 from __future__ import annotations
 

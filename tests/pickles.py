@@ -34,7 +34,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a persistent id stands for."""
+    """The object of a persistent id."""
 
     pid: tuple[Any, ...]
 

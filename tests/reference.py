@@ -1,7 +1,7 @@
-"""Where published data for parity tests lies; a test that needs it is skipped where it is absent.
+"""The location of published data for parity tests; tests that need missing data are skipped.
 
 It is looked for among the sets that `wug data get` brought here, then in the folder of WUG_REFERENCE_DATA, or else in
-`shared/data` beside the repository. At its end a test run says in a line what was skipped, and how to get it.
+`shared/data` next to the repository. At its end a test run says in a line what was skipped, and how to get it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETS = {
 }
 """Folders of the reference data, and what the catalogue calls their files."""
 FETCHED = os.environ.get(data.FOLDER)
-"""The folder of fetched sets as the run began: some tests have one of their own."""
+"""The folder of fetched sets as the run began: some tests have another."""
 
 MARK = "published data is not here: "
 absent: Counter[str] = Counter()

@@ -111,7 +111,7 @@ def localism(suite: str = "localism", model: str = MODEL) -> Result:
 
 
 def substitutivity(suite: str = "substitutivity", model: str = MODEL) -> Result:
-    """A pair of twins that are answered alike, and one that is not."""
+    """A pair of synonyms with equal outputs, and one with different outputs."""
     outcomes: list[Outcome] = []
     for item, second in (("1", "A B"), ("2", "A A")):
         groups = {"function": "swap_first_last" if item == "2" else "copy"}

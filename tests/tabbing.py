@@ -1,4 +1,4 @@
-"""What the Tab key reaches of a page's controls, where its focus is seen, and whether it ever gets stuck."""
+"""Which controls the Tab key reaches, whether the focus is visible, and whether it gets stuck."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLLECT = """() => {
     `${(one.getAttribute('aria-label') ?? one.textContent).trim().replace(/\\s+/g, ' ').slice(0, 40)}`;
   window.wugName = name;
   addEventListener('keydown', (event) => { if (event.key === 'Tab') leave(); }, { capture: true });
-  const leave = () => {  // what has the focus, before it goes on
+  const leave = () => {  // the focused element, before the focus moves
     const now = document.activeElement;
     if (!now || now === document.body) return;
     if (!around(now).some((near) => looks.has(near) ? looks.get(near) !== look(near) : outlined(near)))
@@ -69,7 +69,7 @@ MISSED = """() => {
 def faults(page: Any) -> list[str]:
     """What is wrong with a page for someone without a pointer: controls out of reach, no ring, a trap.
 
-    Folded parts are unfolded first. In a field that keeps Tab for itself, as a grid does, Escape must let it go on.
+    Folded parts are unfolded first. In a field that keeps Tab for itself, as a grid does, Escape must release it.
     """
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     _find_listeners(page)

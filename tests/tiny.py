@@ -1,4 +1,4 @@
-"""Tiny models made on the spot, so that tests need no hub."""
+"""Tiny models with random weights, so that tests need no network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = (
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
-    """Sentences of known and unknown words, many of which begin alike."""
+    """Sentences of known and unknown words, many with the same beginning."""
     draw = random.Random(seed)
     made: list[str] = []
     while len(made) < count:

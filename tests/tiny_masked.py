@@ -1,4 +1,4 @@
-"""Tiny masked models made on the spot, so that tests need no hub."""
+"""Tiny masked models with random weights, so that tests need no network."""
 
 from __future__ import annotations
 

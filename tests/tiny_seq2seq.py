@@ -1,4 +1,4 @@
-"""Tiny models that turn text into text, made on the spot, and tiny PCFG SET tests to ask them."""
+"""Tiny sequence-to-sequence models with random weights, and tiny PCFG SET tests for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Six kinds of tokenizers, made on the spot: they part words, mark spaces and fail in different ways."""
+"""Six kinds of tokenizers, which differ in how they split words, mark spaces and fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trainings in miniature: unigram models as checkpoints, each of which has learned so many of four pairs."""
+"""Miniature training runs: unigram models as checkpoints, which have learned a number of four pairs."""
 
 from __future__ import annotations
 

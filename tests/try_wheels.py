@@ -60,7 +60,7 @@ def installed(bare: Path) -> Iterator[Path]:
 
 
 def wug(bare: Path, *words: str | Path) -> None:
-    """Run a command of the environment, with a home of its own."""
+    """Run a command of the environment, with another home folder."""
     home = {"WUG_STORE": str(bare / "store"), "WUG_CACHE": str(bare / "answers.db"), "HOME": str(bare)}
     print("$ wug", *words, flush=True)
     subprocess.run([bare / "env" / "bin" / "wug", *words], check=True, cwd=bare, env={**os.environ, **home})

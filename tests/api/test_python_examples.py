@@ -15,7 +15,7 @@ import wug
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "python.md"
-FENCED = re.compile(r"^(<!-- not run: the hub[^>]*-->\n\n)?```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^(<!-- not run: [^>]*-->\n\n)?```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def examples(page: Path) -> list[tuple[bool, str]]:

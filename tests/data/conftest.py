@@ -23,7 +23,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    fake_datasets.use_made_up_sets(monkeypatch.setattr)
+    fake_datasets.use_fake_datasets(monkeypatch.setattr)
     yield
     catalogue.catalogue.cache_clear()
 

@@ -290,7 +290,7 @@ ANOTHER = """
 import sys
 import fake_datasets
 from wug import data
-fake_datasets.use_made_up_sets(setattr)
+fake_datasets.use_fake_datasets(setattr)
 print("ready", flush=True)
 sys.stdin.readline()
 print(data.get("wugs"))

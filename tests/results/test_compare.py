@@ -288,7 +288,7 @@ def test_runs_that_cannot_be_compared_are_refused(db: Path) -> None:
         compared(db, [1], [7])
     with pytest.raises(InputError, match=r"run 2 is still running.*wug run s --model b"):
         compared(db, [1], [2])
-    with pytest.raises(InputError, match="needs two runs"):
+    with pytest.raises(InputError, match="needs at least two runs"):
         compared(db, [1])
 
 

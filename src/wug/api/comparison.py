@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
 from wug.files import user_path, write_text
+from wug.formatting import plural
 from wug.results import comparison as runs
 from wug.results.store import Store
 from wug.tables import Table
@@ -229,8 +230,7 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
         some.append(result)
     if len(sides) < 2:
         what = "a function" if callable(by) else repr(by)
-        found = f"{len(sides)} side{'s' * (len(sides) != 1)}"
-        raise InputError(f"nothing to compare: by={what} gives {found}, and two are needed")
+        raise InputError(f"nothing to compare: by={what} gives {plural(len(sides), 'side')}, and two are needed")
     return sides
 
 

@@ -9,6 +9,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.formatting import plural
 
 if TYPE_CHECKING:
     from wug.types import Problem
@@ -38,12 +39,12 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     for place in places:
         found = check_place(place, kind, suite_options)
         errors += any(problem.level == "error" or strict for problem in found.problems)
-        total = f" ({_items(sum(found.counts.values()))})" if len(found.counts) == 1 else ""
+        total = f" ({plural(sum(found.counts.values()), 'item')})" if len(found.counts) == 1 else ""
         printing.echo(f"{place.path}: {_summary(found.problems)}{total}")
         for problem in found.problems:
             printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
         for file, items in found.counts.items() if not total else ():
-            printing.echo(f"  {file}: {_items(items)}")
+            printing.echo(f"  {file}: {plural(items, 'item')}")
         for line in found.meaning:
             printing.echo(f"  {line}")
     for one in words:
@@ -55,12 +56,8 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     return 1 if errors else 0
 
 
-def _items(count: int) -> str:
-    return f"{count:,} item{'s' * (count != 1)}"
-
-
 def _summary(problems: Sequence[Problem]) -> str:
     levels = [problem.level for problem in problems]
     counts = [(levels.count("error"), "error"), (levels.count("warning"), "warning")]
-    said = [f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count]
+    said = [plural(count, word) for count, word in counts if count]
     return ", ".join(said) or "good"

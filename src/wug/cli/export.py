@@ -54,7 +54,7 @@ PIECE_BYTES = 1 << 20
 @click.option(
     "--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide or --chart, name a model; repeatable."
 )
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
+@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .pdf, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
 @click.option("--width", type=int, help="Width of a chart in pixels.  [default: 760]")
@@ -299,5 +299,5 @@ def _require_charts(output: Path | None) -> None:
     from wug.views import charts
 
     if output is None:
-        raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
     charts.require(output)

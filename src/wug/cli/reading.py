@@ -39,7 +39,7 @@ def _option(option: Option) -> click.Option:
 
 
 def _metavar(option: Option) -> str | None:
-    """What stands for a value in the help."""
+    """The placeholder of a value in the help."""
     special = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
     if option.name in special:
         return special[option.name]

@@ -38,7 +38,7 @@ def command() -> None:
     wug runs add bundle.zip
 
     RUN is a number, a name, the beginning of a name that no other run has, or last. To rm and undo, sweep:NAME
-    stands for all runs of a sweep.
+    means all runs of a sweep.
     """
 
 
@@ -47,7 +47,7 @@ def command() -> None:
 @click.option("--removed", is_flag=True, help="Those that were removed.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def list_(removed: bool, as_json: bool, store_path: Path | None) -> None:
-    """List the runs, the latest first, with how far those are that go on."""
+    """List the runs, latest first, with the progress of running ones."""
     with _store(store_path) as store:
         rows = run_rows(store.reader.runs(removed=removed))
     if as_json:
@@ -92,7 +92,7 @@ def note(run: str, text: str, store_path: Path | None) -> None:
 @common.having(common.STORE)
 @command.command("rm")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--force", is_flag=True, help="Also a run that seems to go on, such as one whose machine is gone.")
+@click.option("--force", is_flag=True, help="Remove also runs that seem to be running, such as on a lost machine.")
 def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     """Remove runs from every list and page; `wug runs undo` brings them back."""
     from wug.results import run_admin as tidying

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -141,24 +141,14 @@ def _spelt(tags: Iterable[str]) -> set[str]:
     return {"".join(filter(str.isalnum, tag.lower())) for tag in tags}
 
 
-@contextmanager
-def opened_store(path: Path | None) -> Iterator[Store | None]:
+def opened_store(path: Path | None) -> AbstractContextManager[Store | None]:
     """The store of a path, closed at the end; None without a path."""
-    if path is None:
-        yield None
-        return
-    with closing(Store(path)) as store:
-        yield store
+    return nullcontext() if path is None else closing(Store(path))
 
 
-@contextmanager
-def opened_cache(path: Path | None) -> Iterator[Cache | None]:
+def opened_cache(path: Path | None) -> AbstractContextManager[Cache | None]:
     """The output cache of a path, closed at the end; None without a path."""
-    if path is None:
-        yield None
-        return
-    with closing(Cache(path)) as cache:
-        yield cache
+    return nullcontext() if path is None else closing(Cache(path))
 
 
 def _plan_for_builtin_models(request: RunRequest, suites: Sequence[Suite]) -> Plan:

@@ -11,7 +11,7 @@ from wug import options as declared
 from wug import registry, stats
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
-from wug.types import PROPORTION_METHODS
+from wug.types import PROPORTION_METHODS as METHODS
 
 SEED = "{seed}"
 """The placeholder for seeds in a model's name."""
@@ -116,12 +116,7 @@ KEYS = (
     Key("model", "a table of options", "options of the models, as for -M", _is_table),
     Key("suite", "a table of options", "scoring options, as for -S", _is_table),
     Key("limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0),
-    Key(
-        "interval",
-        " or ".join(PROPORTION_METHODS),
-        "method for intervals of proportions",
-        lambda value: value in PROPORTION_METHODS,
-    ),
+    Key("interval", " or ".join(METHODS), "method for intervals of proportions", lambda value: value in METHODS),
     Key("kind", "a text", "the family, as for --kind", _is_text),
     Key("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
 )

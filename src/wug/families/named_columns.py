@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from wug.errors import InputError
-from wug.families.tables import Record, RecordTable, counted, groups_of, need, plain, refuse_errors
+from wug.families.tables import Record, RecordTable, groups_of, need, plain, refuse_errors
 from wug.files import shortened
+from wug.formatting import plural
 from wug.options import Option
 from wug.types import Problem
 
@@ -47,7 +48,7 @@ class NamedColumns:
         for column, value in excluded:
             before = len(kept)
             kept = [record for record in kept if plain(record.fields.get(column)) != value]
-            notices.append(f"{counted(before - len(kept), 'row')} with {column}={value} left out")
+            notices.append(f"{plural(before - len(kept), 'row')} with {column}={value} left out")
         if not kept:
             raise InputError("the table has no rows" + (" that are not excluded" if excluded else ""), file=path)
         return cls(path, kept, table.header, item, values["groups"], notices)

@@ -17,8 +17,9 @@ import numpy as np
 from wug.families.commands import ScoredTable
 from wug.families.people_formats import BLIMP_ITEMS, PeopleData
 from wug.families.people_tables import read_people
-from wug.families.tables import counted, stem
+from wug.families.tables import stem
 from wug.files import checksum, checksum_of, read_bytes
+from wug.formatting import plural
 from wug.identity import OVERALL
 from wug.stats import Floats, mean_interval, ratio_interval, wilson
 from wug.types import Estimate, Metric, Notice, Outcome, Row
@@ -102,7 +103,7 @@ def _choice_rows(data: PeopleData) -> Iterator[Row]:
     yield Estimate("ties", OVERALL, float(tied[judged].sum()), len(judged))
     yield from _ceilings(cells.cell_items, cells.cell_means)
     if ties := int(tied[judged].sum()):
-        yield Notice(f"{counted(ties, 'item')} tied, counted as failures")
+        yield Notice(f"{plural(ties, 'item')} tied, counted as failures")
     yield from _response_rows(data, cells)
 
 
@@ -221,9 +222,9 @@ def _response_rows(data: PeopleData, cells: _Cells) -> Iterator[Row]:
     low, high = float(sizes.min()), float(sizes.max())
     yield Estimate("raters", OVERALL, float(np.median(sizes)), len(sizes), low, high, "least and largest")
     if again := int((cells.cell_sizes > 1).sum()):
-        yield Notice(f"{counted(again, 'case')} of a rater judging the same {what} more than once: the mean counts")
+        yield Notice(f"{plural(again, 'case')} of a rater judging the same {what} more than once: the mean counts")
     if without := len(data.items) - len(np.unique([one.item for one in data.responses])):
-        yield Notice(f"{counted(without, 'item')} without responses left out")
+        yield Notice(f"{plural(without, 'item')} without responses left out")
 
 
 def _rating_rows(data: PeopleData) -> Iterator[Row]:
@@ -250,9 +251,9 @@ def _rating_rows(data: PeopleData) -> Iterator[Row]:
         yield from _ceilings(cells.cell_items[usable], z[usable])
         yield from _response_rows(data, cells)
     if left_out:
-        yield Notice(f"{counted(left_out, 'pair')} left out: no usable rating of one sentence")
+        yield Notice(f"{plural(left_out, 'pair')} left out: no usable rating of one sentence")
     if constant:
-        yield Notice(f"{counted(constant, 'rater')} left out of the z scores: all ratings are equal")
+        yield Notice(f"{plural(constant, 'rater')} left out of the z scores: all ratings are equal")
 
 
 def _z_scores(cells: _Cells) -> tuple[Floats, int]:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.families.tables import counted, first_few, plain, refuse_errors
+from wug.families.tables import first_few, plain, refuse_errors
+from wug.formatting import plural
 from wug.types import Problem
 
 BLIMP_ITEMS = 5
@@ -150,14 +151,14 @@ def _blimp_item(found: PeopleData, known: dict[tuple[str, str, str], int], key: 
 
 def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Iterator[str]:
     if left["rejected"]:
-        yield f"{counted(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
+        yield f"{plural(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
     if left["unpublished"]:
-        what = f"{counted(left['unpublished'], 'response')} to {counted(len(unpublished), 'paradigm')}"
+        what = f"{plural(left['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
         yield f"{what} outside the published set left out ({first_few(unpublished)}): add -S paradigms=all to keep them"
     if left["checks"]:
         yield f"{left['failed']} of {left['checks']:,} attention checks failed"
     if left["empty"]:
-        yield f"{counted(left['empty'], 'response')} without an answer left out"
+        yield f"{plural(left['empty'], 'response')} without an answer left out"
 
 
 def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
@@ -171,7 +172,7 @@ def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleDa
         groups = {"phenomenon": _phenomena()[name]} if name in _phenomena() else {}
         found.counts.append(ParadigmCounts(name, groups, int(numbers[2]), numbers[1], accepted=int(numbers[0])))
     if left := len(columns.records) - len(found.counts):
-        found.notices.append(f"{counted(left, 'paradigm')} outside the published set left out")
+        found.notices.append(f"{plural(left, 'paradigm')} outside the published set left out")
     return found
 
 
@@ -190,7 +191,7 @@ def _zhoblimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> Peopl
             message = f"{agreeing:g} of {total:g} responses are correct"
             columns.problems.append(Problem("error", record.place, message))
     if left := len(columns.records) - len(found.counts):
-        found.notices.append(f"{counted(left, 'paradigm')} outside the published set left out")
+        found.notices.append(f"{plural(left, 'paradigm')} outside the published set left out")
     return found
 
 

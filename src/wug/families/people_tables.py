@@ -19,8 +19,9 @@ from wug.families.people_formats import (
     known_format,
     read_turblimp,
 )
-from wug.families.tables import Record, RecordTable, counted, first_few, plain, read_table, refuse_errors
+from wug.families.tables import Record, RecordTable, first_few, plain, read_table, refuse_errors
 from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
+from wug.formatting import plural
 from wug.options import Option, read
 from wug.types import Problem
 
@@ -106,7 +107,7 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
         if (response := _response(columns, record, values)) is not None:
             found.responses.append(Response(known[item], rater, *response))
     if empty:
-        found.notices.append(f"{counted(empty, 'row')} without a response left out")
+        found.notices.append(f"{plural(empty, 'row')} without a response left out")
     return found
 
 

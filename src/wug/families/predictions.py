@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.tables import counted
 from wug.files import read_lines
+from wug.formatting import plural
 
 SOURCE = ("sentence", "source", "src", "input", "question")
 PREDICTION = ("prediction", "predicted", "pred", "hypothesis", "output", "answer", "logical_form", "form")
@@ -80,7 +80,7 @@ def split_columns(lines: Sequence[str], path: Path) -> list[list[str]]:
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
-            message = f"{counted(len(row), 'column')}, but line 1 has {len(rows[0])}: {short(lines[number - 1])}"
+            message = f"{plural(len(row), 'column')}, but line 1 has {len(rows[0])}: {short(lines[number - 1])}"
             raise InputError(message, file=path, place=f"line {number}")
     return rows
 
@@ -118,7 +118,7 @@ def aligned(rows: Sequence[PredictedRow], sources: Iterable[str], path: Path) ->
         raise InputError(message, file=path, place=f"line {without[0].number}")
     if without or not rows:
         if len(rows) != len(wanted):
-            message = f"{counted(len(rows), 'prediction')} for {counted(len(wanted), 'source')}: there must be one each"
+            message = f"{plural(len(rows), 'prediction')} for {plural(len(wanted), 'source')}: there must be one each"
             raise InputError(message, file=path, place=f"line {min(len(rows), len(wanted)) + 1}")
         return list(rows)
     known = Counter(wanted)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, overload
 
 from wug.errors import InputError, SuiteError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
+from wug.formatting import plural
 from wug.types import Problem
 
 MAX_PROBLEMS = 100
@@ -180,11 +181,6 @@ def first_few(items: Sequence[str]) -> str:
     return ", ".join(items[:5]) + (", …" if len(items) > 5 else "")
 
 
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: `1 pair`, `2 pairs`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
 @dataclass(frozen=True, slots=True)
 class UnquotedRecords(Sequence[Record]):
     """The rows of a table without quotation marks, one per line, parsed on access to save memory."""
@@ -320,7 +316,7 @@ def _repeated(header: tuple[str, ...]) -> list[Problem]:
 
 
 def _wrong_length(place: str, fields: int, header: tuple[str, ...]) -> Problem:
-    return Problem("error", place, f"{counted(fields, 'field')} where the header has {len(header)}")
+    return Problem("error", place, f"{plural(fields, 'field')} where the header has {len(header)}")
 
 
 def _kind(value: object) -> str:

@@ -1,6 +1,6 @@
 """Charts of values with intervals, made with Altair (Vega-Lite).
 
-A chart carries no colours of its own: it gets them where it goes, into a file or a page.
+A chart has no colours; they are added when it is written to a file or a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimates by group as charts and tables, and the view of families that have none of their own."""
+"""Estimates by group as charts and tables, and the default view of families."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from wug.formatting import (
     other_estimates,
     percent,
     plain,
+    plural,
 )
 from wug.identity import Group
 from wug.rows import OutcomeRow, Rows
@@ -40,7 +41,7 @@ def overall_parts(result: Result) -> Iterator[ViewPart]:
     if note := deviation_note(result):
         yield TextPart(note)
     if more := other_estimates(result):
-        yield EstimatesPart(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+        yield EstimatesPart(more, folded=plural(len(more), "more measure"))
 
 
 def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:

@@ -81,7 +81,7 @@ def regions(
 ) -> altair.LayerChart:
     """One line per condition over the regions of a sentence, with intervals, from 0 bits up.
 
-    The regions in `marked`, those a prediction speaks of, stand on a tinted ground. `words` stand under their regions.
+    The regions in `marked`, those of a prediction, have a tinted background. `words` are shown under their regions.
     Of a second model the lines are dashed and the points hollow.
     """
     alt = vega.altair()

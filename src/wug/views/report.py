@@ -370,7 +370,7 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
 
 
 def _plain(results: Sequence[Result]) -> Iterator[Figure]:
-    """The proportions of results that have no chart of their own."""
+    """The proportions of results without a chart."""
     found = [(result, row) for result in results for row in headlines(result) if row.share]
     rows = [row for _, row in found]
     points = [point(row, name=row.name, chance=result_chance(result, row.metric)) for result, row in found]

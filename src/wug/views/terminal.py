@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.formatting import percent, visible
+from wug.formatting import percent, plural, visible
 from wug.identity import Group as ResultGroup
 from wug.labels import labelled, short_names
 from wug.tables import FormattedTable
@@ -57,7 +57,7 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     warned = [result for result in results if result.warnings]
     if warned:
         count = sum(len(result.warnings) for result in warned)
-        text = f"{count} warning{'s' * (count != 1)} about {len(warned)} of {len(results)} results"
+        text = f"{plural(count, 'warning')} about {len(warned)} of {len(results)} results"
         console.print(Text(f"\n{WARNED.strip()} {text}", style="yellow"))
         for result in warned:
             for warning in result.warnings:
@@ -75,9 +75,7 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     every = fields_of(result)
     first = default_field(result)
     shown = set(every) if by and ALL_FIELDS in by else set(by) if by is not None else {first}
-    head = Text.assemble(
-        (result.suite, "bold"), f"  {result.n:,} item{'s' * (result.n != 1)} · {model}", _status(result)
-    )
+    head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", _status(result))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=1)

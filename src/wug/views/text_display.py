@@ -174,7 +174,7 @@ def runs(texts: Sequence[str]) -> list[DirectionRun]:
 def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
     """Texts whose letters keep their form inside a word; `together` marks those that continue a word.
 
-    An Arabic letter at the end of a box of its own would have its final form in the middle of a word.
+    An Arabic letter at the end of a separate box would have its final form in the middle of a word.
     """
     shaped = list(texts)
     for place in range(1, len(texts)):

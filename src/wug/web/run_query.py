@@ -20,7 +20,7 @@ class RunQuery:
     """Filters, order, page and pins."""
 
     text: str = ""
-    """Part of a model's name; for a run also of its own name, id, command, note or suites."""
+    """Part of a model's name; for a run also of the run's name, id, command, note or suites."""
     kind: str = ""
     """The family."""
     phenomenon: str = ""

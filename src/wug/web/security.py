@@ -222,7 +222,7 @@ def validate_access_token(token: str) -> str:
     if not _VALID_TOKEN.match(token):
         raise InputError(
             f"{TOKEN_VARIABLE} should be 16 to 128 letters, digits, '-' and '_' (it has {len(token)} characters). "
-            "Unset it, and wug view makes up one of its own"
+            "Unset it, and wug view generates one"
         )
     return token
 
@@ -288,7 +288,7 @@ def _split_token(scope: Scope) -> tuple[str, str | None]:
 def _log_in(url: str, headers: Headers, site: Site) -> Response:
     response: Response
     if headers.get("sec-fetch-site") in CROSS_SITE:
-        # After a link on another site, browsers send no strict cookie through all redirects; a page of our own that
+        # After a link on another site, browsers send no strict cookie through all redirects; a page of this site that
         # refreshes to the URL ends that.
         response = _page(leads_to=url)
     else:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from wug.errors import InputError
 from wug.families.exclusion import EXCLUDE
 from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, link_option, link_signature
-from wug.families.tables import counted, first_few
+from wug.families.tables import first_few
+from wug.formatting import plural
 from wug.options import Option, read
 from wug.types import Problem, Request
 
@@ -173,21 +174,21 @@ def lint(choices: Sequence[ChoiceItem], settings: ChoicesSettings) -> Iterator[P
     """Warnings about items that make a score misleading."""
     identical = [one.item for one in choices if len({each.text for each in one.candidates}) < len(one.candidates)]
     if identical:
-        items = counted(len(identical), "item")
+        items = plural(len(identical), "item")
         yield Problem("warning", "", f"{items} with the same option twice: {first_few(identical)}")
     if settings.join == "space" and (spaced := [choice.item for choice in choices if _has_wrong_space(choice)]):
         message = "a space is put between context and option in a script without spaces: add -S join=none"
-        yield Problem("warning", "", f"{counted(len(spaced), 'item')}: {message} ({first_few(spaced)})")
+        yield Problem("warning", "", f"{plural(len(spaced), 'item')}: {message} ({first_few(spaced)})")
 
 
 def lint_repeated(choices: Sequence[ChoiceItem]) -> Iterator[Problem]:
     """Warnings about names and items that occur more than once."""
     names = Counter(choice.item for choice in choices)
     if shared := [name for name, count in names.items() if count > 1]:
-        yield Problem("warning", "", f"{counted(len(shared), 'name')} used by several items: {first_few(shared)}")
+        yield Problem("warning", "", f"{plural(len(shared), 'name')} used by several items: {first_few(shared)}")
     times = Counter(choice.candidates for choice in choices)
     if copies := [choice.item for choice in choices if times[choice.candidates] > 1]:
-        items = counted(len(copies), "item")
+        items = plural(len(copies), "item")
         yield Problem("warning", "", f"{items} that occur more than once: {first_few(copies)}")
 
 

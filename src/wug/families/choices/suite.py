@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, lint
 from wug.families.links import COUNTED, LABELS, LINKS, MARGIN, LinkedText, in_bits, margin_metrics
 from wug.families.sampling import levels_of, limited, sampled
-from wug.families.tables import counted
-from wug.formatting import NOT_MEASURABLE
+from wug.formatting import NOT_MEASURABLE, plural
 from wug.identity import OVERALL, Group
 from wug.labels import of_suite
 from wug.stats import wilson
@@ -249,19 +248,19 @@ class _Counts:
     def notices(self, total: int, settings: ChoicesSettings) -> Iterator[str]:
         links, how = settings.links, COUNTED[settings.ties]
         if self.sizes and self.events["ties"] == self.sizes[OVERALL].total():
-            tied = counted(self.events["ties"], "item")
+            tied = plural(self.events["ties"], "item")
             yield f"all {tied} tied, {how}: the accuracy is {NOT_MEASURABLE}"
         elif self.events["ties"]:
-            yield f"{counted(self.events['ties'], 'item')} tied, {how}"
+            yield f"{plural(self.events['ties'], 'item')} tied, {how}"
         for why in (STRADDLED, TOKENLESS, UNSCORED):
             if self.events[why]:
                 yield f"{self.events[why]} of {total} items not judged: {why}"
         if self.events["missing"]:
-            tokens, where = counted(self.events["missing"], "token"), counted(self.events["with missing"], "item")
+            tokens, where = plural(self.events["missing"], "token"), plural(self.events["with missing"], "item")
             yield f"{tokens} without a log-probability in the options of {where}, counted as 0"
         if len(links) > 1 and self.sizes:
             changed = ", ".join(f"{self.changed[link]} by {link}" for link in links[1:])
-            items = counted(self.sizes[OVERALL].total(), "item")
+            items = plural(self.sizes[OVERALL].total(), "item")
             yield f"judged differently than by {links[0]}, of {items}: {changed}"
 
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from wug.families.pairs.pair import Pair
-from wug.families.tables import counted
-from wug.formatting import finite
+from wug.formatting import finite, plural
 from wug.identity import OVERALL, Group
 from wug.stats import Floats, mean_of_shares
 from wug.types import Estimate, Metric, Notice, Outcome, Row, Value
@@ -187,7 +186,7 @@ class HumanCorrelations:
             if MIN_GROUP_PAIRS <= len(some) < n and _why_none(margins[some], judgements[some]) is None:
                 yield from _correlations(group, margins[some], judgements[some])
         if self.left_out:
-            pairs = f"{counted(self.left_out, 'pair')} that people judged"
+            pairs = f"{plural(self.left_out, 'pair')} that people judged"
             yield Notice(f"{pairs} left out of the correlations: the model gives no finite margin")
 
 

@@ -11,7 +11,8 @@ from wug.families.pairs.formats import two_rows
 from wug.families.pairs.formats.two_rows import RowsOfPair
 from wug.families.pairs.outcomes import ACCURACY
 from wug.families.pairs.pair import GroupPool, Pair
-from wug.families.tables import RecordTable, counted, need, read_table, refuse_errors
+from wug.families.tables import RecordTable, need, read_table, refuse_errors
+from wug.formatting import plural
 from wug.types import Notice, Outcome, Problem, Row
 
 
@@ -42,7 +43,7 @@ def _judged(column: str, pairs: Sequence[RowsOfPair], values: Sequence[tuple[flo
         detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
         found.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
     if ties := sum(good == bad for good, bad in values):
-        found.append(Notice(f"{counted(ties, 'pair')} tied in column {column}, counted as failures"))
+        found.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
     return found
 
 

@@ -26,8 +26,7 @@ from wug.families.pairs.replies import (
 from wug.families.pairs.score_shapes import MIN_ANSWER_MASS
 from wug.families.pairs.suite import PairsSuite
 from wug.families.sampling import limited
-from wug.families.tables import counted
-from wug.formatting import finite
+from wug.formatting import finite, plural
 from wug.types import Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
@@ -73,7 +72,7 @@ class QuestionSuite(PairsSuite):
                     yield replace(outcome, detail={**outcome.detail, "method": self._shown.method})
         yield from languages.estimates()
         identical = sum(map(is_identical, self.pairs))
-        same = [f"{counted(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
+        same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
         copies = [f"{text}, and counted like them"] if (text := describe_copies(self.pairs)) else []
         yield from map(Notice, (*self.notices, *same, *copies, *self._shown.notices, *counts.notices()))
         yield from correlations.rows()
@@ -132,16 +131,16 @@ class _Counts:
         """The warnings of a run."""
         count = self.events
         if count["ties"]:
-            yield f"{counted(count['ties'], 'question')} with equally probable labels, counted as failures"
+            yield f"{plural(count['ties'], 'question')} with equally probable labels, counted as failures"
         if count["invalid"]:
             some = f"{count['invalid']:,} of {count['questions']:,} questions"
             yield f"{some} without a usable answer (invalid), counted as failures"
         for name, times in count.items():
             if name.startswith("why "):
-                yield f"{counted(times, 'judgement')} not made: {name.removeprefix('why ')}"
+                yield f"{plural(times, 'judgement')} not made: {name.removeprefix('why ')}"
         if count["one listed"]:
             yield (
-                f"{counted(count['one listed'], 'question')} with one label among the listed tokens: it is preferred, "
+                f"{plural(count['one listed'], 'question')} with one label among the listed tokens: it is preferred, "
                 "and the margin is not known"
             )
         if count["unequal labels"]:

@@ -19,8 +19,7 @@ from wug.families.pairs.replies import (
     judge_choice,
     judge_yes_no,
 )
-from wug.families.tables import counted
-from wug.formatting import finite
+from wug.formatting import finite, plural
 from wug.types import Metric, Notice, Outcome, Row
 
 MIN_ANSWER_MASS = 0.1
@@ -72,11 +71,11 @@ def _warnings(pairs: Sequence[ScoredPair], ties: int, identical: int, mass: Sequ
     if unjudged := [one for one in pairs if one.why]:
         listed = "; ".join(f"{one.pair.item} ({one.why})" for one in unjudged[:5])
         more = f"; and {len(unjudged) - 5} more" if len(unjudged) > 5 else ""
-        yield f"{counted(len(unjudged), 'item')} not judged: {listed}{more}"
+        yield f"{plural(len(unjudged), 'item')} not judged: {listed}{more}"
     if identical:
-        yield f"{counted(identical, 'pair')} of identical sentences, counted as failures"
+        yield f"{plural(identical, 'pair')} of identical sentences, counted as failures"
     if ties:
-        yield f"{counted(ties, 'comparison')} tied, counted as failures"
+        yield f"{plural(ties, 'comparison')} tied, counted as failures"
     if mass and fmean(mass) < MIN_ANSWER_MASS:
         yield f"both labels together have a mean probability of {fmean(mass):.2g}: the model hardly answers with them"
     if copies := describe_copies([one.pair for one in pairs if one.pair.good]):

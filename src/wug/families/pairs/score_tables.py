@@ -18,9 +18,10 @@ from wug.families.pairs.pair import Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
-from wug.families.tables import Record, columns_of, counted, first_few, plain, read_table, refuse_errors, stem
+from wug.families.tables import Record, columns_of, first_few, plain, read_table, refuse_errors, stem
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
+from wug.formatting import plural
 from wug.options import Option, read
 from wug.types import Notice, Problem, Row
 
@@ -199,7 +200,7 @@ def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[Scored
     if not found:
         raise InputError(f"no row has {condition}={marks[0]} or {condition}={marks[1]}", file=columns.path)
     if others:
-        columns.notices.append(f"{counted(others, 'row')} with another {condition} left out")
+        columns.notices.append(f"{plural(others, 'row')} with another {condition} left out")
     pairs, groups = [], columns.groups_by_item(own_groups)
     for (model, item), rows in found.items():
         wrong = [
@@ -280,7 +281,7 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
         pairs.append(ScoredPair(Pair(str(number), both[0], both[1], {"attractors": attractors}), scores))
     notices = []
     if skipped:
-        notices.append(f"{counted(skipped, 'pair')} skipped in the file")
+        notices.append(f"{plural(skipped, 'pair')} skipped in the file")
     if others:
-        notices.append(f"{counted(others, 'line')} without a pair left out")
+        notices.append(f"{plural(others, 'line')} without a pair left out")
     return pairs, notices

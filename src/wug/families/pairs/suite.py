@@ -23,9 +23,8 @@ from wug.families.pairs.outcomes import (
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.sampling import levels_of, limited, of_whole_file, sampled
-from wug.families.tables import counted
 from wug.files import shortened
-from wug.formatting import NOT_MEASURABLE
+from wug.formatting import NOT_MEASURABLE, plural
 from wug.labels import of_suite
 from wug.scores import Scores, Texts
 from wug.types import ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Scorer, Turn
@@ -298,29 +297,29 @@ class _Counts:
         count = self.events
         what = "targets" if settings.target == "word" else "sentences"
         if count["identical"]:
-            yield f"{counted(count['identical'], 'pair')} of identical sentences, {COUNTED[settings.ties]}"
+            yield f"{plural(count['identical'], 'pair')} of identical sentences, {COUNTED[settings.ties]}"
         if 0 < count["ties"] == count["judged"]:
-            tied = f"all {counted(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
+            tied = f"all {plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
             yield f"{tied}: the accuracy is {NOT_MEASURABLE}"
         elif count["ties"]:
-            yield f"{counted(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
+            yield f"{plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
         if count["missing"]:
-            where = counted(count["with missing"], what.rstrip("s"))
-            yield f"{counted(count['missing'], 'token')} without a log-probability in {where}, counted as 0"
+            where = plural(count["with missing"], what.rstrip("s"))
+            yield f"{plural(count['missing'], 'token')} without a log-probability in {where}, counted as 0"
         for why, pairs in self.unjudged.items():
             yield f"{pairs} of {total} pairs not judged: {why}"
         if count["unknown"]:
-            words, where = counted(count["unknown"], "word"), counted(count["with unknown"], "pair")
+            words, where = plural(count["unknown"], "word"), plural(count["with unknown"], "pair")
             yield f"{words} that the model does not know, in the {what} of {where}"
         if count["not listed"]:
             unit = "word" if settings.unigrams is None else settings.unigrams.unit
-            yield f"{counted(count['not listed'], unit)} missing from the unigram model"
+            yield f"{plural(count['not listed'], unit)} missing from the unigram model"
         if len(settings.links) > 1:
             judged = count["pairs"] - self.unjudged.total()
             changed = ", ".join(f"{self.changed[link]} by {link}" for link in settings.links[1:])
-            yield f"judged differently than by {settings.links[0]}, of {counted(judged, 'pair')}: {changed}"
+            yield f"judged differently than by {settings.links[0]}, of {plural(judged, 'pair')}: {changed}"
         if settings.target == "word" and count["several"] and not settings.single_piece_only:
-            some = f"{counted(count['several'], 'pair')} of {count['pairs']}"
+            some = f"{plural(count['several'], 'pair')} of {count['pairs']}"
             yield f"{some} with a target of several tokens; their log-probabilities are added up"
 
 

@@ -1,7 +1,7 @@
 """Formats of tables: the module `csv` here writes CSV. A new format is a new module, and its test.
 
 It offers
-    SUFFIXES: tuple[str, ...]                     of its files, such as (".csv",); empty if it has none of its own
+    SUFFIXES: tuple[str, ...]                     of its files, such as (".csv",); empty if it has none
     MEDIA_TYPE: str                               of a download
     BINARY = True                                 optional: its files are not text
     require() -> None                             optional: raises MissingExtra if packages are missing

@@ -20,7 +20,7 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
 def delimited_lines(table: Tabular, delimiter: str, *, raw: bool = False) -> Iterator[str]:
     """The lines of a delimited file; text that a spreadsheet would evaluate gets an apostrophe, unless `raw`."""
     out = _Line()
-    # The writer quotes the characters of its own line end: with CR LF, a lone CR in a value is quoted.
+    # The writer quotes the characters of its line terminator: with CR LF, a lone CR in a value is quoted.
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
     cell = _cell if raw else _guarded
     for row in chain((table.names,), table.values()):

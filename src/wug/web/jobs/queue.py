@@ -229,7 +229,7 @@ class JobQueue:
                     "failed",
                     error=f"the process that runs {job.model} {reason}. Its outputs so far are cached: try again",
                 )
-            except Exception as error:  # a bug of ours, but the jobs after this one go on
+            except Exception as error:  # a bug, but later jobs must still run
                 _log.exception("job %s with %s", job.id, job.model)
                 self._kill_worker(job)
                 ended = TaskEnded("failed", error=f"{job.model} cannot be evaluated: {type(error).__name__}: {error}")
