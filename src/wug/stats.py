@@ -166,11 +166,11 @@ class EstimateAccumulator:
     """Collects the values of outcomes as arrays and computes their estimates."""
 
     def __init__(self, metrics: Iterable[Metric] = ()) -> None:
-        self._derived: dict[str, list[tuple[str, Derivation, array[float]]]] = {}
-        """By metric, the metrics that are computed from its outcomes, with their values."""
-        for metric in metrics:
-            if (how := metric.derived) is not None:
-                self._derived.setdefault(how.metric, []).append((metric.name, how, array("d")))
+        self._derived: dict[str, dict[Derivation, array[float]]] = {}
+        """By metric, what is computed from each of its outcomes."""
+        self._effects = [(metric.name, metric.derived) for metric in metrics if metric.derived is not None]
+        for _, how in self._effects:
+            self._derived.setdefault(how.metric, {})[replace(how, standardised=False)] = array("d")
         self._names: list[str] = []
         """Items in order of appearance; an item whose outcomes are not consecutive is listed several times."""
         self._sources: dict[str, int] = {}
@@ -216,8 +216,9 @@ class EstimateAccumulator:
         self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
-        for _, how, column in self._derived.get(row.metric, ()):
-            column.append(how.value(row.detail))
+        if row.metric in self._derived:
+            for how, column in self._derived[row.metric].items():
+                column.append(how.value(row.detail))
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each metric over all items, then over each group, in order of appearance."""
@@ -233,21 +234,31 @@ class EstimateAccumulator:
         made: list[Estimate] = []
         derived: list[Estimate] = []
         for metric, cells in self._cells.items():
-            whole = np.sort(np.concatenate([rows_of[kind] for kind in cells[OVERALL].kinds]))
+            effects = self._effects_of(metric, len(values), [rows_of[kind] for kind in cells[OVERALL].kinds])
             for group, cell in cells.items():
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
                 units = first[items[rows]]
                 made.append(
                     _estimate(metric, group, values[rows], _renumbered(units), method if cell.shares else None, by)
                 )
-                places = np.searchsorted(whole, rows) if metric in self._derived else None
-                for name, how, column in self._derived.get(metric, ()):
-                    effects = np.asarray(column, np.float64)[places]
-                    known = np.isfinite(effects)
-                    if known.any() and (group == OVERALL or not how.standardised):
+                for name, standardised, column in effects:
+                    known = np.isfinite(column[rows])
+                    if known.any() and (group == OVERALL or not standardised):
                         of = _renumbered(units[known])
-                        derived += _effect(name, group, effects[known], of, by, standardised=how.standardised)
+                        derived += _effect(name, group, column[rows][known], of, by, standardised=standardised)
         return [*made, *derived]
+
+    def _effects_of(
+        self, metric: str, count: int, rows: Sequence[NDArray[np.intp]]
+    ) -> list[tuple[str, bool, NDArray[np.float64]]]:
+        """What is derived from a metric: name, whether standardised, and the value in each row; NaN in other rows."""
+        found = []
+        for name, how in self._effects if metric in self._derived else ():
+            if how.metric == metric:
+                column = np.full(count, np.nan)
+                column[np.sort(np.concatenate(rows))] = self._derived[metric][replace(how, standardised=False)]
+                found.append((name, how.standardised, column))
+        return found
 
     def _numbers(self) -> NDArray[np.intp]:
         """The number of the item at each index, from 0, in order of appearance."""
@@ -321,7 +332,7 @@ def _effect(
     """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
     sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)
     sizes = np.ones(len(sums)) if of is None else np.bincount(of).astype(np.float64)
-    mean = fmean(numbers.tolist())
+    mean = float(numbers.mean())
     if standardised:
         if len(sums) > 1 and (spread := float(np.std(sums / sizes, ddof=1))) > 0:
             yield Estimate(metric, group, mean / spread, len(numbers))
