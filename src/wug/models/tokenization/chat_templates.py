@@ -180,7 +180,7 @@ class ChatTemplate:
                 "ask without a template: -S method=preamble, or -S chat_template=no for questions"
             )
         try:
-            rendered: Any = self._tokenizer.apply_chat_template(
+            rendered = self._tokenizer.apply_chat_template(
                 [{"role": role, "content": text} for role, text in messages],
                 chat_template=template,
                 tokenize=False,
