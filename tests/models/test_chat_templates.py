@@ -65,7 +65,11 @@ def test_generated_text_is_the_greedy_one(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = tiny_chat.save(tmp_path / "m", tiny_chat.LLAMA)
-    (found,) = open_model(f"causal:{folder}").score([Request("", chat=USER, generate=3)])
+    opened = open_model(f"causal:{folder}")
+    before_and_after = [Request(text, chat=USER) for text in SENTENCES]
+    scored = opened.score(before_and_after)
+    (found,) = opened.score([Request("", chat=USER, generate=3)])
+    assert opened.score(before_and_after) == scored
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids: list[int] = tokenizer(HEADERS["llama"], add_special_tokens=False)["input_ids"]
     before = len(ids)
