@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -65,7 +66,11 @@ def test_generated_text_is_the_greedy_one(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = tiny_chat.save(tmp_path / "m", tiny_chat.LLAMA)
-    (found,) = open_model(f"causal:{folder}").score([Request("", chat=USER, generate=3)])
+    opened = open_model(f"causal:{folder}")
+    before_and_after = [Request(text, chat=USER) for text in SENTENCES]
+    scored = opened.score(before_and_after)
+    (found,) = opened.score([Request("", chat=USER, generate=3)])
+    assert opened.score(before_and_after) == scored
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids: list[int] = tokenizer(HEADERS["llama"], add_special_tokens=False)["input_ids"]
     before = len(ids)
@@ -114,9 +119,14 @@ def test_a_template_that_trims_texts_is_refused_where_it_changes_one() -> None:
 
 
 def test_control_tokens_in_texts_are_refused() -> None:
-    for request in (Request("the <|end|> boy", chat=USER), Request("A", chat=(("user", "Is it <|start|>?"),))):
+    question = Chat((("user", "Which?"),), answers=True)
+    for requests in (
+        [Request("the <|end|> boy", chat=USER)],
+        [Request("A", chat=(("user", "Is it <|start|>?"),))],
+        [Request("A", chat=question), Request("<|end|>", chat=question)],
+    ):
         with pytest.raises(ModelError, match="a control token of the model"):
-            form(tiny_chat.QWEN).check([request])
+            form(tiny_chat.QWEN).check(requests)
 
 
 def test_a_date_in_the_template_is_named() -> None:
@@ -196,6 +206,11 @@ def test_a_text_that_is_too_long_with_its_template_is_an_error_with_both_lengths
         open_model(f"causal:{folder}").score([Request("the boy .", chat=USER)])
     with pytest.raises(ModelError, match=r"a prompt of \d+ tokens with an answer of 8 is longer"):
         open_model(f"causal:{folder}").score([Request("", chat=USER, generate=8)])
+
+
+def test_a_tokenizer_without_offsets_is_refused_before_anything_is_rendered() -> None:
+    with pytest.raises(ModelError, match="no character offsets"):
+        ChatTemplate(SimpleNamespace(is_fast=False), "tiny")
 
 
 def test_messages_are_pairs_of_role_and_text() -> None:

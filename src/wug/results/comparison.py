@@ -195,12 +195,8 @@ def compare(
     choice = choice or ComparisonSettings()
     loader = loader or _shared.ResultLoader(store.reader)
     shared = _shared.share(loader, sides, choice.suites, [_label(place) for place in range(len(sides))])
-    count = len(shared.sides)
-    couples = [(a, b) for a, b in combinations(range(count), 2) if choice.all_pairs or a == 0]
-    named = _name_sides(shared.sides, [_label(place) for place in range(count)])
-    if shared.names:
-        named = tuple(replace(side, name=name) for side, name in zip(named, shared.names, strict=True))
-    work = _Work(store.reader, named, choice)
+    couples = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
+    work = _Work(store.reader, _name_sides(shared.sides, shared.names), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
@@ -339,11 +335,11 @@ def _label(place: int) -> str:
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def _name_sides(sides: Sequence[Sequence[Run]], labels: Sequence[str]) -> tuple[Side, ...]:
-    """The sides named by their models, with run numbers if names repeat."""
-    names = [_common([run.model for run in side]) for side in sides]
+def _name_sides(sides: Sequence[Sequence[Run]], given: Sequence[str]) -> tuple[Side, ...]:
+    """The sides with the given names, or named by their models, with run numbers if names repeat."""
+    names = list(given) or [_common([run.model for run in side]) for side in sides]
     named = []
-    for label, side, name in zip(labels, sides, names, strict=True):
+    for label, side, name in zip(map(_label, range(len(sides))), sides, names, strict=True):
         numbers = ", ".join(str(run.id) for run in side)
         if len(side) > 1:
             name = f"{name} (mean of runs {numbers})"

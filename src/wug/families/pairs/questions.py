@@ -18,7 +18,7 @@ from wug.families.pairs.replies import (
     INVALID,
     MARGIN_METRICS,
     YES_NO_METRICS,
-    Reply,
+    LabelReply,
     judge_choice,
     judge_yes_no,
     mean_margin,
@@ -88,19 +88,19 @@ class QuestionSuite(PairsSuite):
             return shown.answers(a=pair.good, b=pair.bad), shown.answers(a=pair.bad, b=pair.good)
         return shown.answers(sentence=pair.good), shown.answers(sentence=pair.bad)
 
-    def _reply(self, question: Sequence[Request], scores: Iterator[Scored], counts: _Counts) -> Reply:
+    def _reply(self, question: Sequence[Request], scores: Iterator[Scored], counts: _Counts) -> LabelReply:
         labels, outputs = self._shown.labels, [next(scores) for _ in question]
         if self._shown.text_answer:
-            return Reply.of_text((outputs[0].pieces or ("",))[0], labels)
+            return LabelReply.of_text((outputs[0].pieces or ("",))[0], labels)
         sizes = [len(output.logprobs) for output in outputs]
         if not all(sizes):
-            return Reply(why=CROSSING)
+            return LabelReply(why=CROSSING)
         counts.events["unequal labels"] += sizes[0] != sizes[1]
         values = [None if None in output.logprobs else output.logprob() for output in outputs]
         counts.events["one listed"] += values.count(None) == 1
-        return Reply.of_logprobs(values[0], values[1], labels)
+        return LabelReply.of_logprobs(values[0], values[1], labels)
 
-    def _judge(self, pair: Pair, replies: Sequence[Reply], correlations: HumanCorrelations) -> Iterator[Outcome]:
+    def _judge(self, pair: Pair, replies: Sequence[LabelReply], correlations: HumanCorrelations) -> Iterator[Outcome]:
         first, second = replies
         choice = self._shown.method == "forced_choice"
         if pair.human is not None:

@@ -46,7 +46,7 @@ YES_NO_METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class LabelReply:
     """The reply to one question: the log-probabilities of its two labels, or what was generated."""
 
     first: float | None = None
@@ -61,7 +61,7 @@ class Reply:
     """Why the question cannot be judged."""
 
     @classmethod
-    def of_logprobs(cls, first: float | None, second: float | None, labels: Sequence[str] = ("", "")) -> Reply:
+    def of_logprobs(cls, first: float | None, second: float | None, labels: Sequence[str] = ("", "")) -> LabelReply:
         """A label that is not among the likeliest tokens is less probable than one that is."""
         if first is None and second is None:
             return cls(valid=False)
@@ -71,7 +71,7 @@ class Reply:
         return cls(first, second, None if choice is None else labels[choice] or None, choice)
 
     @classmethod
-    def of_text(cls, text: str, labels: Sequence[str]) -> Reply:
+    def of_text(cls, text: str, labels: Sequence[str]) -> LabelReply:
         """The label with which a text begins."""
         found = parse_answer(text, labels)
         return cls(None, None, text, None if found is None else labels.index(found), found is not None)
@@ -102,7 +102,7 @@ def parse_answer(text: str, labels: Sequence[str]) -> str | None:
     return None
 
 
-def judge_choice(pair: Pair, good_first: Reply, bad_first: Reply) -> Iterator[Outcome]:
+def judge_choice(pair: Pair, good_first: LabelReply, bad_first: LabelReply) -> Iterator[Outcome]:
     """The judgements on a pair that was shown in both orders; the first label belongs to the sentence shown first."""
     item, groups = pair.item, pair.groups
     right: list[bool | None] = []
@@ -132,7 +132,7 @@ def judge_choice(pair: Pair, good_first: Reply, bad_first: Reply) -> Iterator[Ou
             yield Outcome(item, "accuracy_same_label", ours > theirs, {**groups, "label": label})
 
 
-def judge_yes_no(pair: Pair, good: Reply, bad: Reply) -> Iterator[Outcome]:
+def judge_yes_no(pair: Pair, good: LabelReply, bad: LabelReply) -> Iterator[Outcome]:
     """The judgements on a pair of which each sentence was asked about; the first label is that of a good sentence.
 
     If margins are not known, the good sentence is preferred if the answers are Yes for it and No for the other.
@@ -162,14 +162,14 @@ def judge_yes_no(pair: Pair, good: Reply, bad: Reply) -> Iterator[Outcome]:
             yield from _about(pair.item, reply, groups)
 
 
-def mean_margin(good_first: Reply, bad_first: Reply) -> float | None:
+def mean_margin(good_first: LabelReply, bad_first: LabelReply) -> float | None:
     """Half the difference of two margins: with both orders, the mean margin of the good sentence's label."""
     if good_first.margin is None or bad_first.margin is None:
         return None
     return (good_first.margin - bad_first.margin) / 2
 
 
-def _about(item: str, reply: Reply, groups: Mapping[str, str]) -> Iterator[Outcome]:
+def _about(item: str, reply: LabelReply, groups: Mapping[str, str]) -> Iterator[Outcome]:
     """The probability of both labels, and whether there is a usable answer."""
     if reply.first is not None and reply.second is not None and reply.first <= 0 and reply.second <= 0:
         mass = math.exp(reply.first) + math.exp(reply.second)

@@ -15,7 +15,7 @@ from wug.families.pairs.replies import (
     CHOICE_METRICS,
     INVALID,
     YES_NO_METRICS,
-    Reply,
+    LabelReply,
     judge_choice,
     judge_yes_no,
 )
@@ -91,14 +91,16 @@ def _judge_presentations(one: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
     g1, g2, b1, b2 = one.scores
     shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
-    for outcome in judge_choice(one.pair, Reply.of_logprobs(g1, g2), Reply.of_logprobs(b1, b2)):
+    for outcome in judge_choice(one.pair, LabelReply.of_logprobs(g1, g2), LabelReply.of_logprobs(b1, b2)):
         scores = shown[outcome.groups["order"]] if outcome.metric == ACCURACY else None
         yield from _with_scores(one.pair, outcome, scores)
 
 
 def _judge_yes_no(one: ScoredPair) -> Iterator[Outcome]:
     yes_good, yes_bad, no_good, no_bad = one.scores
-    for outcome in judge_yes_no(one.pair, Reply.of_logprobs(yes_good, no_good), Reply.of_logprobs(yes_bad, no_bad)):
+    for outcome in judge_yes_no(
+        one.pair, LabelReply.of_logprobs(yes_good, no_good), LabelReply.of_logprobs(yes_bad, no_bad)
+    ):
         scores = (yes_good - no_good, yes_bad - no_bad) if outcome.metric == ACCURACY else None
         yield from _with_scores(one.pair, outcome, scores)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models.causal.answers import TextWriter, texts_alone
+from wug.models.causal.answers import RequestKind, TextWriter, texts_alone
 from wug.models.causal.tree import TokenBatch
 from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
@@ -111,18 +111,6 @@ class PreparedRequests:
     where: Ints
     """For each token of the sequences, its place among the tokens; -1 if it is not scored."""
     batches: list[TokenBatch]
-
-
-class RequestKind(NamedTuple):
-    """What requests that are computed together have in common."""
-
-    reading: Reading | None
-    bos: int | None
-    """The token before each text; None for none."""
-    after: bool = False
-    """Whether something is read before the text that is not scored."""
-    writes: bool = False
-    """Whether text is generated."""
 
 
 @dataclass(frozen=True, slots=True)

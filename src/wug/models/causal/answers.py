@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,22 @@ from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.tokens import no_panic
 from wug.scores import Scores
-from wug.types import Request, Scored
+from wug.types import Reading, Request, Scored
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+class RequestKind(NamedTuple):
+    """What requests that are computed together have in common."""
+
+    reading: Reading | None
+    bos: int | None
+    """The token before each text; None for none."""
+    after: bool = False
+    """Whether something is read before the text that is not scored."""
+    writes: bool = False
+    """Whether text is generated."""
 
 
 def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], scores: Scores) -> Scores:

@@ -8,10 +8,10 @@ likeliest first tokens of an answer (`top_logprobs`), or only write text.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum
@@ -32,6 +32,7 @@ REASONING = ("<think>", "<thinking>", "<reasoning>", "<|channel|>", "[THINK]")
 """First tokens of models that think before they answer."""
 RENDER_HERE = "With -M tokenizer=NAME, the chat is rendered here"
 QUESTIONS_ONLY = "It can answer questions about pairs: -S method=forced_choice or yes_no"
+Found = TypeVar("Found")
 _USER = (("user", "Write one sentence."),)
 _SYSTEM = (("system", "You are a careful assistant who answers in one short and simple sentence."), *_USER)
 
@@ -284,7 +285,7 @@ class EndpointChat:
         messages = [[{"role": role, "content": text} for role, text in chat] for chat in chats]
         return self._server.chat_all(messages, settings, retries)
 
-    def _read(self, read: Any, answer: object) -> Any:
+    def _read(self, read: Callable[[object], Found], answer: object) -> Found:
         try:
             return read(answer)
         except InputError as error:

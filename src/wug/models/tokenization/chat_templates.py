@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError, first_line
 from wug.files import checksum, shortened
-from wug.models.tokenization.tokens import SpecialTokens, no_panic
+from wug.models.tokenization.tokens import SpecialTokens, no_panic, require_offsets
 from wug.types import Chat, ChatWrapper, Request
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class ChatTemplate:
     """Renders what a model reads before texts, by the template of its tokenizer or by another."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+        require_offsets(tokenizer)
         self._tokenizer, self._name = tokenizer, name
         added = tokenizer.added_tokens_decoder.values()
         self._control = sorted({token.content for token in added if token.special and token.content.strip()})
@@ -107,16 +108,17 @@ class ChatTemplate:
         chat = request.conversation or Chat((), plain=True)
         if request.generate and not chat.answers:
             chat = replace(chat, answers=True)
-        if self._last is not None and self._last[0] is chat:
-            return self._last[1]
-        header = self._header(chat, request.text)
+        known = None if self._last is None or self._last[0] is not chat else self._last[1]
+        header = self._header(chat, request.text) if known is None else known
         if chat.plain:
             return header
-        for text in (*(content for _, content in chat.messages), request.text):
+        for text in (request.text, *(content for _, content in chat.messages if known is None)):
             if control := next((token for token in self._control if token in text), None):
                 raise ModelError(
                     f"{self._name}: {shortened(text)!r} contains {control!r}, a control token of the model. Take it out"
                 )
+        if known is not None:
+            return known
         expected = self._frame(chat)
         for (role, text), probe in zip(chat.messages, _PROBES, strict=False):
             if role == "system" and (why := None if probe in expected else self.refuses_system(chat.template)):
@@ -180,7 +182,7 @@ class ChatTemplate:
                 "ask without a template: -S method=preamble, or -S chat_template=no for questions"
             )
         try:
-            rendered: Any = self._tokenizer.apply_chat_template(
+            rendered = self._tokenizer.apply_chat_template(
                 [{"role": role, "content": text} for role, text in messages],
                 chat_template=template,
                 tokenize=False,

@@ -129,17 +129,22 @@ class SpecialTokens:
         return Ragged(np.insert(texts.flat, places, special), texts.lengths + len(self.before) + len(self.after))
 
 
+def require_offsets(hf: PreTrainedTokenizerBase) -> None:
+    """Refuse a tokenizer that does not tell where its tokens are."""
+    if not hf.is_fast:
+        raise ModelError(
+            f"the tokenizer {type(hf).__name__} gives no character offsets, and scores need them. "
+            "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) beside the model"
+        )
+
+
 class OffsetTokenizer:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
     __slots__ = ("_backend", "_drops", "_unknown", "hf")
 
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
-        if not hf.is_fast:
-            raise ModelError(
-                f"the tokenizer {type(hf).__name__} gives no character offsets, and scores need them. "
-                "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) beside the model"
-            )
+        require_offsets(hf)
         self.hf = hf
         self._backend = hf.backend_tokenizer
         self._backend.no_truncation()
