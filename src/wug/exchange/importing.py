@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,13 +13,14 @@ from types import ModuleType
 from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.exchange.imported import ImportedRun, renamed
-from wug.files import content_sha256, head
+from wug.files import HEAD, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
 from wug.results.sweeps import Planned, plan_text, sweeps
 from wug.types import Result, Signature
 
+log = logging.getLogger("wug")
 READERS = "exchange.readers"
 OF_FAMILIES = "imports"
 """The module of a family that reads the results of its benchmark."""
@@ -78,7 +80,7 @@ def import_files(
     Raises:
         InputError: If a file is damaged or of no known format, or two files contradict each other.
     """
-    found = [run for reader, files in _recognised(paths, form).items() for run in readers()[reader].read(files)]
+    found = [run for name, files in _recognised(paths, form).items() for run in _read(name, files)]
     if model is not None:
         if len({run.name for run in found if run.name}) > 1:
             names = ", ".join(sorted({run.name for run in found}))
@@ -94,6 +96,17 @@ def import_files(
     return [_store(store, one, known, place, command) for one, known in checked]
 
 
+def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
+    """The runs in some files of a format; values of another type than the format has are an error, too."""
+    try:
+        return list(readers()[form].read(files))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        log.debug("reading %s failed", form, exc_info=error)
+        where = files[0] if len(files) == 1 else f"one of {len(files)} files"
+        message = f"a value is not of the type that the format {form} has there ({type(error).__name__}: {error})"
+        raise InputError(message, file=where) from None
+
+
 def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
     """The files of each format."""
     known = readers()
@@ -104,6 +117,8 @@ def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]
         inside = [path] if not path.is_dir() else _files(path)
         formats = {file: form or _format(file, known) for file in inside}
         if not any(formats.values()):
+            if path.is_file():
+                read_bytes(path, HEAD)  # a damaged file says so
             raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
         for file, name in formats.items():
             if name and file not in found.setdefault(name, []):

@@ -248,6 +248,8 @@ def test_bad_samples_are_one_message_with_the_line_and_nothing_is_stored(
         ('{"results": {"a": {"acc,none": "high"}}, "model_name": "m"}', ("acc,none of a is 'high', not a number",)),
         ('{"results": {"a": 5}}', ("results.a is 5, not an object",)),
         ('{"results": {}}', ("no task",)),
+        ('{"results": {"a": {"acc": 0.5}}, "versions": 3, "n-samples": {"a": 7}}', ("not of the type",)),
+        ('{"results": {"a": {"acc": 0.5}}, "configs": {"a": {"target_delimiter": [3]}}}', ("not of the type",)),
         ('{"results": {"a": {"acc": 1e999}}}', ("not a number",)),
         ("[" * 100_000, ("no results in a format that wug imports",)),
         ("", ("no results in a format that wug imports",)),
@@ -256,6 +258,12 @@ def test_bad_samples_are_one_message_with_the_line_and_nothing_is_stored(
 def test_bad_results_are_one_message_and_nothing_is_stored(text: str, parts: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(text)
     refused(wug("import", tmp_path / "results.json", "--store", tmp_path / "s"), "results.json", *parts)
+
+
+def test_a_truncated_compressed_file_is_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "results.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(pythia({"arc_easy": 0.5})).encode())[:-20])
+    refused(wug("import", path, "--store", tmp_path / "s"), "damaged compressed file")
 
 
 def test_samples_that_contradict_the_results_are_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,34 @@
+"""Pages about imported results, with items and without."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from wug.exchange.importing import import_files
+from wug.web.site import Site
+
+
+def test_pages_of_imported_results_say_so_and_place_the_model(site: Site, client: TestClient, tmp_path: Path) -> None:
+    values = {
+        "blimp_adjunct_island": {"acc": 0.872, "acc_stderr": (0.872 * 0.128 / 999) ** 0.5},
+        "arc_easy": {"acc": 0.5, "acc_stderr": (0.25 / 999) ** 0.5},
+    }
+    path = tmp_path / "pythia-160m-0shot-global_step71500_eval_results_x.json"
+    path.write_text(json.dumps({"results": values, "config": {"model_args": {"iteration": 71500}}}))
+    table = tmp_path / "table.csv"
+    table.write_text("model,suite,item,correct\ngrnn__0,npi_src_any,0,True\ngrnn__0,npi_src_any,1,False\n")
+    import_files([path, table], site.store)
+    pages = {}
+    for number, suite in ((1, "blimp"), (2, "arc_easy"), (3, "npi_src_any")):
+        found = client.get(f"/result/{number}")
+        assert found.status_code == 200, found.text[:2000]
+        assert suite in found.text
+        assert "Imported from a file in the format" in found.text
+        pages[suite] = found.text
+    assert "Among published models" in pages["blimp"]
+    assert "Among published models" in pages["npi_src_any"]
+    assert "Among published models" not in pages["arc_easy"]
+    assert client.get("/").status_code == 200
