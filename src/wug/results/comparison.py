@@ -6,7 +6,7 @@ sides share is one contrast: the difference of the second from the first, with a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby, takewhile
 from statistics import stdev
@@ -40,6 +40,8 @@ class Side:
     runs: tuple[int, ...]
     models: tuple[str, ...]
     """Of each run."""
+    newest: bool = False
+    """Whether the newest result of the runs on each suite is compared, not the mean of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,8 @@ class Choice:
     seed: int = 0
     skip: int = 0
     """Disagreements to pass over before those that are listed."""
+    newest: Collection[int] = ()
+    """Places of sides whose runs are not replicates: the newest result of any of them on each suite is compared."""
 
 
 def compare(
@@ -183,8 +187,8 @@ def compare(
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
     loader = loader or _shared.ResultLoader(store.reader)
-    shared = _shared.share(loader, sides, choice.suites, labels)
-    work = _Work(store.reader, _name_sides(shared.sides, labels), choice)
+    shared = _shared.share(loader, sides, choice.suites, labels, choice.newest)
+    work = _Work(store.reader, _name_sides(shared.sides, labels, choice.newest), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
@@ -308,17 +312,20 @@ def _label(place: int) -> str:
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def _name_sides(sides: Sequence[Sequence[Run]], labels: Sequence[str]) -> tuple[Side, ...]:
+def _name_sides(
+    sides: Sequence[Sequence[Run]], labels: Sequence[str], newest: Collection[int] = ()
+) -> tuple[Side, ...]:
     """The sides by their models; with the numbers of their runs where that leaves any doubt."""
     names = [_common([run.model for run in side]) for side in sides]
     named = []
-    for label, side, name in zip(labels, sides, names, strict=True):
+    for place, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):
         numbers = ", ".join(str(run.id) for run in side)
-        if len(side) > 1:
+        if len(side) > 1 and place not in newest:
             name = f"{name} (mean of runs {numbers})"
         elif names.count(name) > 1:
             name = f"{name} (run {numbers})"
-        named.append(Side(label, name, tuple(run.id for run in side), tuple(run.model for run in side)))
+        runs, models = tuple(run.id for run in side), tuple(run.model for run in side)
+        named.append(Side(label, name, runs, models, place in newest))
     return tuple(named)
 
 

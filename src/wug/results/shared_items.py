@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -15,7 +15,7 @@ from wug.results.store import Store
 from wug.tables import RowTable
 from wug.types import Result
 
-LISTED = 6
+LISTED = 20
 """Names that a warning lists."""
 NONE = "no such option"
 
@@ -89,14 +89,25 @@ def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
     return found
 
 
-def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
-    """The suites that two sides or more share, of the names in `suites`."""
+def share(
+    loader: ResultLoader,
+    sides: Sequence[Sequence[int]],
+    suites: Sequence[str],
+    labels: Sequence[str],
+    newest: Collection[int] = (),
+) -> Shared:
+    """The suites that two sides or more share, of the names in `suites`.
+
+    The runs of the sides at the places `newest` are not replicates: the newest result on each suite counts.
+    """
     if len(sides) < 2 or not all(sides):
         raise InputError("a comparison needs two runs, or two groups of runs, at least: wug compare 1 2")
     found = iter(find_runs(loader, [number for side in sides for number in side]))
     runs = tuple(tuple(next(found) for _ in side) for side in sides)
     stored_by_run = loader.results([run.id for side in runs for run in side])
     results = [[stored_by_run[run.id] for run in side] for side in runs]
+    for place in newest:
+        results[place] = [_newest(results[place])]
     every = [stored for side in results for run in side for stored in run]
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
@@ -108,14 +119,17 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     lonely: dict[str, list[str]] = {}
     for key in dict.fromkeys(test_of(stored) for stored in wanted if stored.result.status == "complete"):
         has = {place: _of(side, key) for place, side in enumerate(results)}
-        whole = {place: mine for place, mine in has.items() if len(mine) == len(runs[place])}
+        whole = {place: mine for place, mine in has.items() if len(mine) == len(results[place])}
         if len(whole) > 1:
             tests.append(Test(key[1], key[0], whole))
-        missing = " and ".join(labels[place] for place in has if place not in whole)
-        if missing and not _elsewhere(wanted, key):
+        lacking = [place for place in has if place not in whole]
+        missing = _lacking([labels[place] for place in lacking], single=all(len(results[p]) == 1 for p in lacking))
+        if lacking and not _elsewhere(wanted, key):
             lonely.setdefault(missing, []).append(key[1])
-    warnings += [f"left out, since not every run of {who} has it: {_list(names)}" for who, names in lonely.items()]
+    warnings += [f"left out, since {who}: {_list(names)}" for who, names in lonely.items()]
     warnings += _versions(wanted)
+    if newest:
+        tests = _newest_versions(tests)
     if not tests:
         raise InputError(
             f"the runs share no suite{' of those asked for' if suites else ''}. {_inventory(runs, results)}"
@@ -149,6 +163,30 @@ def _of(side: Sequence[Sequence[StoredResult]], key: tuple[str, str, str]) -> tu
         [stored for stored in run if test_of(stored) == key and stored.result.status == "complete"] for run in side
     )
     return tuple(results[0] for results in found if results)
+
+
+def _lacking(labels: Sequence[str], *, single: bool) -> str:
+    """Why a suite is left out."""
+    who = " and ".join(labels)
+    if single:
+        return f"{who} {'was' if len(labels) == 1 else 'were'} not evaluated on it"
+    return f"not every run of {who} has it"
+
+
+def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
+    """The newest complete result of each test in any of the runs; an incomplete one if there is no other."""
+    found: dict[tuple[str, str, str], StoredResult] = {}
+    for stored in sorted((one for run in side for one in run), key=lambda one: one.id):
+        if stored.result.status == "complete" or test_of(stored) not in found:
+            found[test_of(stored)] = stored
+    return list(found.values())
+
+
+def _newest_versions(tests: Sequence[Test]) -> list[Test]:
+    """The version of each suite with the newest result."""
+    ages = {id(test): max(stored.id for side in test.results.values() for stored in side) for test in tests}
+    latest = {(test.kind, test.name): test for test in sorted(tests, key=lambda test: ages[id(test)])}
+    return [test for test in tests if latest[test.kind, test.name] is test]
 
 
 def _elsewhere(results: Sequence[StoredResult], key: tuple[str, str, str]) -> bool:
