@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -181,7 +180,6 @@ def environment() -> Environment:
     """The Jinja environment; a template of the site overrides one of the report with the same name."""
     templates = [PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]
     made = view_environment(ChoiceLoader(templates))
-    made.filters["local_time"] = local_time
     made.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
     made.globals["verdict"] = verdict
     made.tests["printable"] = lambda text: make_printable(text) == text
@@ -197,18 +195,6 @@ def template_names() -> frozenset[str]:
 def make_printable(text: str) -> str:
     """Replace control characters by their Unicode pictures, and lone surrogates by U+FFFD."""
     return _UNPRINTABLE.sub(_replacement, text)
-
-
-def local_time(text: str | None) -> str:
-    """A timestamp of the store in short form, in local time; other text unchanged."""
-    if not text:
-        return ""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    local = moment.astimezone() if moment.tzinfo else moment.replace(tzinfo=UTC).astimezone()
-    return local.strftime("%-d %b %Y, %H:%M")
 
 
 def verdict(value: Value) -> Markup:

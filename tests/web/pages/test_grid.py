@@ -7,6 +7,7 @@ import json
 import pytest
 from starlette.datastructures import QueryParams
 
+from wug.formatting import local_time
 from wug.results.records import Run, Summary
 from wug.web.pages.runs import matching_results, matching_runs, run_page
 from wug.web.result_grid import (
@@ -20,7 +21,6 @@ from wug.web.result_grid import (
     select,
 )
 from wug.web.run_query import RunQuery
-from wug.web.site import local_time
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:

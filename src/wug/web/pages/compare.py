@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError, UnknownName
-from wug.formatting import FormattedEstimate
+from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
 from wug.results.comparison import Choice, Comparison, compare
@@ -32,7 +32,7 @@ from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
 from wug.web.downloads import figure_response, table_response, tabular_response
 from wug.web.result_view import summary_headline, summary_row
-from wug.web.site import Site, build_url, local_time, parse_page_number, site_of
+from wug.web.site import Site, build_url, parse_page_number, site_of
 
 NAV = ("Compare", "/compare", 10)
 MAX_CONTRAST_ITEMS = 20
