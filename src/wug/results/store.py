@@ -250,7 +250,7 @@ class Store:
             "status": result.status,
             "signature": dump(result.signature.fields),
             "n": result.n,
-            "summary": summary_of(estimates, result.meta, result.metrics),
+            "summary": summary_of(result),
             "estimates": dump(estimates),
             "warnings": dump(list(result.warnings)),
             "descriptions": dump(dict(result.descriptions)),

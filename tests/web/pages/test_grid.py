@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from starlette.datastructures import QueryParams
@@ -84,11 +85,34 @@ def test_a_later_result_that_failed_does_not_hide_the_one_before_it() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text", "shade"),
-    [(0.0, "0.0", "h0"), (0.49, "49.0", "h2"), (0.5, "50.0", "h3"), (0.71, "71.0", "h5"), (1.0, "100", "h9")],
+    [(0.0, "0.0", "h0"), (0.5, "50.0", "h0"), (0.62, "62.0", "h1"), (0.71, "71.0", "h2"), (1.0, "100", "h9")],
 )
 def test_a_colour_tells_71_from_100(value: float, text: str, shade: str) -> None:
     one = cell(made([run(1)], [kept(1, 1, "s", value)]))
     assert (one.text, one.shade) == (text, shade)
+
+
+def test_models_are_ranked_by_their_mean_over_families_on_a_phenomenon() -> None:
+    runs = [run(3, "a/partial@1"), run(2, "a/worse@1"), run(1, "a/better@1")]
+    results = [
+        kept(1, 1, "s", 0.9, phenomenon="Agreement"),
+        kept(2, 1, "t", 0.5, phenomenon="Agreement"),
+        kept(3, 1, "u", 0.8, kind="syntaxgym", phenomenon="Agreement"),
+        *(kept(4 + place, 2, name, 0.6, phenomenon="Agreement") for place, name in enumerate(("s", "t"))),
+        kept(6, 2, "u", 0.6, kind="syntaxgym", phenomenon="Agreement"),
+        kept(7, 3, "s", 1.0, phenomenon="Agreement"),
+        kept(8, 3, "v", 1.0),
+    ]
+    found = made(runs, results, RunQuery(phenomenon="Agreement"))
+    assert rows(found) == ["better", "worse", "partial"]  # which lacks suites
+    assert [column.suite for column in found.columns] == ["s", "t", "u"]
+    mean = found.rows[0].mean
+    assert mean is not None
+    # Pairs: (0.9 + 0.5) / 2 = 0.7, below by hypot(0.8, 0.4) / 2; with 0.8 - 0.1 of the other family.
+    low = 0.75 - math.hypot(math.hypot(0.8, 0.4) / 2, 0.7) / 2
+    assert (mean.value, mean.low, mean.scope) == (pytest.approx(0.75), pytest.approx(low), "2 families, 3 suites")
+    assert found.ranking is not None
+    assert found.ranking.sentence.startswith("better has the highest mean of 2 models with all 3 suites: 75.0% [")
 
 
 def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:

@@ -20,8 +20,8 @@ from wug.results.sweeps import Member, Sweep, counts, members, sweeps
 from wug.views.parts import Figure
 from wug.views.sweeps import default_scale, metric_names, step_unit, sweep_figures
 from wug.web.downloads import figure_response, table_response
-from wug.web.result_grid import GridCell
-from wug.web.result_view import summary_headline, summary_row
+from wug.web.result_grid import GridCell, cell_of
+from wug.web.result_view import summary_row
 from wug.web.site import build_url, page_count, parse_page_number, site_of
 
 MODELS_PER_PAGE, SUITES_PER_PAGE = 50, 24
@@ -126,14 +126,13 @@ def _find_sweep(request: Request) -> Sweep:
 
 
 def _rows(reader: RunReader, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
-    by_run = _summaries(reader, some)
+    by_run, warnings = _summaries(reader, some), reader.warnings()
     for member in some:
         own = {} if member.run is None else by_run.get(member.run.id, {})
-        yield SweepRow(str(member.model), member.run, tuple(_cell(own.get(suite)) for suite in suites))
-
-
-def _cell(one: Summary | None) -> GridCell | None:
-    return None if one is None else GridCell(one.id, one.run, one.status, one.error, summary_headline(one))
+        cells = (
+            None if (one := own.get(suite)) is None else cell_of(one, warnings.get(one.id, ())) for suite in suites
+        )
+        yield SweepRow(str(member.model), member.run, tuple(cells))
 
 
 def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
