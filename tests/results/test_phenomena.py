@@ -28,7 +28,8 @@ def test_groups_of_one_phenomenon_are_pooled_by_their_items() -> None:
         ("paradigm=anaphor_gender_agreement", 1.0, 10),
     )
     agreement, islands = phenomenon_scores(result)
-    assert (agreement.group, agreement.n, agreement.value) == ("Agreement", 30, pytest.approx(21 / 30))
+    assert (agreement.group, agreement.n) == ("Agreement", 30)
+    assert agreement.value == pytest.approx(21 / 30)
     assert (agreement.low, agreement.high) == (wilson(21, 30).low, wilson(21, 30).high)
     assert (islands.group, islands.n) == ("Long-Distance Dependencies", 10)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import every_page
 import material
 from browsing import Served, follow
 from wug import stats
@@ -453,8 +454,23 @@ def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Serve
     assert page.locator(".example mark").all_inner_texts() == ["laugh", "laughs"]
     assert verdict == "Most items pass: 50% is outside its 95% interval [54.1, 77.3]."
     question, sentences, verdict = opening(2)
-    assert question == "Does the model prefer the grammatical sentence, or word?"
+    assert question == "Does the model give the grammatical sentence a higher probability than the ungrammatical one?"
     assert sentences == ["Many girls insulted themselves 0.", "Many girls insulted herself 0."]
     assert verdict.startswith("Above chance (50.0%), which is outside its 95% interval [")
     assert opening(3)[2].startswith("Not measurable")
-    assert opening(4)[0] == "Does the model find the logical form of a sentence with an unseen structure?"
+    question, sentences, _ = opening(4)
+    assert question == "Does the model find the logical form of a sentence with an unseen structure?"
+    assert sentences[0] == "The cat saw Emma ."
+
+
+def test_every_family_opens_with_a_question_and_an_example(everything: Served, chromium: Any) -> None:
+    context = chromium.new_context(base_url=everything.address)
+    everything.let_in(context)
+    page = context.new_page()
+    lacking = []
+    for number in every_page.RESULTS:
+        page.goto(f"/result/{number}")
+        if not page.locator(".opening .question").count() or not page.locator(".opening .example dd").count():
+            lacking.append((number, page.locator("h1").inner_text()))
+    context.close()
+    assert lacking == [(9, material.HOSTILE)]  # a family that is not installed

@@ -10,7 +10,7 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
-from wug.families.morphology.metrics import MetricOptions
+from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
 from wug.families.morphology.suite import AskOptions, MorphologySuite
 from wug.files import checksum, read_lines, shortened
 from wug.options import Option
@@ -20,6 +20,7 @@ from wug.types import Problem
 BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
 """Groups that a summary shows: the first that a result has."""
 BUILTIN_MODEL = "wug-causal"
+CHANCE_LEVELS = {ACCURACY: CHANCE, PREFERENCE: CHANCE}
 COLUMN_HINT = "--kind morphology, with the columns lemma and form"
 OPTIONS = (
     Option(
