@@ -157,12 +157,12 @@ class Store:
             return self._update_checksum(number)
 
     def begin_sweep(self, key: str, name: str, command: str, plan: str) -> int:
-        """The number of the sweep with this key, with its name and plan updated, or of a new one."""
-        row = {"name": storable(name), "command": command, "plan": plan}
+        """The number of the sweep with this key, with its plan updated, or of a new one; an old one keeps its name."""
+        row = {"command": command, "plan": plan}
         with self._transaction():
             found = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
             if found is None:
-                return self._insert("sweeps", {"key": key, "started": _now(), **row})
+                return self._insert("sweeps", {"key": key, "name": storable(name), "started": _now(), **row})
             changes = ", ".join(f"{column} = ?" for column in row)
             self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), found["id"]))
             number: int = found["id"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from starlette.datastructures import QueryParams
 
 from wug.formatting import local_time
 from wug.results.records import Run, Summary
-from wug.web.pages.runs import matching_results, matching_runs, run_page
 from wug.web.result_grid import (
     COLUMNS_PER_PAGE,
     ROWS_PER_PAGE,
@@ -21,6 +21,7 @@ from wug.web.result_grid import (
     build_grid,
     select,
 )
+from wug.web.run_listing import matching_results, matching_runs, run_page
 from wug.web.run_query import RunQuery
 
 
@@ -238,6 +239,31 @@ def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_o
     assert numbers(RunQuery(status="failed")) == [1]
     assert numbers(RunQuery(model="gpt2")) == [2]
     assert [one.message for one in run_page(runs, results, RunQuery()).entries] == ["", "", "no server"]
+
+
+def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_row() -> None:
+    long = replace(run(1, "a/x@1"), finished="2026-01-01T00:02:05+00:00")
+    runs = [run(5, "a/tied@1"), run(4, "a/s2@1", sweep=7), run(3, "a/s1@1", sweep=7), run(2, "a/y@1"), long]
+    results = [
+        *(kept(place, 1, name, 0.6 + place / 10) for place, name in enumerate("abcd")),
+        kept(5, 2, "a", 0.4),
+        kept(6, 3, "a", 0.3),
+        kept(7, 4, "a", 0.5),
+        kept(8, 5, "a", 0.0),
+    ]
+    tied = {8: ("all 60 pairs tied: the accuracy is not measurable",)}
+    page = run_page(runs, results, RunQuery(), {7: "seeds"}, tied)
+    assert [(one.model, one.tested, one.headline) for one in page.entries] == [
+        ("tied", "a", "not measurable"),
+        ("seeds (2 models)", "a", "30.0–50.0%"),
+        ("y", "a", "40.0%"),
+        ("x", "a, b, c and 1 more", "60.0–90.0%"),
+    ]
+    assert page.entries[-1].took == "2 min"
+    assert page.entries[1].sweep == (4, 3)
+    assert page.total == 5
+    unfolded = run_page(runs, results, RunQuery(model="sweep:7"), {7: "seeds"})
+    assert [one.model for one in unfolded.entries] == ["s2", "s1"]
 
 
 def test_a_moment_that_is_none_stays_as_it_is() -> None:
