@@ -19,6 +19,7 @@ import material
 from browsing import Served, follow
 from wug import stats
 from wug.types import Outcome, Result, Signature
+from wug.views import charts
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
@@ -72,7 +73,7 @@ EIGHT = tuple(f"{a}_{b}_{c}" for a in ("sg", "pl") for b in ("near", "far") for 
 
 
 @pytest.mark.parametrize("way", ["pointer", "touch", "keyboard"])
-def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
+def test_a_condition_that_is_chosen_in_the_legend_fades_the_others(
     served: Served, new_context: Any, recorder: Any, way: str
 ) -> None:
     material.keep(served.site.store, two_items(*DESIGN))
@@ -90,6 +91,7 @@ def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
     else:
         button.tap() if way == "touch" else button.click()
     expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(3)
+    assert page.locator(POINTS).count() == 12  # what it is compared with is still there
     button = page.locator(LEGEND, has_text="plur_match")
     assert button.get_attribute("aria-pressed") == "true"
     assert page.locator(f"{POINTS}[aria-label*='condition: plur_match']").count() == 3
@@ -175,6 +177,13 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
     assert len({round(x) for x in dots}) == 6
 
 
+def test_single_samples_are_not_joined_by_a_line() -> None:
+    points = [charts.LinePoint(x, 0.5, 0.1, 0.9, n, "a") for x, n in ((1, 8), (2, 9), (3, 1))]
+    line = charts.curves(points, x="depth", title="share").layer[1]
+    assert line.mark["type"] == "line"
+    assert [step["filter"] for step in line.to_dict()["transform"]] == ["datum.n > 1"]
+
+
 def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
     served: Served, page: Any, tmp_path: Path
 ) -> None:
@@ -204,7 +213,7 @@ def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served:
     page.keyboard.press("Home")
     assert strip.locator("output").inner_text() == "item 1: −0.50 bits, fails"
     page.keyboard.press("Enter")
-    page.wait_for_url("**/result/1/item/1")
+    page.wait_for_url("**/result/1/outcome/1")
     assert page.locator(".row-head strong").inner_text() == "1"
 
 
@@ -267,7 +276,7 @@ def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Serv
     follow(page, page.locator(".onward a", has_text="other models").first.click)
     assert page.locator("#elsewhere").count() == 1
     link = page.locator("#elsewhere + .scroll a")
-    assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/item/0")
+    assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/outcome/0")
     assert page.locator("a", has_text="token by token").get_attribute("href").startswith("/sentence?s=Many%20girls")
     page.locator("text=open in the editor").click()
     page.wait_for_url("**/editor/*")

@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -181,6 +182,7 @@ def environment() -> Environment:
     templates = [PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]
     made = view_environment(ChoiceLoader(templates))
     made.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
+    made.filters["shell"] = lambda text: shlex.quote(str(text))
     made.globals["verdict"] = verdict
     made.tests["printable"] = lambda text: make_printable(text) == text
     return made

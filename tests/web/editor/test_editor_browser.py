@@ -82,7 +82,6 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     begin: Callable[..., Any], served: Any, site: Site, new_site: Callable[[], Site], recorder: Any, tmp_path: Path
 ) -> None:
     page = begin("blank")
-    expect(page.locator("#problems")).to_contain_text("no text")
     write_a_suite(page)
     assert grid(page)[:3] == [
         ["subject", "verb", "rest"],
@@ -276,6 +275,31 @@ def test_items_conditions_and_regions_are_added_moved_and_removed_and_prediction
     page.click('[data-act="numberItems"]')
     page.click('[data-act="removeItem"]')
     assert [item["item_number"] for item in document(page)["items"]] == [1]
+
+
+def test_a_region_added_after_the_last_name_comes_last(begin: Callable[..., Any]) -> None:
+    page = begin("blank")
+    cell(page, 0, 2).click()
+    fill(page, "subject", "verb", "rest")
+    page.keyboard.press("Alt+r")
+    fill(page, "end")
+    page.keyboard.press("Alt+r")
+    page.keyboard.type("stop")
+    page.keyboard.press("Enter")
+    assert grid(page)[0] == ["subject", "verb", "rest", "end", "stop"]
+
+
+@pytest.mark.parametrize("source", ["blank", "2x2"])
+def test_a_new_suite_opens_without_an_error(begin: Callable[..., Any], source: str) -> None:
+    page = begin(source)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#verdict")).to_have_text("Give the suite a name, and write its sentences.")
+    assert page.locator("#problems li").count() == 0
+    assert page.locator("#grid .fault").count() == 0
+    cell(page, 1, 2).click()
+    page.keyboard.type("The boys")
+    page.keyboard.press("Enter")
+    expect(page.locator("#verdict")).to_contain_text("to fix")
 
 
 def test_names_that_cannot_be_are_refused_with_a_word(begin: Callable[..., Any]) -> None:

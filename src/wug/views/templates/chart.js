@@ -27,7 +27,7 @@ window.wugCharts = (() => {
 
   // One button per series: a pressed one shows only its series.
   const legend = (given) => {
-    const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of} to see it alone` });
+    const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of}` });
     for (const key of given.keys) {
       const button = element("button", { type: "button", class: "key", "aria-pressed": "false" }, sample(key.colour, key), element("span", {}, key.name));
       button.wugKey = key;

@@ -31,7 +31,7 @@ from wug.views.grouped import estimate_figure, point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
 from wug.web.downloads import figure_response, table_response, tabular_response
-from wug.web.result_view import summary_headline, summary_row
+from wug.web.result_view import model_names, summary_headline, summary_row
 from wug.web.site import Site, build_url, parse_page_number, site_of
 
 NAV = ("Compare", "/compare", 10)
@@ -279,7 +279,14 @@ def _suite(request: Request) -> Response:
     name, rows = _ranking(request)
     if not rows:
         raise HTTPException(404, f"No run has a suite called {name!r}.")
-    return site_of(request).render(request, "suite.html", name=name, rows=rows, figure=_ranking_figure(name, rows))
+    return site_of(request).render(
+        request,
+        "suite.html",
+        name=name,
+        rows=rows,
+        figure=_ranking_figure(name, rows),
+        names=model_names(site_of(request)),
+    )
 
 
 def _suite_table(request: Request) -> Response:

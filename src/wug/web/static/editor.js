@@ -88,7 +88,8 @@ const grid = makeGrid(by("grid"), {
   readTable,
 });
 const predictions = makePredictions(by("predictions"), { state: now, change, here: grid.here });
-const checking = makeChecking({ state: now, textOf: text, predictions, grid });
+const isNew = () => !history.canUndo() && !state.meta.name;
+const checking = makeChecking({ state: now, textOf: text, predictions, grid, isNew });
 const saving = makeSaving(id, { state: now, textOf: text, finish: grid.finish, busy: grid.busy, keeper, notice });
 const find = makeFind({ state: now, change, grid });
 makeTemplate({ state: now, change, grid, notice });
