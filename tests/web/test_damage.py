@@ -30,7 +30,8 @@ PAGES = (
     "/", "/runs.csv", "/runs.json", "/run/1", "/run/1.csv", "/run/1/groups", "/run/1/figure.vl.json", "/result/1",
     "/result/1.csv", "/result/1/numbers", "/result/1/items", "/result/1/items.csv", "/result/1/items.json",
     "/result/1/items?value=false&q=a", "/result/1/outcome/0", "/result/1/outcome/0.json",
-    "/result/1/figure/margins.vl.json",    "/result/1/figure/regions.vl.json", "/result/2", "/result/2/items", "/result/3", "/result/3/items",
+    "/result/1/figure/margins.vl.json", "/result/1/figure/regions.vl.json",
+    "/result/2", "/result/2/items", "/result/3", "/result/3/items",
     "/result/4/items", "/compare?run=1&run=2", "/compare.json?run=1&run=2", "/suite?name=reflexives",
     "/suite.csv?name=reflexives",
     "/editor", "/editor/runs/1.json", "/state.json",
@@ -205,7 +206,8 @@ def test_a_damaged_file_of_outcomes_gives_pages_or_words(
         else:
             file.write_bytes(damaged)
         for path in ("/result/1", "/result/1/items", "/result/1/outcome/0", "/result/1/items.csv",
-                     "/editor/runs/1.json", "/result/1/figure/margins.vl.json", "/result/1/figure/regions.vl.json"):  # fmt: skip
+                     "/editor/runs/1.json", "/result/1/figure/margins.vl.json",
+                     "/result/1/figure/regions.vl.json"):  # fmt: skip
             answer = client.get(path)
             assert answer.status_code in (400, 404), (path, answer.text[-900:])
         assert "the store is damaged here" in client.get("/result/1/items").text
