@@ -217,6 +217,30 @@ def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served:
     assert page.locator(".row-head strong").inner_text() == "1"
 
 
+def test_a_click_on_a_dot_opens_the_items_of_its_group(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=40), material.syntaxgym())
+    drawn(page, "/result/1")
+    group = page.locator(POINTS).first.get_attribute("aria-label").partition("of: ")[2].partition(";")[0]
+    page.locator(POINTS).first.click()
+    page.wait_for_url("**/result/1/items?group=*")
+    assert page.locator("select[name=group]").input_value() == f"term={group}"
+    drawn(page, "/run/1")
+    page.locator("figure .role-mark path").last.click()
+    page.wait_for_url("**/result/*")
+
+
+def test_a_prediction_shows_the_conditions_that_it_compares(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*DESIGN))
+    drawn(page, "/result/1")
+    button = page.get_by_role("button", name="Show these conditions in the chart").first
+    button.click()
+    expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(6)
+    assert page.locator(POINTS).count() == 12
+    assert page.locator(".legend [aria-pressed=true]").count() == 2
+    button.click()
+    expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(12)
+
+
 def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any) -> None:
     material.keep(served.site.store, two_items("match", "mismatch"))
     drawn(page, "/result/1?item=2")

@@ -175,6 +175,7 @@ def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
+            conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(known))),
             margins=tuple(_margins(rows, shown.metric)),
         )
 
