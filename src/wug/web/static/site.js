@@ -114,7 +114,7 @@ const edit = async (one) => {
 };
 
 // Initialise everything under `root`.
-const dress = (root) => {
+export const dress = (root) => {
   for (const plot of root.querySelectorAll("[data-spec]")) {
     seen.observe(plot);
   }
