@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -507,3 +508,19 @@ def test_every_family_opens_with_a_question_and_an_example(everything: Served, c
             lacking.append((number, page.locator("h1").inner_text()))
     context.close()
     assert lacking == [(9, material.HOSTILE)]  # a family that is not installed
+
+
+def test_a_word_that_is_split_in_one_condition_is_explained(served: Served, page: Any) -> None:
+    made = two_items("match", "mismatch")
+    cut = [["s", 1.0], ["ings", 2.0]]
+    outcomes = []
+    for one in made.outcomes:
+        detail = copy.deepcopy(dict(one.detail))
+        for name, tokens in (("match", cut), ("mismatch", [["sing", 3.0]])) if "conditions" in detail else ():
+            detail["conditions"][name]["regions"][1]["tokens"] = tokens
+        outcomes.append(replace(one, detail=detail))
+    material.keep(served.site.store, replace(made, outcomes=tuple(outcomes)))
+    page.goto("/result/1")
+    assert page.get_by_text("In 2 of 2 items, a compared region has more tokens").is_visible()
+    page.goto("/result/1/items")
+    assert page.get_by_text("Region 2 has 1 token in mismatch and 2 tokens in match.").count() == 2
