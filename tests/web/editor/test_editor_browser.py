@@ -322,6 +322,7 @@ def test_everything_can_be_undone_and_redone(begin: Callable[..., Any]) -> None:
     page.keyboard.press("Alt+r")
     page.keyboard.type("new")
     page.keyboard.press("Enter")
+    show_formula(page, 0)
     page.fill("#prediction-0", "1 < 2")
     page.fill("#meta-name", "named")
     after = grid(page)
@@ -406,9 +407,34 @@ def test_a_problem_leads_to_its_cell(begin: Callable[..., Any]) -> None:
     page.click("#problems >> text=condition match_plural, region 4")
     assert "active" in cell(page, 3, 5).get_attribute("class").split()
     assert page.evaluate("document.activeElement.className") == "cell-field"
+    show_formula(page, 1)
     page.fill("#prediction-1", "(3;%match_plural%) <")
     page.click("#problems >> text=prediction 1")
     assert page.evaluate("document.activeElement.id") == "prediction-1"
+
+
+def test_a_prediction_is_built_from_choices_with_its_formula_behind_a_toggle(begin: Callable[..., Any]) -> None:
+    page = begin()
+    page.get_by_role("button", name="Compare two conditions").click()
+    made = page.locator(".prediction").nth(2)
+    assert not made.locator(".formula-field").is_visible()
+    made.get_by_label("Region", exact=True).select_option("3")
+    made.get_by_label("In this condition", exact=True).select_option("mismatch_plural")
+    made.get_by_label("Less or more surprising").select_option("more")
+    made.get_by_label("Than in this condition").select_option("match_plural")
+    expect(made.locator(".english")).to_contain_text("is more surprising in mismatch_plural than in match_plural")
+    made.get_by_role("button", name="Show or hide the formula").click()
+    assert made.locator(".formula-field").input_value() == "(3;%mismatch_plural%) > (3;%match_plural%)"
+    made.locator(".formula-field").fill("(3;%match_plural%) > 2")
+    expect(made.locator(".builder")).to_be_hidden()
+    page.get_by_role("button", name="A 2 × 2 interaction").click()
+    expect(page.locator(".prediction").nth(3).locator(".english")).to_be_visible()
+    assert page.locator("#prediction-3").is_visible()  # the builder has no words for it
+
+
+def show_formula(page: Any, index: int) -> None:
+    """Open the formula of a prediction that the builder shows."""
+    page.locator(".prediction").nth(index).get_by_role("button", name="Show or hide the formula").click()
 
 
 def test_a_prediction_takes_a_cell_of_the_grid(begin: Callable[..., Any]) -> None:
