@@ -20,7 +20,7 @@ PAGES = (
     *(f"/result/{number}" for number in RESULTS),
     *(f"/result/{number}/items" for number in RESULTS),
     *("/result/1/outcome/0", "/result/3/outcome/0", "/result/1/numbers", "/result/3/items?value=false"),
-    *("/editor", "/editor/new", "/sentence?s=", "/sentence?s=The+keys+are+here.", "/result/4711", "/nowhere"),
+    *("/editor", "/editor/new", "/sentence?s=", "/sentence?s=The+keys+are+here.", "/help", "/result/4711", "/nowhere"),
     *("/sweeps", "/sweeps/1"),
 )
 """Every kind of page; `/editor/new` stands for a draft."""

@@ -35,6 +35,7 @@ export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
       ? `Not ready: ${count(errors, "error")} to fix.`
       : odd ? `Ready, with ${count(odd, "warning")}.` : "Ready: no problems found.";
     by("problems").replaceChildren(...found.map(problem));
+    by("problems").hidden = !found.length;
     grid.setFaults(found.flatMap(({ level, places }) => places.map((place) => ({ ...place, level: level === "error" ? "fault" : "odd" }))));
   };
 

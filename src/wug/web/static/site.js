@@ -189,11 +189,11 @@ const follow = async () => {
   setTimeout(follow, wait);
 };
 
-// `/` focuses the filter, `[` and `]` open the previous and next page.
+// `/` focuses the filter, `[` and `]` open the previous and next page, `?` the help.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]" }[event.key];
+  const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]", "?": 'nav a[href="/help"]' }[event.key];
   const target = goes && document.querySelector(goes);
   if (!target) return;
   event.preventDefault();
