@@ -19,8 +19,8 @@ PAGES = (
     *("/compare", "/compare?run=1&run=2", "/compare?run=1&run=1", "/suite?name=reflexives"),
     *(f"/result/{number}" for number in RESULTS),
     *(f"/result/{number}/items" for number in RESULTS),
-    *("/result/1/item/0", "/result/3/item/0", "/result/1/numbers", "/result/3/items?value=false"),
-    *("/editor", "/editor/new", "/sentence", "/sentence?s=The+keys+are+here.", "/result/4711", "/nowhere"),
+    *("/result/1/outcome/0", "/result/3/outcome/0", "/result/1/numbers", "/result/3/items?value=false"),
+    *("/editor", "/editor/new", "/sentence?s=", "/sentence?s=The+keys+are+here.", "/help", "/result/4711", "/nowhere"),
     *("/sweeps", "/sweeps/1"),
 )
 """Every kind of page; `/editor/new` opens a draft."""

@@ -28,7 +28,7 @@ from wug.results.store import Store
 from wug.web.site import Site
 
 client = client_of(Site(store=Store(Path(sys.argv[1])), cache=Path(sys.argv[2]), folders=()))
-for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0", "/result/1/figure/groups-0.vl.json"):
+for address in ("/", "/result/1", "/result/1/items", "/result/1/outcome/0", "/result/1/figure/groups-0.vl.json"):
     answer = client.get(address)
     print(address, answer.status_code, answer.text)
 """

@@ -19,6 +19,7 @@ from wug.stats import (
     estimate,
     estimates,
     mean_interval,
+    mean_of_intervals,
     mean_of_shares,
     mean_over_runs,
     of_shares,
@@ -242,6 +243,12 @@ def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> N
 def test_the_mean_of_one_share_has_its_wilson_interval() -> None:
     mean, share = mean_of_shares([(7, 10)]), wilson(7, 10)
     assert (mean.low, mean.high) == pytest.approx((share.low, share.high))
+
+
+def test_the_mean_of_values_with_intervals_has_the_distances_of_their_ends_combined() -> None:
+    mean, low, high = mean_of_intervals([(0.8, 0.6, 0.9), (0.6, 0.4, 0.7)])
+    # 0.7 - sqrt(0.2² + 0.2²) / 2 and 0.7 + sqrt(0.1² + 0.1²) / 2
+    assert (mean, low, high) == pytest.approx((0.7, 0.558579, 0.770711), abs=1e-6)
 
 
 def test_the_interval_of_a_mean_of_shares_holds_the_mean_as_often_as_it_says() -> None:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from wug.identity import OVERALL
@@ -86,6 +87,18 @@ def headline_estimate(result: Result | None) -> FormattedEstimate | None:
 def plural(number: int, name: str, names: str = "") -> str:
     """`1 item`, `1,200 items`."""
     return f"{number:,} {name if number == 1 else names or name + 's'}"
+
+
+def local_time(text: str | None) -> str:
+    """A timestamp of the store in short form, in local time; other text unchanged."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    local = moment.astimezone() if moment.tzinfo else moment.replace(tzinfo=UTC).astimezone()
+    return local.strftime("%-d %b %Y, %H:%M")
 
 
 def plain(name: str) -> str:

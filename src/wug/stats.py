@@ -76,12 +76,19 @@ def mean_of_shares(shares: Sequence[tuple[int, int]]) -> Interval:
     some proportions are 0 or 1.
     """
     each = [(right / n, wilson(right, n)) for right, n in shares]
-    mean = fmean(share for share, _ in each)
-    below, above = (
-        math.sqrt(sum((share - end) ** 2 for share, end in ends)) / len(each)
-        for ends in ([(s, i.low) for s, i in each], [(s, i.high) for s, i in each])
-    )
-    return Interval(max(0.0, mean - below), min(1.0, mean + above))
+    _, low, high = mean_of_intervals([(share, interval.low, interval.high) for share, interval in each])
+    return Interval(max(0.0, low), min(1.0, high))
+
+
+def mean_of_intervals(values: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """The mean of independent values and its interval, from each value and the ends of its interval.
+
+    By the method of variance estimates recovery, as in `mean_of_shares`.
+    """
+    mean = fmean(value for value, _, _ in values)
+    below = math.hypot(*(value - low for value, low, _ in values)) / len(values)
+    above = math.hypot(*(high - value for value, _, high in values)) / len(values)
+    return mean, mean - below, mean + above
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:

@@ -53,8 +53,9 @@ NAMES = ("q", "page", "sort", "metric", "group", "s", "m", "side", "seen", "suit
 PATHS = (
     "/", "/runs.{form}", "/run/{n}", "/run/{n}.{form}", "/run/{n}/groups", "/run/{n}/figure.{form}", "/result/{n}",
     "/result/{n}.{form}", "/result/{n}/numbers", "/result/{n}/figure/{w}.{form}", "/result/{n}/fragment",
-    "/result/{n}/items", "/result/{n}/items.{form}", "/result/{n}/item/{n}", "/result/{n}/item/{n}.{form}", "/compare",
-    "/compare.{form}", "/compare/figure/{w}.{form}", "/suite", "/suite.{form}", "/suite/figure.{form}", "/sentence",
+    "/result/{n}/items", "/result/{n}/items.{form}", "/result/{n}/item/{n}", "/result/{n}/outcome/{n}.{form}",
+    "/compare", "/compare.{form}",
+    "/compare/figure/{w}.{form}", "/suite", "/suite.{form}", "/suite/figure.{form}", "/sentence",
     "/sentence/state.json", "/state.json", "/token", "/favicon.ico", "/assets/report.css", "/static/{w}", "/editor",
     "/editor/new.json", "/editor/upload.json", "/editor/check.json", "/editor/jobs/{w}.json",
     "/editor/jobs/{w}/stop.json", "/editor/table.json", "/sentence/likeliest.json", "/edit?result={n}&item={n}",

@@ -267,8 +267,25 @@ def test_suites_that_only_one_has_are_left_out_and_said(db: Path) -> None:
     keep(db, result("s", A, rows), result("mine", A, rows))
     keep(db, result("s", B, rows), result("broken", B, rows, status="failed"))
     found = compared(db, [1], [2])
-    assert "left out, since not every run of B has it: mine" in found.warnings
+    assert "left out, since B was not evaluated on it: mine" in found.warnings
     assert "left out: suite broken of run 2, which is failed" in found.warnings
+
+
+def test_the_newest_result_of_each_suite_is_taken_from_the_runs_of_a_model(db: Path) -> None:
+    good, bad = outcomes({"accuracy": [RIGHT] * 4}), outcomes({"accuracy": [WRONG] * 4})
+    keep(db, result("s", A, bad), result("old", A, good))
+    keep(db, result("s", A, good), result("t", A, bad, status="interrupted"))
+    keep(db, result("t", A, good), result("mine", A, good))
+    keep(db, result("s", B, bad), result("t", B, bad), result("old", B, bad))
+    found = compare(Store(db), [[1, 2, 3], [4]], ComparisonSettings(newest=[0]))
+    assert {c.suite: (c.value_first, c.value_second) for c in found.contrasts} == {
+        "s": (1.0, 0.0),
+        "old": (1.0, 0.0),
+        "t": (1.0, 0.0),
+    }
+    assert found.sides[0].name == A
+    assert found.contrasts[0].spread_first is None
+    assert "left out, since B was not evaluated on it: mine" in found.warnings
 
 
 def test_runs_without_a_common_suite_are_refused(db: Path) -> None:

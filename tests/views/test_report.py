@@ -18,6 +18,7 @@ import pytest
 from html_helpers import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError, WugError
+from wug.formatting import local_time
 from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import family_views as views
 from wug.views.parts import ItemsView, ItemView, TextPart, ViewPart
@@ -246,6 +247,17 @@ def test_several_models_stand_in_a_grid_of_suite_by_model() -> None:
     assert "causal/gpt2@607a30d" in seen.attributes("th", "title")
 
 
+def test_a_report_opens_with_its_date_and_a_summary_of_one_model_or_of_several() -> None:
+    right = (Estimate("prediction_0", "all", 1.0, 2, 0.342, 1, "wilson"),)
+    one = [ReportedResult(agreement(), created="2026-10-14"), ReportedResult(pairs(), created="2026-10-15")]
+    seen = read(render(one))
+    assert local_time("2026-10-15") in seen.text
+    assert "gpt2 scores between 50.0% (agreement) and 75.0% (verbs) on 2 suites." in seen.text
+    two = read(render([*one, ReportedResult(agreement(model="lstm/gulordava", estimates=right))]))
+    assert "Of 1 suite that several models share, the highest score is that of gulordava on 1." in two.text
+    assert "Where models differ most agreement · gpt2 · 50.0%" in two.text
+
+
 def test_suites_of_no_known_circuit_come_last() -> None:
     seen = read(render([ReportedResult(pairs()), ReportedResult(agreement())]))
     assert "Agreement agreement 2 50.0% [9.5, 90.5] prediction 0 some_new_family verbs 4 75.0%" in seen.text
@@ -271,9 +283,9 @@ def test_a_page_of_34_suites_of_28_items_stays_under_six_megabytes() -> None:
     regions = [region(number, "sentence", 7.25, two if number % 2 else one) for number in range(1, 9)]
     four = {f"condition_{number}": {"sentence": "", "regions": regions} for number in range(4)}
     outcomes = tuple(Outcome(str(number), "all_predictions", True, {}, {"conditions": four}) for number in range(28))
-    reports = [ReportedResult(agreement(outcomes=outcomes, suite=name)) for name in ("first", "second")]
-    first, both = (len(render(reports[:count]).encode()) for count in (1, 2))
-    assert first + 33 * (both - first) < 6_000_000
+    reports = [ReportedResult(agreement(outcomes=outcomes, suite=name)) for name in ("a", "b", "c", "d")]
+    three, four_suites = (len(render(reports[:count]).encode()) for count in (3, 4))
+    assert three + 31 * (four_suites - three) < 6_000_000
 
 
 def test_a_page_of_very_many_results_leaves_the_pictures_to_the_charts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from wug.web.site import Site
 SECRET = "a-secret-of-my-own_0123456789"
 PATHS = (
     "/", "/runs.csv", "/runs.json", "/run/1", "/run/1.csv", "/result/1", "/result/1/items", "/result/1/items.csv",
-    "/result/1/item/0.json", "/result/1/figure/margins.vl.json", "/compare?run=1&run=1", "/compare.csv",
+    "/result/1/outcome/0.json", "/result/1/figure/margins.vl.json", "/compare?run=1&run=1", "/compare.csv",
     "/suite?name=x", "/editor", "/editor/new.json", "/editor/aaaaaaaa/draft.json", "/editor/aaaaaaaa/suite.json",
     "/sentence",
     "/sentence/state.json", "/token", "/state.json", "/assets/vega.js", "/assets/report.css", "/static/site.js",

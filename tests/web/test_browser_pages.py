@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -102,3 +104,18 @@ def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: An
     assert page.locator("td.value").count() == 1
     served.start()
     page.wait_for_selector("body:not(.alone)")
+
+
+def test_help_is_one_key_away_on_every_page(page: Any) -> None:
+    page.goto("/")
+    page.keyboard.press("?")
+    page.wait_for_url("**/help")
+    assert page.get_by_role("heading", name="How to read the pages").is_visible()
+    assert page.locator("kbd", has_text="Alt+R").count() == 1
+
+
+def test_text_has_six_sizes() -> None:
+    package = resources.files("wug")
+    sheets = [one for place in ("web/static", "views/templates") for one in (package / place).iterdir()]
+    texts = [one.read_text(encoding="utf-8") for one in sheets if one.name.endswith(".css")]
+    assert len({size for text in texts for size in re.findall(r"font-size: ([\d.]+rem)", text)}) <= 6

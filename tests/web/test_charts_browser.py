@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +15,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import every_page
 import sample_results
 from browsing import Served, follow
 from wug import stats
 from wug.types import Outcome, Result, Signature
+from wug.views import charts
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
@@ -71,7 +75,7 @@ EIGHT = tuple(f"{a}_{b}_{c}" for a in ("sg", "pl") for b in ("near", "far") for 
 
 
 @pytest.mark.parametrize("way", ["pointer", "touch", "keyboard"])
-def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
+def test_a_condition_that_is_chosen_in_the_legend_fades_the_others(
     served: Served, new_context: Any, recorder: Any, way: str
 ) -> None:
     sample_results.keep(served.site.store, two_items(*DESIGN))
@@ -89,6 +93,7 @@ def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
     else:
         button.tap() if way == "touch" else button.click()
     expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(3)
+    assert page.locator(POINTS).count() == 12  # what it is compared with is still there
     button = page.locator(LEGEND, has_text="plur_match")
     assert button.get_attribute("aria-pressed") == "true"
     assert page.locator(f"{POINTS}[aria-label*='condition: plur_match']").count() == 3
@@ -174,6 +179,13 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
     assert len({round(x) for x in dots}) == 6
 
 
+def test_single_samples_are_not_joined_by_a_line() -> None:
+    points = [charts.LinePoint(x, 0.5, 0.1, 0.9, n, "a") for x, n in ((1, 8), (2, 9), (3, 1))]
+    line = charts.curves(points, x="depth", title="share").layer[1]
+    assert line.mark["type"] == "line"
+    assert [step["filter"] for step in line.to_dict()["transform"]] == ["datum.n > 1"]
+
+
 def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
     served: Served, page: Any, tmp_path: Path
 ) -> None:
@@ -203,8 +215,32 @@ def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served:
     page.keyboard.press("Home")
     assert strip.locator("output").inner_text() == "item 1: −0.50 bits, fails"
     page.keyboard.press("Enter")
-    page.wait_for_url("**/result/1/item/1")
+    page.wait_for_url("**/result/1/outcome/1")
     assert page.locator(".row-head strong").inner_text() == "1"
+
+
+def test_a_click_on_a_dot_opens_the_items_of_its_group(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, sample_results.pairs(items=40), sample_results.syntaxgym())
+    drawn(page, "/result/1")
+    group = page.locator(POINTS).first.get_attribute("aria-label").partition("of: ")[2].partition(";")[0]
+    page.locator(POINTS).first.click()
+    page.wait_for_url("**/result/1/items?group=*")
+    assert page.locator("select[name=group]").input_value() == f"term={group}"
+    drawn(page, "/run/1")
+    page.locator("figure .role-mark path").last.click()
+    page.wait_for_url("**/result/*")
+
+
+def test_a_prediction_shows_the_conditions_that_it_compares(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, two_items(*DESIGN))
+    drawn(page, "/result/1")
+    button = page.get_by_role("button", name="Show these conditions in the chart").first
+    button.click()
+    expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(6)
+    assert page.locator(POINTS).count() == 12
+    assert page.locator(".legend [aria-pressed=true]").count() == 2
+    button.click()
+    expect(page.locator(f"{POINTS}:not([opacity='0.12'])")).to_have_count(12)
 
 
 def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any) -> None:
@@ -266,7 +302,7 @@ def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Serv
     follow(page, page.locator(".onward a", has_text="other models").first.click)
     assert page.locator("#elsewhere").count() == 1
     link = page.locator("#elsewhere + .scroll a")
-    assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/item/0")
+    assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/outcome/0")
     assert page.locator("a", has_text="token by token").get_attribute("href").startswith("/sentence?s=Many%20girls")
     page.locator("text=open in the editor").click()
     page.wait_for_url("**/editor/*")
@@ -350,7 +386,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any, report: str) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report)
-    assert page.evaluate("document.documentElement.scrollHeight") < 2600
+    assert page.locator(".top .lead").inner_text() == "3 models on 11 suites."
+    expect(page.locator("#telling figure")).to_have_count(3)
+    assert page.evaluate("document.querySelectorAll('*').length") < 5000
+    grid = page.locator("table.grid").evaluate("t => [t.scrollWidth, t.closest('.scroll').clientWidth]")
+    assert grid[0] <= grid[1]
     assert page.locator("table.grid").bounding_box()["height"] < 900
     assert "607a30d" not in page.locator("main").inner_text()  # whose place is the signature
     assert page.locator(f"[title='{sample_results.MODEL}']").count() > 0
@@ -365,18 +405,24 @@ def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any
     page.close()
 
 
-def test_a_report_on_paper_has_every_suite_with_its_figures_and_no_items(chromium: Any, report: str) -> None:
+def test_a_report_has_at_most_six_pages_on_paper(chromium: Any, report: str) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_selector("#telling .drawn:not(.loading) svg.marks")
+    pages = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))
+    assert 1 <= len(pages) <= 6
     page.emulate_media(media="print")
-    assert page.locator("details.suite:not([open])").count() == 0
-    assert page.locator("details.suite .plot svg:visible").count() > 5
+    assert page.locator("#telling .plot svg:visible").count() == 3
     assert page.locator(".on-demand:visible, button:visible:not(.legend button)").count() == 0
-    page.emulate_media(media="screen")
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details.suite[open]").count() == 0
     page.close()
+
+
+def test_a_report_shows_everything_where_no_script_runs(chromium: Any, report: str) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("details.suite section.result").count() == len(sample_results.every()) + 1
+    context.close()
 
 
 def all_tied() -> Result:
@@ -448,8 +494,39 @@ def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Serve
     assert page.locator(".example mark").all_inner_texts() == ["laugh", "laughs"]
     assert verdict == "Most items pass: 50% is outside its 95% interval [54.1, 77.3]."
     question, sentences, verdict = opening(2)
-    assert question == "Does the model prefer the grammatical sentence, or word?"
+    assert question == "Does the model give the grammatical sentence a higher probability than the ungrammatical one?"
     assert sentences == ["Many girls insulted themselves 0.", "Many girls insulted herself 0."]
     assert verdict.startswith("Above chance (50.0%), which is outside its 95% interval [")
     assert opening(3)[2].startswith("Not measurable")
-    assert opening(4)[0] == "Does the model find the logical form of a sentence with an unseen structure?"
+    question, sentences, _ = opening(4)
+    assert question == "Does the model find the logical form of a sentence with an unseen structure?"
+    assert sentences[0] == "The cat saw Emma ."
+
+
+def test_every_family_opens_with_a_question_and_an_example(everything: Served, chromium: Any) -> None:
+    context = chromium.new_context(base_url=everything.address)
+    everything.let_in(context)
+    page = context.new_page()
+    lacking = []
+    for number in every_page.RESULTS:
+        page.goto(f"/result/{number}")
+        if not page.locator(".opening .question").count() or not page.locator(".opening .example dd").count():
+            lacking.append((number, page.locator("h1").inner_text()))
+    context.close()
+    assert lacking == [(9, sample_results.HOSTILE)]  # a family that is not installed
+
+
+def test_a_word_that_is_split_in_one_condition_is_explained(served: Served, page: Any) -> None:
+    made = two_items("match", "mismatch")
+    cut = [["s", 1.0], ["ings", 2.0]]
+    outcomes = []
+    for one in made.outcomes:
+        detail = copy.deepcopy(dict(one.detail))
+        for name, tokens in (("match", cut), ("mismatch", [["sing", 3.0]])) if "conditions" in detail else ():
+            detail["conditions"][name]["regions"][1]["tokens"] = tokens
+        outcomes.append(replace(one, detail=detail))
+    sample_results.keep(served.site.store, replace(made, outcomes=tuple(outcomes)))
+    page.goto("/result/1")
+    assert page.get_by_text("In 2 of 2 items, a compared region has more tokens").is_visible()
+    page.goto("/result/1/items")
+    assert page.get_by_text("Region 2 has 1 token in mismatch and 2 tokens in match.").count() == 2

@@ -29,8 +29,9 @@ from wug.web.site import Site
 PAGES = (
     "/", "/runs.csv", "/runs.json", "/run/1", "/run/1.csv", "/run/1/groups", "/run/1/figure.vl.json", "/result/1",
     "/result/1.csv", "/result/1/numbers", "/result/1/items", "/result/1/items.csv", "/result/1/items.json",
-    "/result/1/items?value=false&q=a", "/result/1/item/0", "/result/1/item/0.json", "/result/1/figure/margins.vl.json",
-    "/result/1/figure/regions.vl.json", "/result/2", "/result/2/items", "/result/3", "/result/3/items",
+    "/result/1/items?value=false&q=a", "/result/1/outcome/0", "/result/1/outcome/0.json",
+    "/result/1/figure/margins.vl.json", "/result/1/figure/regions.vl.json",
+    "/result/2", "/result/2/items", "/result/3", "/result/3/items",
     "/result/4/items", "/compare?run=1&run=2", "/compare.json?run=1&run=2", "/suite?name=reflexives",
     "/suite.csv?name=reflexives",
     "/editor", "/editor/runs/1.json", "/state.json",
@@ -191,7 +192,7 @@ def test_a_result_with_a_damaged_column_gives_pages_or_words(
         "/run/1/groups",
         "/result/1",
         "/result/1/items",
-        "/result/1/item/0",
+        "/result/1/outcome/0",
     )
     for column in COLUMNS:
         (before,) = site.store._db.execute(f"SELECT {column} FROM results").fetchone()
@@ -215,8 +216,9 @@ def test_a_damaged_file_of_outcomes_gives_pages_or_words(
             file.unlink()
         else:
             file.write_bytes(damaged)
-        for path in ("/result/1", "/result/1/items", "/result/1/item/0", "/result/1/items.csv", "/editor/runs/1.json",
-                     "/result/1/figure/margins.vl.json", "/result/1/figure/regions.vl.json"):  # fmt: skip
+        for path in ("/result/1", "/result/1/items", "/result/1/outcome/0", "/result/1/items.csv",
+                     "/editor/runs/1.json", "/result/1/figure/margins.vl.json",
+                     "/result/1/figure/regions.vl.json"):  # fmt: skip
             answer = client.get(path)
             assert answer.status_code in (400, 404), (path, answer.text[-900:])
         assert "the store is damaged here" in client.get("/result/1/items").text
@@ -239,7 +241,7 @@ def test_control_characters_in_names_are_shown_as_pictures(site: Site, client: T
             {},
         ),
     )
-    for path in ("/", "/run/1", "/result/1", "/result/1/items", "/result/1/item/0", "/suite?name=" + "%1b"):
+    for path in ("/", "/run/1", "/result/1", "/result/1/items", "/result/1/outcome/0", "/suite?name=" + "%1b"):
         text = client.get(path).text
         assert not set(text) & {"\x1b", "\x07", "\x00", "\x9b", "\x7f"}, path
     assert "es␛[2Jc ␇ n␀ul �31m ␡" in client.get("/result/1").text

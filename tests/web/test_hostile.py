@@ -21,10 +21,10 @@ from wug.web.site import Site
 
 DIGITS = "9" * 5000
 PATHS = (
-    "/result/99999999999999999999", "/run/99999999999999999999", "/result/1/item/99999999999999999999",
+    "/result/99999999999999999999", "/run/99999999999999999999", "/result/1/outcome/99999999999999999999",
     f"/result/{DIGITS}", f"/run/{DIGITS}", f"/run/{DIGITS}.csv", f"/run/{DIGITS}/groups", f"/result/{DIGITS}/items.csv",
-    f"/result/1/item/{DIGITS}", f"/editor/runs/{DIGITS}.json", "/run/-1", "/run/1e3", "/run/0x1", "/run/%D9%A1",
-    "/run/999999999999999999", "/result/999999999999999999/items", "/result/1/item/999999999999999999.json",
+    f"/result/1/outcome/{DIGITS}", f"/editor/runs/{DIGITS}.json", "/run/-1", "/run/1e3", "/run/0x1", "/run/%D9%A1",
+    "/run/999999999999999999", "/result/999999999999999999/items", "/result/1/outcome/999999999999999999.json",
     "/static/%00", "/static/a%00b.js", f"/static/{'a' * 5000}", f"/static/{'%E2%82%AC' * 300}.js", "/static/",
     "/static", "/static/%ff%fe", "/static/%ED%A0%80", "/static//etc/passwd", "/static/%2e%2e%2f%2e%2e%2fapp.py",
     "/%00", "/%ff", "/%ED%A0%80", "/%", "/%zz", f"/{'a' * 20000}", "//", "//evil.example", "/run/1/../../etc",

@@ -47,7 +47,7 @@ def browsed(opened: tuple[Any, Recorder]) -> Iterator[Any]:
 SKIPPED = {*(f"/result/{number}/items" for number in every_page.RESULTS if number not in (1, 2, 4, 8)), "/result/11"}
 """Pages with the controls of others."""
 WITH_OWN = each_kind((one for one in every_page.PAGES if one not in SKIPPED), every_page.kind)
-ITEMS = {f"/result/{number}/item/0" for number in every_page.RESULTS} - set(every_page.PAGES)
+ITEMS = {f"/result/{number}/outcome/0" for number in every_page.RESULTS} - set(every_page.PAGES)
 
 
 @pytest.mark.parametrize("address", WITH_OWN)

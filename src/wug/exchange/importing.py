@@ -13,7 +13,7 @@ from types import ModuleType
 from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.exchange.imported import ImportedRun, renamed
-from wug.files import HEAD, content_sha256, head, read_bytes
+from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
@@ -118,7 +118,7 @@ def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]
         formats = {file: form or _format(file, known) for file in inside}
         if not any(formats.values()):
             if path.is_file():
-                read_bytes(path, HEAD)  # a damaged file says so
+                read_bytes(path, HEAD_BYTES)  # a damaged file says so
             raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
         for file, name in formats.items():
             if name and file not in found.setdefault(name, []):

@@ -6,7 +6,7 @@ contrast: the difference, second minus first, with an interval and a p-value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby, takewhile
 from statistics import stdev
@@ -42,6 +42,8 @@ class Side:
     runs: tuple[int, ...]
     models: tuple[str, ...]
     """The model of each run."""
+    newest: bool = False
+    """Whether the newest result of the runs on each suite is compared, not the mean of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class ComparisonSettings:
     seed: int = 0
     skip: int = 0
     """Disagreements to skip before those that are listed."""
+    newest: Collection[int] = ()
+    """Places of sides whose runs are not replicates: the newest result of any of them on each suite is compared."""
 
 
 def compare(
@@ -194,9 +198,10 @@ def compare(
     """
     choice = choice or ComparisonSettings()
     loader = loader or _shared.ResultLoader(store.reader)
-    shared = _shared.share(loader, sides, choice.suites, [_label(place) for place in range(len(sides))])
+    labels = [_label(place) for place in range(len(sides))]
+    shared = _shared.share(loader, sides, choice.suites, labels, choice.newest)
     couples = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
-    work = _Work(store.reader, _name_sides(shared.sides, shared.names), choice)
+    work = _Work(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
@@ -335,17 +340,19 @@ def _label(place: int) -> str:
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def _name_sides(sides: Sequence[Sequence[Run]], given: Sequence[str]) -> tuple[Side, ...]:
+def _name_sides(sides: Sequence[Sequence[Run]], given: Sequence[str], newest: Collection[int] = ()) -> tuple[Side, ...]:
     """The sides with the given names, or named by their models, with run numbers if names repeat."""
     names = list(given) or [_common([run.model for run in side]) for side in sides]
+    labels = map(_label, range(len(sides)))
     named = []
-    for label, side, name in zip(map(_label, range(len(sides))), sides, names, strict=True):
+    for place, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):
         numbers = ", ".join(str(run.id) for run in side)
-        if len(side) > 1:
+        if len(side) > 1 and place not in newest:
             name = f"{name} (mean of runs {numbers})"
         elif names.count(name) > 1:
             name = f"{name} (run {numbers})"
-        named.append(Side(label, name, tuple(run.id for run in side), tuple(run.model for run in side)))
+        runs, models = tuple(run.id for run in side), tuple(run.model for run in side)
+        named.append(Side(label, name, runs, models, place in newest))
     return tuple(named)
 
 

@@ -7,8 +7,8 @@ import json
 import os
 import socket
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -78,8 +78,14 @@ class Summary:
 
     @property
     def phenomenon(self) -> str:
-        """The phenomenon that the suite tests; empty if it names none."""
-        return _parse_summary(self.text).phenomenon
+        """The phenomenon that the suite tests; empty if it names none, or tests several."""
+        phenomena = self.phenomena
+        return next(iter(phenomena)) if len(phenomena) == 1 else _parse_summary(self.text).phenomenon
+
+    @property
+    def phenomena(self) -> Mapping[str, Estimate]:
+        """The headline by phenomenon: that of the suite, or those of its groups."""
+        return _parse_summary(self.text).phenomena
 
     @property
     def error(self) -> str:
@@ -208,6 +214,7 @@ class _Parsed:
     estimates: tuple[Estimate, ...] = ()
     metrics: tuple[Metric, ...] = ()
     phenomenon: str = ""
+    phenomena: Mapping[str, Estimate] = field(default_factory=dict)
     error: str = ""
 
 
@@ -219,6 +226,10 @@ def _parse_summary(text: str) -> _Parsed:
         found = json.loads(text)
         whole = tuple(Estimate(**fields) for fields in found["estimates"])
         metrics = tuple(Metric(*fields) for fields in found.get("metrics") or ())
-        return _Parsed(whole, metrics, phenomenon_of(found))
+        phenomenon = phenomenon_of(found)
+        parts = {fields["group"]: Estimate(**fields) for fields in found.get("phenomena") or ()}
+        headline = next((one.name for one in metrics if one.headline), whole[0].metric if whole else "")
+        own = [(phenomenon, one) for one in whole if phenomenon and one.metric == headline]
+        return _Parsed(whole, metrics, phenomenon, dict(own) or parts)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Parsed(error=f"its row is damaged ({error})")

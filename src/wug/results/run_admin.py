@@ -18,16 +18,33 @@ MAX_NAME_CHARACTERS = 200
 
 def rename(store: Store, run: Run, name: str) -> str | None:
     """Rename a run; an empty name removes its name. Returns the new name."""
-    given = " ".join(storable(name).split())
-    if len(given) > MAX_NAME_CHARACTERS:
-        raise InputError(f"a name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(given):,}")
-    if given == LAST or given.isdecimal():
-        raise InputError(f"{given!r} cannot be a name: numbers and 'last' refer to runs")
+    given = _checked(name)
     other = next((one for one in store.runs() if given and one.name == given and one.id != run.id), None)
     if other is not None:
         raise InputError(f"run {other.id} is already called {given!r}. Choose another name")
     store.change("UPDATE runs SET name = ? WHERE id = ?", given or None, run.id)
     return given or None
+
+
+def rename_sweep(store: Store, sweep: int, name: str) -> str:
+    """Rename a sweep; InputError for an empty name, or one that another sweep has."""
+    given = _checked(name)
+    if not given:
+        raise InputError("a sweep needs a name")
+    if given in (other for id, other in store.reader.sweep_names().items() if id != sweep):
+        raise InputError(f"another sweep is called {given!r}. Give another name")
+    store.change("UPDATE sweeps SET name = ? WHERE id = ?", given, sweep)
+    return given
+
+
+def _checked(name: str) -> str:
+    """A name without needless whitespace; InputError if it cannot be one."""
+    given = " ".join(storable(name).split())
+    if len(given) > MAX_NAME_CHARACTERS:
+        raise InputError(f"a name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(given):,}")
+    if given == LAST or given.isdecimal():
+        raise InputError(f"{given!r} cannot be a name: numbers and 'last' refer to runs")
+    return given
 
 
 def annotate(store: Store, run: Run, note: str) -> str | None:

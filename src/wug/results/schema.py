@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
 from wug.identity import OVERALL
 from wug.results.columns import dump
-from wug.types import Metric, phenomenon_of
+from wug.results.phenomena import phenomenon_scores
+from wug.types import Result, phenomenon_of
 
 INDEX = "index.sqlite"
 OUTCOMES = "outcomes"
@@ -76,12 +78,14 @@ def create_tables(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version={VERSION}")
 
 
-def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], metrics: Sequence[Metric] = ()) -> str:
-    """What an overview shows of a result, as JSON: estimates over all items, their metrics, the phenomenon."""
-    whole = [fields for fields in estimates if fields["group"] == OVERALL]
+def summary_of(result: Result) -> str:
+    """What an overview shows of a result, as JSON: estimates over all items, their metrics, and the phenomena."""
+    whole = [asdict(estimate) for estimate in result.estimates if estimate.group == OVERALL]
     named = {fields["metric"] for fields in whole}
-    known = [(metric.name, metric.unit, metric.better, metric.headline) for metric in metrics if metric.name in named]
-    return dump({"estimates": whole, "metrics": known, "phenomenon": phenomenon_of(meta)})
+    metrics = [(one.name, one.unit, one.better, one.headline) for one in result.metrics if one.name in named]
+    phenomena = [asdict(estimate) for estimate in phenomenon_scores(result)]
+    phenomenon = phenomenon_of(result.meta)
+    return dump({"estimates": whole, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena})
 
 
 def row_checksum(row: Mapping[str, Any] | sqlite3.Row, names: Sequence[str]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
 
-LISTED = 6
+LISTED = 20
 """Names that a warning lists."""
 NONE = "no such option"
 
@@ -103,8 +103,17 @@ def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
     return found
 
 
-def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence[str], labels: Sequence[str]) -> Shared:
-    """The suites that two sides or more share, of the names in `suites`; those that one run has several results of."""
+def share(
+    loader: ResultLoader,
+    sides: Sequence[Sequence[int]],
+    suites: Sequence[str],
+    labels: Sequence[str],
+    newest: Collection[int] = (),
+) -> Shared:
+    """The suites that two sides or more share, of the names in `suites`; those that one run has several results of.
+
+    The runs of the sides at the places `newest` are not replicates: the newest result on each suite counts.
+    """
     if len(sides) == len(sides[0]) == 1:
         return _within_run(loader, sides[0][0], suites)
     if len(sides) < 2 or not all(sides):
@@ -113,6 +122,8 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
     runs = tuple(tuple(next(found) for _ in side) for side in sides)
     stored_by_run = loader.results([run.id for side in runs for run in side])
     results = [[stored_by_run[run.id] for run in side] for side in runs]
+    for place in newest:
+        results[place] = [_newest(results[place])]
     every = [stored for side in results for run in side for stored in run]
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
@@ -135,14 +146,17 @@ def share(loader: ResultLoader, sides: Sequence[Sequence[int]], suites: Sequence
         named |= {stored.id: one.suite for stored, one in zip(complete.values(), suites_of, strict=True)}
     for key in dict.fromkeys(keys):
         has = {place: tuple(run[key] for run in side if key in run) for place, side in enumerate(numbered)}
-        whole = {place: mine for place, mine in has.items() if len(mine) == len(runs[place])}
+        whole = {place: mine for place, mine in has.items() if len(mine) == len(results[place])}
         if len(whole) > 1:
             tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
-        missing = " and ".join(labels[place] for place in has if place not in whole)
-        if missing and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
+        lacking = [place for place in has if place not in whole]
+        missing = _lacking([labels[place] for place in lacking], single=all(len(results[p]) == 1 for p in lacking))
+        if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             lonely.setdefault(missing, []).append(key[1])
-    warnings += [f"left out, since not every run of {who} has it: {_list(names)}" for who, names in lonely.items()]
+    warnings += [f"left out, since {who}: {_list(names)}" for who, names in lonely.items()]
     warnings += [*_versions(wanted, versions), *_imported(tests, labels)]
+    if newest:
+        tests = _newest_versions(tests)
     if not tests:
         raise InputError(f"the runs share no suite{' that matches' if suites else ''}. {_inventory(runs, results)}")
     return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
@@ -220,6 +234,30 @@ def _imported(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
                     programs[name].append(labels[place])
     listed = "; ".join(f"{', '.join(who)}: {name}" for name, who in programs.items())
     return [f"computed by different programs – {listed}"] if len(programs) > 1 else []
+
+
+def _lacking(labels: Sequence[str], *, single: bool) -> str:
+    """Why a suite is left out."""
+    who = " and ".join(labels)
+    if single:
+        return f"{who} {'was' if len(labels) == 1 else 'were'} not evaluated on it"
+    return f"not every run of {who} has it"
+
+
+def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
+    """The newest complete result of each test in any of the runs; an incomplete one if there is no other."""
+    found: dict[tuple[str, str, str], StoredResult] = {}
+    for stored in sorted((one for run in side for one in run), key=lambda one: one.id):
+        if stored.result.status == "complete" or test_of(stored) not in found:
+            found[test_of(stored)] = stored
+    return list(found.values())
+
+
+def _newest_versions(tests: Sequence[Test]) -> list[Test]:
+    """The version of each suite with the newest result."""
+    ages = {id(test): max(stored.id for side in test.results.values() for stored in side) for test in tests}
+    latest = {(test.kind, test.name): test for test in sorted(tests, key=lambda test: ages[id(test)])}
+    return [test for test in tests if latest[test.kind, test.name] is test]
 
 
 def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:

@@ -159,12 +159,12 @@ class Store:
             return self._update_checksum(number)
 
     def begin_sweep(self, key: str, name: str, command: str, plan: str) -> int:
-        """The number of the sweep with this key, with its name and plan updated, or of a new one."""
-        row = {"name": storable(name), "command": command, "plan": plan}
+        """The number of the sweep with this key, with its plan updated, or of a new one; an old one keeps its name."""
+        row = {"command": command, "plan": plan}
         with self._transaction():
             found = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
             if found is None:
-                return self._insert("sweeps", {"key": key, "started": _now(), **row})
+                return self._insert("sweeps", {"key": key, "name": storable(name), "started": _now(), **row})
             changes = ", ".join(f"{column} = ?" for column in row)
             self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), found["id"]))
             number: int = found["id"]
@@ -252,7 +252,7 @@ class Store:
             "status": result.status,
             "signature": dump(result.signature.fields),
             "n": result.n,
-            "summary": summary_of(estimates, result.meta, result.metrics),
+            "summary": summary_of(result),
             "estimates": dump(estimates),
             "warnings": dump(list(result.warnings)),
             "meta": dump(dict(result.meta)),

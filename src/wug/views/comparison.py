@@ -195,6 +195,19 @@ def summary(comparison: Comparison) -> list[str]:
     return said
 
 
+def scope(comparison: Comparison) -> str:
+    """How many suites and items are compared, and which results."""
+    from wug.results.comparison import EVERYTHING
+
+    items: dict[str, int] = {}
+    for contrast in comparison.contrasts:
+        items[contrast.suite] = max(contrast.items, items.get(contrast.suite, 0))
+    pooled = items.pop(EVERYTHING, None)
+    newest = ", with the newest result of each" if any(side.newest for side in comparison.sides) else ""
+    shared = f"{plural(len(items), 'suite')} and {plural(sum(items.values()), 'item')} that both have{newest}"
+    return f"Compared on {shared}{', and on all together' if pooled else ''}."
+
+
 def methods(comparison: Comparison) -> str:
     """A sentence that names the tests and the interval methods."""
     found = Counter((c.method, c.interval_method) for c in comparison.contrasts)
@@ -222,7 +235,7 @@ def notes(comparison: Comparison) -> list[str]:
     said.append(methods(comparison))
     if any(contrast.items < contrast.n for contrast in comparison.contrasts):
         said.append("n counts outcomes; where an item has several, tests and intervals are clustered by item.")
-    if any(len(side.runs) > 1 for side in comparison.sides):
+    if any(len(side.runs) > 1 and not side.newest for side in comparison.sides):
         said.append(
             "Values of several runs are means over runs, ± the standard deviation between them. Interval and p "
             "generalise to new items for these runs, not to new runs."

@@ -50,6 +50,8 @@ class ComparisonSection:
 
     summary: tuple[str, ...]
     """One sentence per pair of sides."""
+    scope: str
+    """How many suites and items are compared."""
     side_pairs: tuple[SidePair, ...]
     figures: tuple[Figure, ...]
     notes: tuple[str, ...]
@@ -61,6 +63,7 @@ def section(comparison: Comparison) -> ComparisonSection:
     names = text.side_names(comparison)
     return ComparisonSection(
         summary=tuple(text.summary(comparison)),
+        scope=text.scope(comparison),
         side_pairs=tuple(
             SidePair(
                 *(first, second, (names[first.label], names[second.label])),

@@ -9,7 +9,8 @@ from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views.chance import result_chance
 from wug.views.family_views import family_of, items_of, module_of
-from wug.views.parts import LinesPart
+from wug.views.parts import LabelledText, LinesPart
+from wug.views.text_display import unmarked
 
 MAX_EXAMPLE_LINES = 4
 HALF = 0.5
@@ -28,7 +29,7 @@ def opening_of(result: Result, rows: Rows) -> Opening:
     """The first lines about a result.
 
     The module `view` of a family may offer `question(result)` and `example(result, rows)`. Without them, the question
-    is that of the family's docstring, and the example is the first item.
+    is that of the family's docstring, and the example is the first item, or its sentence.
     """
     view = module_of(result.kind)
     question = view.question(result) if hasattr(view, "question") else ""
@@ -71,8 +72,11 @@ def _family_question(kind: str) -> str:
 def _first_item(result: Result, rows: Rows) -> LinesPart | None:
     items = items_of(result, rows)
     for row in rows.each(Filter(items.metric), limit=1):
-        for part in items.show(row, rows.same_item(row)).parts:
+        item = items.show(row, rows.same_item(row))
+        for part in item.parts:
             if isinstance(part, LinesPart):
                 shown = [line for line in part.lines if line.side is None]
                 return LinesPart(tuple(shown[:MAX_EXAMPLE_LINES]), part.symbols)
+        if item.sentence:
+            return LinesPart((LabelledText(items.noun, unmarked(item.sentence)),))
     return None

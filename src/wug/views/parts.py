@@ -172,6 +172,8 @@ class PredictionCard:
     formula: str
     source: str = ""
     """The formula as written in the suite, if that differs."""
+    conditions: tuple[str, ...] = ()
+    """The conditions that it compares."""
     passed: int = 0
     failed: int = 0
     margins: tuple[ItemMargin, ...] = ()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import altair
 
 HEIGHT_PX = 300
+FADED = 0.12
+"""Opacity of conditions that are not chosen."""
 MIN_NEGATIVE_BITS = -0.05
 """Values in bits between this and 0 are rounding errors."""
 STRIP_WIDTH_PX, STRIP_EDGE_PX, STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX = 320, 8, 7.0, 74.0
@@ -104,7 +106,7 @@ def regions(
         tooltip=_tooltip(models),
     )
     if len(conditions) > 1:
-        base = base.transform_filter(choice.test)
+        base = base.encode(opacity=alt.condition(choice.test, alt.value(1), alt.value(FADED)))
     line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shaped(conditions))
     dots = [base.mark_point(style="dot").encode(y=y, shape=shape)]
     if len(models) > 1:
@@ -118,6 +120,8 @@ def regions(
     layers = [line]
     if any(row["low"] is not None for row in rows):  # a few items have none, and Vega warns of an empty layer
         interval = base.mark_rule(style="interval", opacity=0.6)
+        if len(conditions) > 1:
+            interval = interval.encode(opacity=alt.condition(choice.test, alt.value(0.6), alt.value(FADED)))
         layers.append(interval.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)))
     layers += dots
     if not labels.keys().isdisjoint(marked):

@@ -1,5 +1,8 @@
 """A report as one self-contained HTML page, without network, server or other files.
 
+It opens with a summary, the overview and the figures of a few results. The rest is in `noscript` elements, which a
+browser parses only when the reader opens them, or at once if it runs no scripts.
+
 Each chart is in the page twice: as SVG, which needs no JavaScript, and as a Vega-Lite specification that replaces the
 SVG when it scrolls into view. If the packages that draw charts are not installed, the page shows their numbers.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +21,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
-from wug.formatting import FormattedEstimate, headline_estimate, headlines, plain, plural
+from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, plain, plural
 from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
@@ -49,6 +53,8 @@ MAX_PAGE_ITEMS = 1400
 """Items in all sections of a page: a few megabytes."""
 MAX_RESULTS_WITH_SVG = 60
 """Results up to which charts are also included as SVG, 20 kilobytes each."""
+TELLING_RESULTS = 3
+"""Results whose first figure is shown at the top."""
 MAX_SECTION_ITEMS, MIN_SECTION_ITEMS = 200, 10
 """Items per section."""
 
@@ -87,6 +93,10 @@ class ReportSection:
     items: ItemsView
     samples: tuple[tuple[ItemSample, list[SampledGroup]], ...]
     export: str
+
+
+Sections = dict[str, dict[str, list[ReportSection]]]
+"""Section → suite → results."""
 
 
 class _Charts:
@@ -128,6 +138,9 @@ def render(
     bundle = vega.javascript() if drawn else ""
     page = environment.get_template("page.html").render(
         title=_title(entries) if lead is None else lead.title,
+        date=max((entry.report.created or "" for entry in entries), default=""),
+        summary=_summary(sections) if lead is None else "",
+        telling=_telling(sections) if lead is None and len(entries) > 1 and drawn else [],
         lead=lead,
         entries=entries,
         models=models,
@@ -214,9 +227,9 @@ def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
     return names
 
 
-def _by_section(entries: Iterable[ReportSection]) -> dict[str, dict[str, list[ReportSection]]]:
+def _by_section(entries: Iterable[ReportSection]) -> Sections:
     """Section → suite → entries: phenomena in order of appearance, then families; best suite first."""
-    sections: dict[str, dict[str, list[ReportSection]]] = {}
+    sections: Sections = {}
     for entry in entries:
         sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
     ordered = sorted(sections.items(), key=lambda pair: not any(_is_phenomenon(group[0]) for group in pair[1].values()))
@@ -267,6 +280,63 @@ def _title(entries: Sequence[ReportSection]) -> str:
     return f"{what} · {who}"
 
 
+def _summary(sections: Sections) -> str:
+    """A sentence about the range of a model's scores, or about which model has the highest score how often."""
+    groups = [group for suites in sections.values() for group in suites.values()]
+    scored = [entry for group in groups for entry in group if _is_score(entry)]
+    models = list(dict.fromkeys(entry.model for entry in scored))
+    if len(scored) < 2:
+        return ""
+    if len(models) == 1:
+        ordered = sorted(scored, key=_value)
+        low, high = (f"{one.headline.text} ({one.result.suite})" for one in (ordered[0], ordered[-1]) if one.headline)
+        return f"{models[0]} scores between {low} and {high} on {plural(len(scored), 'suite')}."
+    shared = [own for group in groups if len(own := [entry for entry in group if entry in scored]) > 1]
+    tops = [[entry.model for entry in group if _value(entry) == max(map(_value, group))] for group in shared]
+    wins = Counter(top[0] for top in tops if len(top) == 1).most_common()
+    if not wins:
+        return f"{plural(len(models), 'model')} on {plural(len(groups), 'suite')}."
+    said = ", ".join(f"{model} on {count}" for model, count in wins)
+    tied = len(tops) - sum(count for _, count in wins)
+    rest = f"; on {tied} the best models have the same score" if tied else ""
+    return f"Of {plural(len(shared), 'suite')} that several models share, the highest score is that of {said}{rest}."
+
+
+def _telling(sections: Sections) -> list[Figure]:
+    """The first figures of the results that differ most between models; of others, those with the lowest scores."""
+    found: list[tuple[float, float, ReportSection]] = []
+    for group in (group for suites in sections.values() for group in suites.values()):
+        drawn = [entry for entry in group if _is_score(entry) and _figures(entry)]
+        if drawn:
+            values = [_value(entry) for entry in drawn]
+            found.append((min(values) - max(values), min(values), min(drawn, key=_value)))
+    found.sort(key=lambda one: one[:2])
+    return [
+        replace(
+            figure,
+            id=f"telling-{place}",
+            title=f"{entry.result.suite} · {entry.model} · {entry.headline.text if entry.headline else ''}",
+            note=f"{figure.title}. {figure.note}",
+        )
+        for place, (_, _, entry) in enumerate(found[:TELLING_RESULTS])
+        for figure in _figures(entry)[:1]
+    ]
+
+
+def _is_score(entry: ReportSection) -> bool:
+    """Whether the headline is a proportion of which higher values are better."""
+    row = entry.headline
+    return row is not None and row.share and entry.result.metric(row.metric).better == "higher"
+
+
+def _figures(entry: ReportSection) -> list[Figure]:
+    return [part for part in entry.parts if isinstance(part, Figure)]
+
+
+def _value(entry: ReportSection) -> float:
+    return entry.headline.value if entry.headline else 0.0
+
+
 def _slug(text: str, taken: set[str]) -> str:
     """A unique HTML id of letters, digits and hyphens."""
     slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result"
@@ -300,6 +370,7 @@ def view_environment(loader: BaseLoader) -> Environment:
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
+    environment.filters["local_time"] = local_time
     environment.filters["strip"] = strip
     environment.filters["direction"] = direction_of
     environment.filters["runs"] = runs_of

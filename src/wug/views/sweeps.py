@@ -246,7 +246,11 @@ def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
     )
     marks = (10.0**power * factor for power in range(-3, 16) for factor in (1, 2, 5))
     ticks = [*([0.0] if zero else []), above[0], *(mark for mark in marks if above[0] < mark < above[-1]), above[-1]]
-    axis = alt.Axis(values=ticks, format="~s", grid=False, labelFlush=False, labelOverlap="greedy", labelSeparation=6)
+    # The format of an axis would give all ticks the prefix of the largest: 0k for 100.
+    label = "format(datum.value, '~s')"
+    axis = alt.Axis(
+        values=ticks, labelExpr=label, grid=False, labelFlush=False, labelOverlap="greedy", labelSeparation=6
+    )
     return alt.X("x:Q", title=unit, scale=scale, axis=axis)
 
 
@@ -262,7 +266,9 @@ def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], uni
 def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit: str) -> Figure:
     table = curve_table(replace(curves, curves=tuple(own)))
     drawn = [curve for curve in own if not is_chance_metric(curve.kind, curve.metric)] or own
-    chances = {_chance(curve, own) for curve in drawn}
+    levels = {curve.suite: level for curve in drawn if (level := _chance(curve, own)) is not None}
+    chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
+    partly = chance is not None and len(levels) < len({curve.suite for curve in drawn})
     points = [
         charts.LinePoint(p.step, p.value, p.low, p.high, p.n, name)
         for name, curve in zip(curve_names(drawn), drawn, strict=True)
@@ -278,7 +284,7 @@ def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit
             x=x,
             title=title,
             share=own[0].share,
-            chance_level=chances.pop() if len(chances) == 1 else None,
+            chance_level=chance,
         ),
         title=f"Over training: {title}",
         about=caption(
@@ -286,7 +292,8 @@ def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit
             (curve.series for curve in drawn),
             counts.pop() if len(counts) == 1 else None,
         ),
-        note="With 95% intervals; points of several runs with one standard deviation on either side.",
+        note="With 95% intervals; points of several runs with one standard deviation on either side."
+        + (f" The chance level is that of {', '.join(levels)}." if partly else ""),
         columns=CURVE_HEAD,
         rows=tuple(_curve_rows(replace(curves, curves=tuple(own)))),
         records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in table.rows),

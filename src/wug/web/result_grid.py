@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from wug.formatting import FormattedEstimate, is_measurable, number
@@ -12,12 +12,20 @@ from wug.identity import ModelId
 from wug.labels import short_names
 from wug.results.learning_curves import step_of
 from wug.results.records import Run, Summary
-from wug.web.result_view import summary_headline
-from wug.web.run_query import RunQuery
+from wug.views.chance import chance_level
+from wug.web.phenomenon_means import (
+    PhenomenonMean,
+    Ranking,
+    phenomenon_headline,
+    phenomenon_mean,
+    ranking_key,
+    ranking_of,
+)
+from wug.web.run_query import DEFAULT_SORT, RunQuery
 from wug.web.site import page_count
 
 SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
-"""Proportions at which a cell's shade changes: finer where models differ, and 100% has its own."""
+"""Distances from chance (0) to 100% (1) at which a cell's shade changes: finer where models differ."""
 SPARKLINE_WIDTH_PX, SPARKLINE_HEIGHT_PX, SPARKLINE_POINTS = 48, 14, 24
 ROWS_PER_PAGE, COLUMNS_PER_PAGE = 25, 40
 
@@ -62,6 +70,8 @@ class GridCell:
     sparkline: Sparkline | None = None
     """For a sweep: the values of its models."""
     warnings: tuple[str, ...] = ()
+    chance: float = 0.0
+    """The chance level of its metric; 0 if it has none."""
 
     @property
     def text(self) -> str:
@@ -75,10 +85,11 @@ class GridCell:
 
     @property
     def shade(self) -> str:
-        """CSS class of the background: the higher a proportion, the stronger."""
+        """CSS class of the background: the further a proportion is above chance, the stronger."""
         if self.shown is None or not self.shown.share or not 0 <= self.shown.value <= 1:
             return ""
-        return f"h{sum(self.shown.value >= threshold for threshold in SHADE_THRESHOLDS)}"
+        above = (self.shown.value - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
+        return f"h{sum(above >= threshold for threshold in SHADE_THRESHOLDS)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,8 @@ class GridRow:
     cells: tuple[GridCell | None, ...]
     fingerprint: str
     """Changes with anything that the row shows."""
+    mean: PhenomenonMean | None = None
+    """The mean on the phenomenon that was chosen."""
 
     @property
     def is_sweep(self) -> bool:
@@ -114,6 +127,8 @@ class GridColumn:
     suite: str
     family: str
     phenomenon: str
+    phenomena: frozenset[str] = frozenset()
+    """All that it has items of."""
     pinned: bool = False
 
     @property
@@ -144,6 +159,8 @@ class ResultGrid:
     """Choices of the filter."""
     fingerprint: str
     """Changes with the rows and columns of the page."""
+    ranking: Ranking | None = None
+    """Which model is best on the phenomenon that was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +190,11 @@ class _RowSource:
     @property
     def is_sweep(self) -> bool:
         return self.key.startswith("sweep:")
+
+    def mean(self, phenomenon: str) -> PhenomenonMean | None:
+        """The mean of the newest results on a phenomenon."""
+        newest = (self.newest(suite) for suite in self.results) if phenomenon else ()
+        return phenomenon_mean((kept for kept in newest if kept is not None), phenomenon)
 
     def newest(self, suite: str) -> Summary | None:
         """The newest complete result on a suite, or the newest of any status."""
@@ -215,10 +237,7 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
     left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
     columns = found.columns[left : left + COLUMNS_PER_PAGE]
-    rows = tuple(
-        _row(row, columns, row.key in query.pins, source.warnings)
-        for row in (*pinned, *others[top : top + ROWS_PER_PAGE])
-    )
+    rows = tuple(_row(row, columns, query, source.warnings) for row in (*pinned, *others[top : top + ROWS_PER_PAGE]))
     every_column = _columns(source.results, RunQuery())
     return ResultGrid(
         rows=rows,
@@ -231,10 +250,11 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
         pages=pages,
         column_pages=column_pages,
         families=tuple(sorted({kept.kind for kept in source.results})),
-        phenomena=tuple(sorted({column.phenomenon for column in every_column if column.phenomenon})),
+        phenomena=tuple(sorted({name for column in every_column for name in column.phenomena})),
         fingerprint=fingerprint(
             [row.key for row in rows] + [column.suite for column in columns] + [str(len(found.rows))]
         ),
+        ranking=_ranking(found, query.phenomenon),
     )
 
 
@@ -291,11 +311,12 @@ def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
     found: dict[str, GridColumn] = {}
     for kept in results:
         if kept.suite not in found and (not query.kind or kept.kind == query.kind):
-            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, kept.suite in query.pinned_suites)
+            pinned, phenomena = kept.suite in query.pinned_suites, frozenset(kept.phenomena)
+            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, phenomena, pinned)
     columns = [
         column
         for name, column in found.items()
-        if (not query.phenomenon or column.phenomenon == query.phenomenon) and query.suite.lower() in name.lower()
+        if (not query.phenomenon or query.phenomenon in column.phenomena) and query.suite.lower() in name.lower()
     ]
     families: dict[str, int] = {}
     order: dict[tuple[str, str], int] = {}
@@ -319,25 +340,35 @@ def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
     column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     if column.startswith("suite:"):
         suite = column.removeprefix("suite:")
-        values = {row.key: _value(row.newest(suite)) for row in rows}
+        values = {row.key: _value(row.newest(suite), query.phenomenon) for row in rows}
         # Models without the suite come last in either direction.
         present = [row for row in rows if values[row.key] is not None]
         present.sort(key=lambda row: values[row.key] or 0, reverse=descending)
         return [*present, *(row for row in rows if values[row.key] is None)]
     if column == "model":
         return sorted(rows, key=lambda row: (row.name.lower(), row.key), reverse=descending)
+    if query.phenomenon and query.sort == DEFAULT_SORT:
+        means = {row.key: row.mean(query.phenomenon) for row in rows}
+        most = max((mean.suites for mean in means.values() if mean), default=0)
+        return sorted(rows, key=lambda row: ranking_key(means[row.key], most))
     return sorted(rows, key=lambda row: row.runs[0].id, reverse=column != "newest" or descending)
 
 
-def _value(kept: Summary | None) -> float | None:
-    found = None if kept is None else summary_headline(kept)
+def _ranking(found: GridSelection, phenomenon: str) -> Ranking | None:
+    means = {row.key: mean for row in found.rows if (mean := row.mean(phenomenon)) is not None}
+    suites = [column.suite for column in found.columns]
+    return ranking_of(phenomenon, means, {row.key: row.name for row in found.rows}, suites)
+
+
+def _value(kept: Summary | None, phenomenon: str = "") -> float | None:
+    found = None if kept is None else phenomenon_headline(kept, phenomenon)
     return None if found is None else found.value
 
 
 def _row(
-    row: _RowSource, columns: Sequence[GridColumn], pinned: bool, warnings: Mapping[int, tuple[str, ...]]
+    row: _RowSource, columns: Sequence[GridColumn], query: RunQuery, warnings: Mapping[int, tuple[str, ...]]
 ) -> GridRow:
-    cells = tuple(_cell(row, column.suite, warnings) for column in columns)
+    cells = tuple(_cell(row, column.suite, query.phenomenon, warnings) for column in columns)
     ids = [f"{cell.result}{cell.later}" if cell else "" for cell in cells]
     latest = row.runs[0]
     own = f"/run/{latest.id}" if len(row.runs) == 1 else RunQuery(model=row.key).url("/runs")
@@ -348,23 +379,30 @@ def _row(
         url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else own,
         runs=tuple(run.id for run in row.runs),
         newest=latest.started,
-        pinned=pinned,
+        pinned=row.key in query.pins,
         cells=cells,
         fingerprint=fingerprint([str(len(row.runs)), row.name, *ids]),
+        mean=row.mean(query.phenomenon),
     )
 
 
-def _cell(row: _RowSource, suite: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
+def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
     kept = row.newest(suite)
     if kept is None:
         return None
-    shown, own = summary_headline(kept), warnings.get(kept.id, ())
+    cell = cell_of(kept, warnings.get(kept.id, ()), phenomenon)
     if row.is_sweep:
-        values = [value for one in row.results[suite] if (value := _value(one)) is not None]
-        return GridCell(kept.id, kept.run, kept.status, kept.error, shown, "", Sparkline.through(values), own)
+        values = [value for one in row.results[suite] if (value := _value(one, phenomenon)) is not None]
+        return replace(cell, sparkline=Sparkline.through(values))
     last = row.results[suite][-1]
-    later = "" if last is kept else last.status
-    return GridCell(kept.id, kept.run, kept.status, kept.error, shown, later, None, own)
+    return replace(cell, later="" if last is kept else last.status)
+
+
+def cell_of(kept: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
+    """The cell of one result, or of its part on a phenomenon."""
+    shown = phenomenon_headline(kept, phenomenon)
+    level = None if shown is None else chance_level(kept.kind, shown.metric, kept.estimates)
+    return GridCell(kept.id, kept.run, kept.status, kept.error, shown, warnings=warnings, chance=level or 0.0)
 
 
 def _spans(

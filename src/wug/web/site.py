@@ -6,10 +6,10 @@ import functools
 import json
 import re
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -181,8 +181,8 @@ def environment() -> Environment:
     """The Jinja environment; a template of the site overrides one of the report with the same name."""
     templates = [PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]
     made = view_environment(ChoiceLoader(templates))
-    made.filters["local_time"] = local_time
     made.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
+    made.filters["shell"] = lambda text: shlex.quote(str(text))
     made.globals["verdict"] = verdict
     made.tests["printable"] = lambda text: make_printable(text) == text
     return made
@@ -197,18 +197,6 @@ def template_names() -> frozenset[str]:
 def make_printable(text: str) -> str:
     """Replace control characters by their Unicode pictures, and lone surrogates by U+FFFD."""
     return _UNPRINTABLE.sub(_replacement, text)
-
-
-def local_time(text: str | None) -> str:
-    """A timestamp of the store in short form, in local time; other text unchanged."""
-    if not text:
-        return ""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    local = moment.astimezone() if moment.tzinfo else moment.replace(tzinfo=UTC).astimezone()
-    return local.strftime("%-d %b %Y, %H:%M")
 
 
 def verdict(value: Value) -> Markup:

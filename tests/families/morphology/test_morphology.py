@@ -26,7 +26,9 @@ from wug.families.morphology.suite import MorphologySuite, first_word
 from wug.results.queries import table_of
 from wug.rows import Filter
 from wug.types import Estimate, Request, Result, Scored, Token
+from wug.views.chance import result_chance
 from wug.views.family_views import computed_parts, items_of, parts_of
+from wug.views.opening import opening_of
 from wug.views.text import item_lines
 
 TABLE = """lemma,form,type,task,language,rating,frequency
@@ -463,3 +465,16 @@ def test_an_answer_is_shown_with_what_people_say(tmp_path: Path) -> None:
     text = "\n".join(item_lines(items_of(result, rows).show(placed, [placed])))
     assert "zub" in text
     assert "zibbed" in text
+
+
+def test_the_page_opens_with_the_task_both_sentences_and_the_chance_level(tmp_path: Path) -> None:
+    table = "lemma,form,type,task,language\nzib,zibbed,regular,past,eng\nzib,zab,irregular,past,eng\n"
+    result = run(write(tmp_path, table), WordScorer({"zibbed": -3.0, "zab": -2.0}), prior="none")
+    opening = opening_of(result, table_of(result.outcomes))
+    assert opening.question == "Does the model form the past tense of new verbs?"
+    assert opening.example is not None
+    assert [(line.label, "".join(piece.text for piece in line.pieces)) for line in opening.example.lines] == [
+        ("expected", "They like to zib. Yesterday they zibbed."),
+        ("preferred", "They like to zib. Yesterday they zab."),
+    ]
+    assert result_chance(result, "accuracy") == 0.5

@@ -12,7 +12,8 @@ import pytest
 import run_factory
 from html_helpers import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
-from wug.families.syntaxgym.view.regions import ShownRegion, region_means
+from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, region_means
+from wug.families.syntaxgym.view.split_words import item_note, result_note
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Filter, Rows
@@ -332,3 +333,21 @@ def _plain(one: Any) -> dict[str, Any]:
 
 def _everything(items: ItemsView, rows: Rows) -> list[ItemView]:
     return [items.show(row, rows.same_item(row)) for row in rows.each(Filter())]
+
+
+def test_items_whose_compared_word_is_split_in_one_condition_only_say_so() -> None:
+    def region(number: int, *tokens: str) -> ShownRegion:
+        return ShownRegion(number, "".join(tokens), 1.0, tuple((token, 1.0) for token in tokens), ())
+
+    split: Conditions = {
+        "match": (region(1, "a"), region(2, "s", "ings")),
+        "mismatch": (region(1, "a", "b"), region(2, "sing")),
+    }
+    same: Conditions = {
+        "match": (region(1, "a"), region(2, "sings")),
+        "mismatch": (region(1, "a", "b"), region(2, "sing")),
+    }
+    assert item_note(split, {2}) == "Region 2 has 1 token in mismatch and 2 tokens in match."
+    assert item_note(same, {2}) == ""
+    assert result_note([split, same, same], {2}).startswith("In 1 of 3 items, a compared region has more tokens")
+    assert result_note([same], {2}) == ""

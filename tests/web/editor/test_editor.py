@@ -96,6 +96,15 @@ def test_the_first_page_lists_drafts_builtin_suites_and_files(
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
 
 
+def test_a_draft_that_was_saved_is_listed_once(site: Site, client: TestClient, draft: Callable[..., str]) -> None:
+    address = draft(suite("my suite"))
+    (site.folders[0] / "my_suite.json").write_text(json.dumps(suite("my suite")))
+    page = client.get("/editor").text
+    assert address in page
+    assert "saved as <code>my_suite.json</code>" in page
+    assert "file:" not in page
+
+
 def test_a_write_without_the_token_is_refused(client: TestClient) -> None:
     assert client.post("/editor/new.json", json={"from": "blank"}).status_code == 403
     assert client.put("/editor/0123456789ab/draft.json", json={}).status_code == 403

@@ -82,7 +82,6 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     begin: Callable[..., Any], served: Any, site: Site, new_site: Callable[[], Site], recorder: Any, tmp_path: Path
 ) -> None:
     page = begin("blank")
-    expect(page.locator("#problems")).to_contain_text("no text")
     write_a_suite(page)
     assert grid(page)[:3] == [
         ["subject", "verb", "rest"],
@@ -278,6 +277,31 @@ def test_items_conditions_and_regions_are_added_moved_and_removed_and_prediction
     assert [item["item_number"] for item in document(page)["items"]] == [1]
 
 
+def test_a_region_added_after_the_last_name_comes_last(begin: Callable[..., Any]) -> None:
+    page = begin("blank")
+    cell(page, 0, 2).click()
+    fill(page, "subject", "verb", "rest")
+    page.keyboard.press("Alt+r")
+    fill(page, "end")
+    page.keyboard.press("Alt+r")
+    page.keyboard.type("stop")
+    page.keyboard.press("Enter")
+    assert grid(page)[0] == ["subject", "verb", "rest", "end", "stop"]
+
+
+@pytest.mark.parametrize("source", ["blank", "2x2"])
+def test_a_new_suite_opens_without_an_error(begin: Callable[..., Any], source: str) -> None:
+    page = begin(source)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#verdict")).to_have_text("Give the suite a name, and write its sentences.")
+    assert page.locator("#problems li").count() == 0
+    assert page.locator("#grid .fault").count() == 0
+    cell(page, 1, 2).click()
+    page.keyboard.type("The boys")
+    page.keyboard.press("Enter")
+    expect(page.locator("#verdict")).to_contain_text("to fix")
+
+
 def test_names_that_cannot_be_are_refused_with_a_word(begin: Callable[..., Any]) -> None:
     page = begin()
     for name, said in [("match_plural", "already"), ("50%", "cannot have %"), ("  ", "needs a name")]:
@@ -298,6 +322,7 @@ def test_everything_can_be_undone_and_redone(begin: Callable[..., Any]) -> None:
     page.keyboard.press("Alt+r")
     page.keyboard.type("new")
     page.keyboard.press("Enter")
+    show_formula(page, 0)
     page.fill("#prediction-0", "1 < 2")
     page.fill("#meta-name", "named")
     after = grid(page)
@@ -382,9 +407,34 @@ def test_a_problem_leads_to_its_cell(begin: Callable[..., Any]) -> None:
     page.click("#problems >> text=condition match_plural, region 4")
     assert "active" in cell(page, 3, 5).get_attribute("class").split()
     assert page.evaluate("document.activeElement.className") == "cell-field"
+    show_formula(page, 1)
     page.fill("#prediction-1", "(3;%match_plural%) <")
     page.click("#problems >> text=prediction 1")
     assert page.evaluate("document.activeElement.id") == "prediction-1"
+
+
+def test_a_prediction_is_built_from_choices_with_its_formula_behind_a_toggle(begin: Callable[..., Any]) -> None:
+    page = begin()
+    page.get_by_role("button", name="Compare two conditions").click()
+    made = page.locator(".prediction").nth(2)
+    assert not made.locator(".formula-field").is_visible()
+    made.get_by_label("Region", exact=True).select_option("3")
+    made.get_by_label("In this condition", exact=True).select_option("mismatch_plural")
+    made.get_by_label("Less or more surprising").select_option("more")
+    made.get_by_label("Than in this condition").select_option("match_plural")
+    expect(made.locator(".english")).to_contain_text("is more surprising in mismatch_plural than in match_plural")
+    made.get_by_role("button", name="Show or hide the formula").click()
+    assert made.locator(".formula-field").input_value() == "(3;%mismatch_plural%) > (3;%match_plural%)"
+    made.locator(".formula-field").fill("(3;%match_plural%) > 2")
+    expect(made.locator(".builder")).to_be_hidden()
+    page.get_by_role("button", name="A 2 × 2 interaction").click()
+    expect(page.locator(".prediction").nth(3).locator(".english")).to_be_visible()
+    assert page.locator("#prediction-3").is_visible()  # the builder has no words for it
+
+
+def show_formula(page: Any, index: int) -> None:
+    """Open the formula of a prediction that the builder shows."""
+    page.locator(".prediction").nth(index).get_by_role("button", name="Show or hide the formula").click()
 
 
 def test_a_prediction_takes_a_cell_of_the_grid(begin: Callable[..., Any]) -> None:

@@ -49,20 +49,29 @@ def test_only_runs_with_the_chosen_suite_are_offered(client: TestClient, seeds: 
     assert list(options(client.get("/compare?suite=reflexives").text)) == ["", "5"]
 
 
-def test_models_stand_for_their_newest_runs_that_share_most(client: TestClient, site: Site) -> None:
-    sample_results.keep(
-        site.store, sample_results.pairs(items=8, model="a/x@1"), sample_results.syntaxgym(model="a/x@1")
-    )
-    sample_results.keep(
-        site.store, sample_results.pairs(items=8, model="a/x@1"), sample_results.syntaxgym(model="a/x@1")
-    )
-    sample_results.keep(site.store, sample_results.pairs(suite="other", items=8, model="a/x@1"))
-    sample_results.keep(
-        site.store, sample_results.pairs(items=8, model="a/y@1"), sample_results.syntaxgym(model="a/y@1")
-    )
-    page = client.get("/compare?model=a/x@1&model=a/y@1").text
-    assert '<option value="2" selected>' in page
-    assert '<option value="4" selected>' in page
+def test_models_are_compared_on_every_suite_that_any_of_their_runs_share(served: Served, site: Site, page: Any) -> None:
+    x, y = "a/x@1", "a/y@1"
+    sample_results.keep(site.store, sample_results.pairs(items=8, model=x), sample_results.syntaxgym(model=x))
+    sample_results.keep(site.store, sample_results.pairs(suite="other", items=8, model=x))
+    sample_results.keep(site.store, sample_results.pairs(suite="mine", items=8, model=x))
+    sample_results.keep(site.store, sample_results.pairs(items=8, model=y), sample_results.syntaxgym(model=y))
+    sample_results.keep(site.store, sample_results.pairs(suite="other", items=8, model=y))
+    page.goto("/")
+    for model in ("x", "y"):
+        page.get_by_label(f"compare {model}").check()
+    page.get_by_role("button", name="Compare").click()
+    assert page.locator("select[name=side]").nth(1).input_value() == "model:a/x@1"
+    assert page.locator(".scope").inner_text().startswith("Compared on 3 suites and ")
+    assert "with the newest result of each" in page.locator(".scope").inner_text()
+    assert page.get_by_text("left out, since A was not evaluated on it: mine").is_visible()
+    suites = page.locator("table.compared tbody th").all_inner_texts()
+    assert set(suites) == {"reflexives", "other", sample_results.syntaxgym().suite}
+
+
+def test_a_model_with_one_run_is_that_run_and_an_unknown_one_is_an_error(client: TestClient, site: Site) -> None:
+    sample_results.keep(site.store, sample_results.pairs(items=8, model="a/x@1"))
+    sample_results.keep(site.store, sample_results.pairs(items=8, model="a/y@1"))
+    assert '<option value="1" selected>' in client.get("/compare?model=a/x@1&model=a/y@1").text
     assert client.get("/compare?model=nobody&model=a/y@1").status_code == 404
 
 

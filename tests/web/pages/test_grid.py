@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 from starlette.datastructures import QueryParams
 
+from wug.formatting import local_time
 from wug.results.records import Run, Summary
-from wug.web.pages.runs import matching_results, matching_runs, run_page
 from wug.web.result_grid import (
     COLUMNS_PER_PAGE,
     ROWS_PER_PAGE,
@@ -19,8 +21,8 @@ from wug.web.result_grid import (
     build_grid,
     select,
 )
+from wug.web.run_listing import matching_results, matching_runs, run_page
 from wug.web.run_query import RunQuery
-from wug.web.site import local_time
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:
@@ -84,11 +86,35 @@ def test_a_later_result_that_failed_does_not_hide_the_one_before_it() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text", "shade"),
-    [(0.0, "0.0", "h0"), (0.49, "49.0", "h2"), (0.5, "50.0", "h3"), (0.71, "71.0", "h5"), (1.0, "100", "h9")],
+    [(0.0, "0.0", "h0"), (0.5, "50.0", "h0"), (0.62, "62.0", "h1"), (0.71, "71.0", "h2"), (1.0, "100", "h9")],
 )
 def test_a_colour_tells_71_from_100(value: float, text: str, shade: str) -> None:
     one = cell(made([run(1)], [kept(1, 1, "s", value)]))
     assert (one.text, one.shade) == (text, shade)
+
+
+def test_models_are_ranked_by_their_mean_over_families_on_a_phenomenon() -> None:
+    runs = [run(3, "a/partial@1"), run(2, "a/worse@1"), run(1, "a/better@1")]
+    results = [
+        kept(1, 1, "s", 0.9, phenomenon="Agreement"),
+        kept(2, 1, "t", 0.5, phenomenon="Agreement"),
+        kept(3, 1, "u", 0.8, kind="syntaxgym", phenomenon="Agreement"),
+        *(kept(4 + place, 2, name, 0.6, phenomenon="Agreement") for place, name in enumerate(("s", "t"))),
+        kept(6, 2, "u", 0.6, kind="syntaxgym", phenomenon="Agreement"),
+        kept(7, 3, "s", 1.0, phenomenon="Agreement"),
+        kept(8, 3, "v", 1.0),
+    ]
+    found = made(runs, results, RunQuery(phenomenon="Agreement"))
+    assert rows(found) == ["better", "worse", "partial"]  # which lacks suites
+    assert [column.suite for column in found.columns] == ["s", "t", "u"]
+    mean = found.rows[0].mean
+    assert mean is not None
+    # Pairs: (0.9 + 0.5) / 2 = 0.7, below by hypot(0.8, 0.4) / 2; with 0.8 - 0.1 of the other family.
+    low = 0.75 - math.hypot(math.hypot(0.8, 0.4) / 2, 0.7) / 2
+    assert (mean.value, mean.low) == pytest.approx((0.75, low))
+    assert mean.scope == "2 families, 3 suites"
+    assert found.ranking is not None
+    assert found.ranking.sentence.startswith("better has the highest mean of 2 models with all 3 suites: 75.0% [")
 
 
 def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
@@ -213,6 +239,31 @@ def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_o
     assert numbers(RunQuery(status="failed")) == [1]
     assert numbers(RunQuery(model="gpt2")) == [2]
     assert [one.message for one in run_page(runs, results, RunQuery()).entries] == ["", "", "no server"]
+
+
+def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_row() -> None:
+    long = replace(run(1, "a/x@1"), finished="2026-01-01T00:02:05+00:00")
+    runs = [run(5, "a/tied@1"), run(4, "a/s2@1", sweep=7), run(3, "a/s1@1", sweep=7), run(2, "a/y@1"), long]
+    results = [
+        *(kept(place, 1, name, 0.6 + place / 10) for place, name in enumerate("abcd")),
+        kept(5, 2, "a", 0.4),
+        kept(6, 3, "a", 0.3),
+        kept(7, 4, "a", 0.5),
+        kept(8, 5, "a", 0.0),
+    ]
+    tied = {8: ("all 60 pairs tied: the accuracy is not measurable",)}
+    page = run_page(runs, results, RunQuery(), {7: "seeds"}, tied)
+    assert [(one.model, one.tested, one.headline) for one in page.entries] == [
+        ("tied", "a", "not measurable"),
+        ("seeds (2 models)", "a", "30.0–50.0%"),
+        ("y", "a", "40.0%"),
+        ("x", "a, b, c and 1 more", "60.0–90.0%"),
+    ]
+    assert page.entries[-1].took == "2 min"
+    assert page.entries[1].sweep == (4, 3)
+    assert page.total == 5
+    unfolded = run_page(runs, results, RunQuery(model="sweep:7"), {7: "seeds"})
+    assert [one.model for one in unfolded.entries] == ["s2", "s1"]
 
 
 def test_a_moment_that_is_none_stays_as_it_is() -> None:

@@ -29,6 +29,16 @@ def test_neighbours_are_those_of_the_order() -> None:
     assert neighbours([4, 2, 9], 7) == (None, None)
 
 
+def test_an_item_is_found_by_its_name(client: TestClient, site: Site) -> None:
+    sample_results.keep(site.store, sample_results.syntaxgym(items=16))
+    page = client.get("/result/1/item/16")
+    assert page.status_code == 200
+    assert "<strong>16</strong>" in page.text
+    assert {row["item"] for row in client.get("/result/1/item/16.json").json()} == {"16"}
+    assert client.get("/result/1/item/17").status_code == 404
+    assert client.get("/result/1/item/").status_code == 404
+
+
 def items(client: TestClient, sort: str) -> list[str]:
     return [row["item"] for row in client.get(f"/result/1/items.json?sort={sort}").json()]
 
@@ -53,7 +63,7 @@ def test_pairs_are_sorted_by_what_they_carry_and_by_group(client: TestClient, si
 
 def test_a_pair_is_a_suite_of_two_conditions_for_the_editor(client: TestClient, site: Site) -> None:
     sample_results.keep(site.store, sample_results.pairs(items=8))
-    suite = client.get("/result/1/item/0/suite.json").json()
+    suite = client.get("/result/1/outcome/0/suite.json").json()
     contents = {
         one["condition_name"]: [region["content"] for region in one["regions"]]
         for one in suite["items"][0]["conditions"]
@@ -67,4 +77,4 @@ def test_a_pair_is_a_suite_of_two_conditions_for_the_editor(client: TestClient, 
 
 def test_an_item_without_sentences_is_no_suite(client: TestClient, site: Site) -> None:
     sample_results.keep(site.store, sample_results.localism())
-    assert client.get("/result/1/item/0/suite.json").status_code == 404
+    assert client.get("/result/1/outcome/0/suite.json").status_code == 404

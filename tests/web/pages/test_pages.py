@@ -38,10 +38,16 @@ def crawl(client: TestClient, first: str = "/", most: int = 250) -> dict[str, st
     return seen
 
 
-def test_an_empty_store_says_what_to_run(client: TestClient) -> None:
+def test_an_empty_store_says_what_to_run_so_that_it_appears_on_this_page(client: TestClient, site: Site) -> None:
     page = client.get("/").text
     assert "No runs yet" in page
-    assert "wug run wug_syntaxgym --model" in page
+    assert f"wug run wug_syntaxgym --model causal:gpt2 --store {site.store.path}" in page
+
+
+def test_the_page_of_a_suite_names_models_as_people_do(client: TestClient, site: Site) -> None:
+    sample_results.keep(site.store, sample_results.pairs(model="causal/EleutherAI/pythia-70m@607a30d783df"))
+    page = client.get("/suite?name=reflexives").text
+    assert '<a href="/result/1" title="causal/EleutherAI/pythia-70m@607a30d783df">pythia-70m</a>' in page
 
 
 @pytest.mark.parametrize("address", ["/", "/compare", "/runs.csv", "/runs.json", "/state.json"])
@@ -49,7 +55,7 @@ def test_an_empty_store_answers_everywhere(client: TestClient, address: str) -> 
     assert client.get(address).status_code == 200
 
 
-@pytest.mark.parametrize("address", ["/run/1", "/result/1", "/result/1/items", "/result/1/item/0", "/suite?name=x"])
+@pytest.mark.parametrize("address", ["/run/1", "/result/1", "/result/1/items", "/result/1/outcome/0", "/suite?name=x"])
 def test_what_is_not_there_has_a_page_that_says_so(client: TestClient, address: str) -> None:
     answer = client.get(address)
     assert answer.status_code == 404
@@ -134,13 +140,13 @@ def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_
     assert 'data-spec="/result/1/figure/regions.vl.json"' in page
     assert "The numbers of this chart" not in page
     assert {row["items"] for row in client.get("/result/1/figure/regions.json").json()} == {6}
-    assert 'data-spec="/result/1/figure/regions.vl.json?item=2"' in client.get("/result/1/item/3").text
+    assert 'data-spec="/result/1/figure/regions.vl.json?item=2"' in client.get("/result/1/outcome/3").text
     assert {row["items"] for row in client.get("/result/1/figure/regions.json?item=2").json()} == {1}
 
 
 def test_an_item_has_its_tokens_shaded(client: TestClient, site: Site) -> None:
     sample_results.keep(site.store, sample_results.syntaxgym(items=6))
-    page = client.get("/result/1/item/1").text
+    page = client.get("/result/1/outcome/1").text
     assert '<b class="s4" title="8.5">author</b>' in page
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
+import run_factory
 import sample_results
 from browsing import Served, follow
 from timeouts import PATIENCE
 from wug.results import run_admin as tidying
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
+from wug.types import Outcome
 
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
 
@@ -122,6 +126,22 @@ def test_typing_filters_the_grid_without_a_new_page(served: Served, page: Any) -
     assert page.locator(".suites .name").all_inner_texts() == ["number_prep"]  # the empty column is hidden
     assert page.evaluate("document.activeElement.name") == "suite"
     assert page.locator("h1").get_attribute("data-kept") == "yes"
+
+
+def test_one_click_says_which_model_is_best_on_agreement(served: Served, page: Any) -> None:
+    for model, share in (("causal/good@1", 3), ("causal/bad@1", 1)):
+        outcomes = [Outcome(str(n), "accuracy", n % 4 < share, {"pattern": "subj_rel"}) for n in range(40)]
+        circuit = replace(sample_results.syntaxgym(model=model), meta={"phenomenon": "Agreement"})
+        run_factory.keep(served.site.store.path, run_factory.result("clams", model, outcomes), circuit)
+    page.goto("/")
+    page.get_by_role("navigation", name="Phenomenon").get_by_role("link", name="Agreement").click()
+    expect(page.locator(".ranking")).to_contain_text(
+        "Agreement: good has the highest mean of 2 models with all 2 suites"
+    )
+    assert page.locator("tbody .name").all_inner_texts() == ["good", "bad"]
+    assert "2 families, 2 suites" in page.locator("td.mean").first.inner_text()
+    page.get_by_role("link", name="Test the difference").click()
+    expect(page.locator(".scope")).to_contain_text("Compared on 2 suites")
 
 
 def test_models_that_are_ticked_are_compared(served: Served, page: Any) -> None:
@@ -294,4 +314,7 @@ def test_the_pages_about_runs_fit_a_phone(new_context: Any, served: Served, reco
         page.wait_for_selector("[aria-busy]", state="detached")
         widths[address] = page.evaluate("document.documentElement.scrollWidth")
     assert {address: width for address, width in widths.items() if width > 390} == {}
+    page.goto("/runs")
+    room = page.locator("#grid-scroll").evaluate("box => [box.scrollWidth, box.clientWidth]")
+    assert room[0] <= room[1]  # a list of runs is read without scrolling it to the side
     recorder.check()

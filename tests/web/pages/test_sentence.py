@@ -19,6 +19,7 @@ from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.jobs.queue import JobQueue
 from wug.web.pages.sentence import first_difference, score_panel, token_candidates
+from wug.web.sentence_alignment import align
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -204,3 +205,17 @@ def test_a_question_for_likeliest_tokens_that_makes_no_sense_is_refused(
     answer = likeliest(asked, client, {"model": asked.models[0], **given})
     assert answer.status_code == 400
     assert answer.json()["error"]
+
+
+def test_tokens_are_aligned_and_their_difference_is_in_bits() -> None:
+    found = align(scored("the boys swim here", 1, 2, 3, 4), scored("the boys over there swim here", 1, 2, 5, 6, 4.5, 4))
+    assert [(one.first, one.second, one.text) for one in found] == [
+        ("the", "the", ""),
+        ("boys", "boys", ""),
+        ("", "over", ""),
+        ("", "there", ""),
+        ("swim", "swim", "+1.5"),
+        ("here", "here", ""),
+    ]
+    assert found[0].shade == ""
+    assert found[4].shade

@@ -29,7 +29,7 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
 
 
 def test_two_sentences_are_typed_and_the_address_shows_the_same_again(page: Any, context: Any) -> None:
-    page.goto("/sentence")
+    page.goto("/sentence?s=")
     page.fill("#s1", "the boy swims .")
     page.fill("#s2", "the boy swim .")
     page.keyboard.press("Enter")
@@ -46,7 +46,7 @@ def test_two_sentences_are_typed_and_the_address_shows_the_same_again(page: Any,
 
 
 def test_a_third_sentence_is_added_with_the_keyboard_and_markup_is_text(page: Any) -> None:
-    page.goto("/sentence")
+    page.goto("/sentence?s=")
     page.fill("#s1", "the boy")
     page.focus("#more")
     page.keyboard.press("Enter")
@@ -59,7 +59,7 @@ def test_a_third_sentence_is_added_with_the_keyboard_and_markup_is_text(page: An
 
 
 def test_answers_follow_what_is_typed_and_old_values_are_greyed_until_then(page: Any) -> None:
-    page.goto("/sentence")
+    page.goto("/sentence?s=")
     page.fill("#s1", "the boy swims .")
     line = page.locator(".scored > li")
     expect(line).to_have_count(1)
@@ -81,7 +81,7 @@ def test_answers_follow_what_is_typed_and_old_values_are_greyed_until_then(page:
 
 
 def test_two_models_stand_side_by_side(page: Any) -> None:
-    page.goto("/sentence")
+    page.goto("/sentence?s=")
     page.fill("#s1", "the boy swims .")
     expect(page.locator(".panel")).to_have_count(1)
     page.locator("[name=m]").nth(1).check()
@@ -96,7 +96,7 @@ def test_two_models_stand_side_by_side(page: Any) -> None:
 
 
 def test_a_token_opens_into_its_entropy_and_the_ten_likeliest_tokens(page: Any) -> None:
-    page.goto("/sentence")
+    page.goto("/sentence?s=")
     page.fill("#s1", "the boy swims .")
     piece = page.locator(".piece").nth(1)
     piece.focus()
@@ -120,3 +120,17 @@ def test_a_link_with_a_text_and_a_results_model_is_answered_at_once(page: Any, s
     assert page.locator(".panel").get_attribute("data-model") == site.models[1]
     assert page.locator("[name=m]:checked").get_attribute("value") == site.models[1]
     assert [page.input_value("#s1"), page.input_value("#s2")] == ["the boy swims", "the boy swim"]
+
+
+def test_the_page_opens_with_an_example_answered_token_above_token_that_becomes_a_suite(page: Any) -> None:
+    page.goto("/sentence")
+    expect(page.locator(".scored > li")).to_have_count(2)
+    assert page.input_value("#s1") == "The keys to the cabinet are on the table."
+    rows = page.locator(".aligned tr")
+    first, second = (rows.nth(place).locator("td").all_inner_texts() for place in (0, 1))
+    assert len(first) == len(second) == rows.nth(2).locator("td").count()
+    assert first[0] == second[0]
+    assert first != second
+    page.get_by_role("button", name="Make this a suite").click()
+    page.wait_for_selector("#editor[data-ready]")
+    assert page.locator("#grid tbody tr").count() == 2

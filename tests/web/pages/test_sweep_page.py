@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from run_factory import outcomes, result
@@ -137,3 +138,43 @@ def test_a_sweep_of_minimal_pairs_has_a_line_at_chance(site: Site, client: TestC
     rule, label, *_ = client.get("/sweeps/1/figure/curve-0.vl.json").json()["layer"]
     assert rule["mark"] == {"style": "chance", "tooltip": None, "type": "rule"}
     assert label["data"]["values"] == [{"chance": 0.5, "text": "chance 50%"}]
+
+
+def test_a_line_at_chance_is_drawn_for_the_suites_that_have_one(site: Site, client: TestClient) -> None:
+    number = keep_sweep(site.store, "s", LEARNED)
+    for run in site.store.runs():
+        rows = outcomes({"all_predictions": [True, False]})
+        site.store.add(run.id, result("gaps", run.model, rows, kind="syntaxgym"))
+    rule, *_ = client.get(f"/sweeps/{number}/figure/curve-0.vl.json").json()["layer"]
+    assert rule["mark"]["style"] == "chance"
+    assert "The chance level is that of s." in client.get(f"/sweeps/{number}").text
+
+
+def test_every_tick_of_a_logarithmic_axis_has_its_own_number(served: Any, page: Any) -> None:
+    steps = {f"causal:x/step-{step}": right for right, step in enumerate((0, 100, 500, 1000, 8000))}
+    keep_sweep(served.site.store, "s", steps)
+    page.goto("/sweeps/1")
+    page.wait_for_selector(".plot svg.marks")
+    ticks = page.locator(".plot .role-axis-label").first.locator("text").all_text_contents()
+    assert ticks[0] == "0"
+    assert ticks[-1] == "8k"
+    assert "0k" not in ticks
+    assert len(set(ticks)) == len(ticks)
+
+
+def test_a_sweep_is_renamed_and_one_row_in_the_list_of_runs(served: Any, page: Any) -> None:
+    keep_sweep(served.site.store, "s", LEARNED)
+    page.goto("/runs")
+    assert page.locator(".run-list tbody tr").count() == 1
+    page.get_by_role("link", name="s (3 models)").click()
+    page.get_by_text("Rename").click()
+    page.get_by_label("Name").fill("agreement over training")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("agreement over training")
+    # The command that goes on with the sweep leaves its name alone.
+    assert keep_sweep(served.site.store, "s", {}) == 1
+    page.goto("/runs")
+    page.get_by_label("sweep 1").check()
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator(".notice.done")).to_contain_text("removed")
+    assert served.site.store.runs() == []

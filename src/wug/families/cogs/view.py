@@ -24,6 +24,8 @@ from wug.views.parts import (
     ItemSample,
     ItemsView,
     ItemView,
+    LabelledText,
+    LinesPart,
     TableCell,
     TableColumn,
     TablePart,
@@ -33,7 +35,7 @@ from wug.views.parts import (
     carrier,
     share_shade,
 )
-from wug.views.text_display import Piece, Pieces, marked, shortened
+from wug.views.text_display import Piece, Pieces, marked, shortened, unmarked
 
 PRIMARY = "exact_match"
 CHART_METRICS = (PRIMARY, "semantic_match")
@@ -91,6 +93,20 @@ def items(result: Result, rows: Rows) -> ItemsView:
         return ItemsView(metric, answer, (wrong,), size=15, noun="line")
     dialect = next((known for known in DIALECTS if known == result.meta.get("dialect")), DIALECTS[0])
     return ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
+
+
+def example(result: Result, rows: Rows) -> LinesPart | None:
+    """The first line: its sentence and logical form, with the prediction if that differs."""
+    for row in rows.each(Filter(PRIMARY), limit=1):
+        detail = row.outcome.detail
+        gold, predicted = str(detail.get("gold", "")), str(detail.get("prediction", ""))
+        right, wrong = marked(gold, predicted) if predicted else (unmarked(shortened(gold)), ())
+        lines = [
+            LabelledText("sentence", unmarked(shortened(str(detail.get("sentence", ""))))),
+            LabelledText("gold", right),
+        ]
+        return LinesPart((*lines, *([LabelledText("prediction", wrong, "del")] if wrong else [])))
+    return None
 
 
 def _outcomes(rows: Rows, key: str) -> list[Outcome]:

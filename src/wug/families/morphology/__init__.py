@@ -11,7 +11,7 @@ from wug.errors import InputError, SuiteError
 from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
-from wug.families.morphology.metrics import MetricOptions
+from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
 from wug.families.morphology.suite import AskOptions, MorphologySuite
 from wug.families.tables import capped, refuse_errors
 from wug.files import checksum, read_lines, shortened
@@ -21,6 +21,7 @@ from wug.types import Problem
 
 BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
 BUILTIN_MODEL = "wug-causal"
+CHANCE_LEVELS = {ACCURACY: CHANCE, PREFERENCE: CHANCE}
 COLUMN_HINT = "--kind morphology, with the columns lemma and form"
 OPTIONS = (
     Option(

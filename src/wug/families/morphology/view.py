@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE
+from wug.families.morphology.metrics import ACCURACY, PREFERENCE
 from wug.formatting import FormattedEstimate, finite, number, percent, plain
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
-from wug.views.grouped import best_first, by_field, dots, interval_note, overall_of, overall_parts, point
+from wug.views.chance import result_chance
+from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
 from wug.views.parts import (
     DeferredPart,
     FactsPart,
@@ -31,7 +32,43 @@ from wug.views.parts import (
 from wug.views.text_display import Piece
 
 ANSWERED = "exact_match@1"
+FORMED = {
+    "plural": "plural of new nouns",
+    "past": "past tense of new verbs",
+    "third_person": "third person of new verbs",
+    "possessive": "possessive of new nouns",
+    "agentive": "agent noun of new verbs",
+    "adjective": "adjective of new nouns",
+}
+"""What an item asks for, by task."""
 MAX_FORM_TYPES = 12
+
+
+def question(result: Result) -> str:
+    """The question about a single task; empty for several."""
+    formed = FORMED.get(str(result.meta.get("tasks") or ""))
+    return f"Does the model form the {formed}?" if formed else ""
+
+
+def example(result: Result, rows: Rows) -> LinesPart | None:
+    """The first item with the expected form, and with the form that the model prefers if that is another."""
+    for row in rows.each(Filter(_metric(rows)), limit=1):
+        detail = row.outcome.detail
+        if "answer" in detail:
+            return _answer(detail)
+        carrier, forms, scores = str(detail.get("carrier") or "{form}"), detail.get("forms"), detail.get("scores")
+        if not forms or not scores:
+            return None
+        target, best = int(detail.get("target") or 0) - 1, scores.index(max(scores))
+        lines = [("expected", target, "ins")] if target >= 0 else []
+        lines += [("preferred", best, "del")] if best != target else []
+        return LinesPart(tuple(_carrier_line(label, carrier, str(forms[at]), mark) for label, at, mark in lines))
+    return None
+
+
+def _carrier_line(label: str, carrier: str, form: str, mark: str) -> LabelledText:
+    before, _, after = carrier.partition("{form}")
+    return LabelledText(label, (Piece(before), Piece(form, differs=True), Piece(after)), mark)
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -152,10 +189,9 @@ def _types(rows: Rows, metric: str) -> TablePart | None:
 
 def _figures(result: Result, metric: str) -> Iterator[Figure]:
     """A chart for each field with several values."""
-    chance = next((f" Chance is {one.text}." for one in overall_of(result, CHANCE)), "")
     fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1}
     for place, (name, rows) in enumerate(fields.items()):
-        note = f"{interval_note(result, metric)}{chance}".strip()
+        note = interval_note(result, metric)
         title = f"{plain(metric).capitalize()} by {plain(name)}"
-        points = [point(row) for row in best_first(rows)]
+        points = [point(row, chance=result_chance(result, metric)) for row in best_first(rows)]
         yield dots(f"groups-{place}", title, points, note=note, what=plain(metric), first=plain(name))

@@ -57,6 +57,17 @@ TEXT_HINT = "For files with one sentence per line, good and bad in turn, add -S 
 ONE_SUITE_PER_SET = True
 ACROSS_SUITES = "language"
 CHANCE_LEVELS = {ACCURACY: CHANCE, MACRO_ACCURACY: CHANCE}
+PHENOMENA = {
+    **dict.fromkeys(("anaphor*", "*reflexive*", "*npi*", "binding*"), "Licensing"),
+    **dict.fromkeys(("*agreement*", "*agrmt*", "subj_rel*", "obj_rel*", "sent_comp*", "prep_*"), "Agreement"),
+    **dict.fromkeys(("vp_coord*", "long_vp_coord*", "coord_*", "simple_sing", "simple_plur"), "Agreement"),
+    **dict.fromkeys(("filler_gap*", "island*"), "Long-Distance Dependencies"),
+    **dict.fromkeys(("argument_structure", "s_selection", "control_raising"), "Argument Structure"),
+    **dict.fromkeys(("irregular*",), "Irregular Forms"),
+    **dict.fromkeys(("tense_*",), "Tense"),
+    **{name: name.title() for name in ("ellipsis", "quantifiers")},
+}
+"""Phenomena of BLiMP and patterns of Marvin and Linzen (2018), by the circuits of Hu et al. (2020) where they fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ window.wugCharts = (() => {
 
   // One button per series: a pressed one shows only its series.
   const legend = (given) => {
-    const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of} to see it alone` });
+    const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of}` });
     for (const key of given.keys) {
       const button = element("button", { type: "button", class: "key", "aria-pressed": "false" }, sample(key.colour, key), element("span", {}, key.name));
       button.wugKey = key;
@@ -44,10 +44,30 @@ window.wugCharts = (() => {
     box.addEventListener("click", async ({ target }) => {
       const chosen = target.closest("button");
       if (!chosen) return;
-      const alone = chosen.getAttribute("aria-pressed") === "false";
-      for (const one of box.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === chosen && alone));
-      await view.signal(param, alone ? [chosen.wugKey.name] : []).runAsync();
+      await box.wugChoose(chosen.getAttribute("aria-pressed") === "false" ? [chosen.wugKey.name] : []);
     });
+    box.wugChoose = async (names) => {
+      for (const one of box.querySelectorAll("button")) one.setAttribute("aria-pressed", String(names.includes(one.wugKey.name)));
+      for (const one of document.querySelectorAll("[data-conditions][aria-pressed=true]")) one.setAttribute("aria-pressed", "false");
+      await view.signal(param, names).runAsync();
+    };
+  };
+
+  // The button of a prediction shows the conditions that it compares, and fades the others.
+  const offer = (box) => {
+    const known = new Set([...box.querySelectorAll("button")].map(({ wugKey }) => wugKey.name));
+    const around = box.closest("section.result, main");
+    for (const button of around?.querySelectorAll("[data-conditions]") ?? []) {
+      const names = button.dataset.conditions.split("\n");
+      if (!button.hidden || !names.every((name) => known.has(name))) continue;
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        const press = button.getAttribute("aria-pressed") === "false";
+        await box.wugChoose(press ? names : []);
+        button.setAttribute("aria-pressed", String(press));
+        if (press) box.closest("figure").scrollIntoView({ block: "center" });
+      });
+    }
   };
 
   // If there is space, the buttons are placed at the ends of their lines.
@@ -88,6 +108,7 @@ window.wugCharts = (() => {
       frame.classList.remove("loading");
       if (box) {
         obey(box, made.view, given.param);
+        offer(box);
         label(box, made.view);
         made.view.addResizeListener(() => label(box, made.view));
       }

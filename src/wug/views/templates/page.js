@@ -15,53 +15,70 @@
       wake(charts.get(target));
     }
   }, { rootMargin: "400px" });
-  for (const data of document.querySelectorAll("script[data-chart]")) {
-    const plot = document.getElementById(data.dataset.chart);
-    charts.set(plot, data);
-    if (window.vegaEmbed) watch.observe(plot);
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Save as SVG";
-    button.addEventListener("click", () => wugCharts.save(plot, plot.id));
-    plot.after(button);
-  }
+  const prepare = (root) => {
+    for (const data of root.querySelectorAll("script[data-chart]")) {
+      const plot = document.getElementById(data.dataset.chart);
+      charts.set(plot, data);
+      if (window.vegaEmbed) watch.observe(plot);
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = "Save as SVG";
+      button.addEventListener("click", () => wugCharts.save(plot, plot.id));
+      plot.after(button);
+    }
 
-  for (const box of document.querySelectorAll("[data-strip]")) wugCharts.strip(box);
+    for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
 
-  for (const block of document.querySelectorAll("pre.copy")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    const say = (word) => { button.textContent = word; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
-    button.addEventListener("click", () => {
-      const code = block.querySelector("code");
-      const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
-      if (!navigator.clipboard) return pick();
-      navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
-    });
-    const frame = document.createElement("div");
-    frame.className = "copying";
-    block.replaceWith(frame);
-    frame.append(block, button);
-  }
+    for (const block of root.querySelectorAll("pre.copy")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = "Copy";
+      const say = (word) => { button.textContent = word; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
+      button.addEventListener("click", () => {
+        const code = block.querySelector("code");
+        const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
+        if (!navigator.clipboard) return pick();
+        navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
+      });
+      const frame = document.createElement("div");
+      frame.className = "copying";
+      block.replaceWith(frame);
+      frame.append(block, button);
+    }
 
-  for (const items of document.querySelectorAll(".items")) {
-    const all = items.querySelectorAll(":scope > details");
-    if (all.length < 2) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Open all";
-    button.addEventListener("click", () => {
-      const open = button.textContent === "Open all";
-      for (const one of all) one.open = open;
-      button.textContent = open ? "Close all" : "Open all";
-    });
-    items.before(button);
-  }
+    for (const items of root.querySelectorAll(".items")) {
+      const all = items.querySelectorAll(":scope > details");
+      if (all.length < 2) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = "Open all";
+      button.addEventListener("click", () => {
+        const open = button.textContent === "Open all";
+        for (const one of all) one.open = open;
+        button.textContent = open ? "Close all" : "Open all";
+      });
+      items.before(button);
+    }
+  };
+  prepare(document);
+
+  // What is folded is text in a noscript element until it is opened.
+  const fill = (box) => {
+    const folded = box.querySelector(":scope > noscript");
+    if (!folded) return;
+    const made = document.createElement("div");
+    made.innerHTML = folded.textContent;
+    folded.replaceWith(made);
+    prepare(made);
+  };
+  for (const box of document.querySelectorAll("details")) box.addEventListener("toggle", () => { if (box.open) fill(box); });
 
   // A link to an element opens all collapsed sections around it.
   const unfold = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const id = decodeURIComponent(location.hash.slice(1));
+    const around = id && document.querySelector(`[data-holds~="${CSS.escape(id)}"]`);
+    if (around) fill(around);
+    const target = id && document.getElementById(id);
     if (!target) return;
     for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
     target.scrollIntoView();
@@ -72,12 +89,4 @@
     if (link && link.hash === location.hash) unfold();
   });
   unfold();
-
-  // For print, open every suite without its items.
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details.suite:not([open])")];
-    for (const box of folded) box.open = true;
-  });
-  addEventListener("afterprint", () => { for (const box of folded) box.open = false; });
 })();

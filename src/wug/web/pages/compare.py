@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError, UnknownName
-from wug.formatting import FormattedEstimate
+from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
 from wug.results.comparison import Comparison, ComparisonSettings, compare
@@ -30,8 +31,8 @@ from wug.views.grouped import estimate_figure, point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
 from wug.web.downloads import figure_response, table_response, tabular_response
-from wug.web.result_view import summary_headline, summary_row
-from wug.web.site import Site, build_url, local_time, parse_page_number, site_of
+from wug.web.result_view import model_names, summary_headline, summary_row
+from wug.web.site import Site, build_url, parse_page_number, site_of
 
 NAV = ("Compare", "/compare", 10)
 MAX_CONTRAST_ITEMS = 20
@@ -58,13 +59,18 @@ class RankedResult:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSide:
-    """A run, several pooled runs, or a sweep."""
+    """A run, several pooled runs, the newest results of a model, or a sweep."""
 
     value: str
-    """As in the URL: `7`, `1,2,3` or `sweep:4`."""
+    """As in the URL: `7`, `1,2,3`, `model:ID` or `sweep:4`."""
     runs: tuple[int, ...]
     """For a sweep in the order of its training steps."""
     is_sweep: bool = False
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the newest result of the runs on each suite is compared."""
+        return self.value.startswith("model:")
 
     @property
     def compared_runs(self) -> list[int]:
@@ -120,6 +126,12 @@ class ComparisonOptions:
             for id, name in self._sweeps.items()
             if any(self._has_suite(self._by_id[run]) for run in self._sweep_runs(id))
         ]
+        counts = Counter(run.model for run in fitting if run in self._model_runs(run.model))
+        together += [
+            SideChoice(f"model:{model}", f"{self._names[model]}, newest of {count} runs on each suite")
+            for model, count in counts.items()
+            if count > 1
+        ]
         found: dict[str, list[SideChoice]] = {"several runs together": together} if together else {}
         for run in [run for run in fitting if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
             found.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
@@ -128,8 +140,7 @@ class ComparisonOptions:
     def sides(self, query: QueryParams) -> list[ComparisonSide]:
         """The sides in the query parameters `run`, `side` and `model`, each of which may be repeated."""
         given = [*query.getlist("run"), *query.getlist("side"), *(f"model:{name}" for name in query.getlist("model"))]
-        models = [text.removeprefix("model:") for text in given if text.startswith("model:")]
-        sides = [side for text in given if text.strip() and (side := self._parse_side(text, models)) is not None]
+        sides = [side for text in given if text.strip() and (side := self._parse_side(text)) is not None]
         if len(sides) > MAX_SIDES:
             raise HTTPException(400, f"A page compares at most {MAX_SIDES} runs, not {len(sides)}.")
         return sides
@@ -143,7 +154,7 @@ class ComparisonOptions:
             runs = [self._by_id[id] for id in side.runs if id in self._by_id]
             name = _without_seed(runs[0].model) if runs else ""
             siblings = seeds.get(name, [])
-            if side.is_sweep or len(siblings) < 2:
+            if side.is_sweep or side.is_model or len(siblings) < 2:
                 continue
             pooled = len(side.runs) > 1
             value = str(side.runs[0]) if pooled else _joined_ids(siblings)
@@ -152,13 +163,13 @@ class ComparisonOptions:
             found.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **kept})))
         return found
 
-    def _parse_side(self, text: str, models: Sequence[str]) -> ComparisonSide | None:
+    def _parse_side(self, text: str) -> ComparisonSide | None:
         kind, colon, name = text.partition(":")
         if colon and kind == "model":
-            id = self._newest_run(name, [other for other in models if other != name])
-            if id is None:
+            own = self._model_runs(name)
+            if not own:
                 raise HTTPException(404, f"No run of {name!r} has a result.")
-            return ComparisonSide(str(id), (id,))
+            return ComparisonSide(text if len(own) > 1 else str(own[0].id), tuple(run.id for run in own))
         if colon and kind == "sweep" and name.isdecimal() and len(name) < 12:
             runs = self._sweep_runs(int(name))
             if not runs:
@@ -169,18 +180,16 @@ class ComparisonOptions:
             raise HTTPException(400, f"{text!r} is not the number of a run, or several separated by commas.")
         return ComparisonSide(",".join(ids), tuple(map(int, ids))) if ids else None
 
-    def _newest_run(self, model: str, others: Sequence[str]) -> int | None:
-        """The run of a model that shares most suites with the other models; the newest of those."""
-        wanted = {suite for run in self._runs if run.model in others for suite in self._suites.get(run.id, ())}
-        own = [run for run in self._runs if run.model == model and self._has_suite(run)]
-        shared = {run.id: len(self._suites.get(run.id, set()) & wanted) for run in own}
-        return max(own, key=lambda run: (shared[run.id], run.id)).id if own else None
-
     def _sweep_runs(self, sweep: int) -> list[int]:
         """Complete runs of a sweep in the order of their training steps."""
         runs = [run for run in self._runs if run.sweep == sweep and run.status == "complete"]
         steps = {run.id: step_of(run.revision or run.specification or run.model) or 0.0 for run in runs}
         return [run.id for run in sorted(runs, key=lambda run: (steps[run.id], run.id))]
+
+    def _model_runs(self, model: str) -> list[Run]:
+        """The finished runs of a model, newest first; those of drafts and sweeps only if there are no others."""
+        own = [run for run in self._runs if run.model == model and run.status != "running"]
+        return [run for run in own if not run.is_draft and run.sweep not in self._sweeps] or own
 
     def _seeds(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """For each model with several seeds, the newest run of each seed."""
@@ -233,7 +242,9 @@ def _differing_items(request: Request) -> Response:
     sides = ComparisonOptions(site).sides(query)
     suites, metrics = ([escape(query.get(name, ""))] for name in ("suite", "metric"))
     with site.open_store() as store:
-        choice = ComparisonSettings(suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE)
+        choice = ComparisonSettings(
+            suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE, newest=_model_places(sides)
+        )
         found = compare(store, [side.compared_runs for side in sides], choice)
     side_pair = section(found).side_pairs[0]
     return site.render(
@@ -268,7 +279,14 @@ def _suite(request: Request) -> Response:
     name, rows = _ranking(request)
     if not rows:
         raise HTTPException(404, f"No run has a suite called {name!r}.")
-    return site_of(request).render(request, "suite.html", name=name, rows=rows, figure=_ranking_figure(name, rows))
+    return site_of(request).render(
+        request,
+        "suite.html",
+        name=name,
+        rows=rows,
+        figure=_ranking_figure(name, rows),
+        names=model_names(site_of(request)),
+    )
 
 
 def _suite_table(request: Request) -> Response:
@@ -304,15 +322,20 @@ def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> Comparison
         all_pairs=query.get("pairs") == "all",
         pool=query.get("pool") == "yes",
         items=MAX_CONTRAST_ITEMS,
+        newest=_model_places(sides),
     )
     with site_of(request).open_store() as store:
         return compare(store, [side.compared_runs for side in sides], choice)
 
 
+def _model_places(sides: Sequence[ComparisonSide]) -> list[int]:
+    return [place for place, side in enumerate(sides) if side.is_model]
+
+
 def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
     """One chart per suite with the curves of all models, if the runs are checkpoints with known steps."""
     wanted = [name for name in request.query_params.getlist("suite") if name]
-    runs = list(dict.fromkeys(run for side in sides for run in side.runs))
+    runs = list(dict.fromkeys(run for side in sides for run in side.runs[: 1 if side.is_model else None]))
     try:
         with site_of(request).open_store() as store:
             found = learning_curves(store, runs, suites=wanted)

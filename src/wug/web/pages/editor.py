@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import re
 import shlex
 import tempfile
 import time
@@ -57,12 +58,18 @@ def draft_store(site: Site) -> DraftStore:
 
 def _start_page(request: Request) -> Response:
     site = site_of(request)
+    drafts = draft_store(site).list()
+    found = [(folder, find_suites(folder)) for folder in site.folders]
+    stems = {Path(name).name.partition(".")[0]: name for _, names in found for name in names}
+    # A draft that was saved is listed once: it has what the file has, or more.
+    slugs = {draft.name: re.sub(r"[^\w.+-]+", "_", draft.name).strip("._") for draft in drafts if not draft.origin}
+    saved = {name: stems[slug] for name, slug in slugs.items() if slug in stems}
     return site.render(
         request,
         "editor_start.html",
-        drafts=draft_store(site).list(),
+        drafts=[(draft, saved.get(draft.name)) for draft in drafts],
         builtins=list(editable_builtins()),
-        folders=[(folder, find_suites(folder)) for folder in site.folders],
+        folders=[(folder, [name for name in names if name not in saved.values()]) for folder, names in found],
     )
 
 

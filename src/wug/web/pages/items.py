@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.formatting import finite, plain
@@ -72,7 +72,7 @@ class ItemQuery:
         return cls(
             metric=query.get("metric") or view.items.metric,
             value=value if value in VALUE_LABELS else "",
-            group=query.get("group", ""),
+            group=_found_group(view, query.get("group", "")),
             text=query.get("q", "").strip(),
             default_metric=view.items.metric,
             sort=query.get("sort", ""),
@@ -157,6 +157,19 @@ def _item_page(request: Request) -> Response:
     )
 
 
+def _named_item(request: Request) -> Response:
+    """The page of an item by its name, or its outcomes as a table with `.csv` or `.json` after the name."""
+    _, view, query = _parse(request)
+    name = request.path_params["name"]
+    stem, _, form = name.rpartition(".")
+    for item, suffix in ((name, ""), (stem, f".{form}")):
+        found = view.rows.same_item(OutcomeRow(0, Outcome(item, query.metric, None))) if item else ()
+        if found:
+            row = next((one for one in found if one.outcome.metric == query.metric), found[0])
+            return RedirectResponse(query.url(f"{view.url}/outcome/{row.position}{suffix}"), status_code=303)
+    raise HTTPException(404, f"This result has no item {name!r}.")
+
+
 def _item_as_suite(request: Request) -> Response:
     view, row = _row_of(request)
     found = default_editor().suite_of_item(view.result, view.rows.same_item(row), _item(view, row))
@@ -181,9 +194,10 @@ def _item_table(request: Request) -> Response:
 ROUTES: list[BaseRoute] = [
     Route("/result/{result:number}/items", _list),
     Route("/result/{result:number}/items.{form}", _table),
-    Route("/result/{result:number}/item/{place:number}", _item_page),
-    Route("/result/{result:number}/item/{place:number}.{form}", _item_table),
-    Route("/result/{result:number}/item/{place:number}/suite.json", _item_as_suite),
+    Route("/result/{result:number}/item/{name:path}", _named_item),
+    Route("/result/{result:number}/outcome/{place:number}", _item_page),
+    Route("/result/{result:number}/outcome/{place:number}.{form}", _item_table),
+    Route("/result/{result:number}/outcome/{place:number}/suite.json", _item_as_suite),
 ]
 
 
@@ -228,7 +242,7 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
             item = view.items.show(found, judgements)
             failed = f"fails {', '.join(map(plain, item.failed))}" if item.failed else ""
             note = " · ".join(filter(None, (item.note, failed)))
-            url = f"/result/{other.id}/item/{found.position}"
+            url = f"/result/{other.id}/outcome/{found.position}"
             yield OtherOutcome(names[other.model], other.model, url, found.outcome.value, note)
 
 
@@ -253,6 +267,14 @@ def _fields(row: OutcomeRow) -> dict[str, Any]:
         "groups": dict(outcome.groups),
         "detail": dict(outcome.detail),
     }
+
+
+def _found_group(view: ResultView, text: str) -> str:
+    """A group as `field=value`; `*=value` is the first field with that value, or nothing if no field has it."""
+    if not text.startswith("*="):
+        return text
+    groups = (Group.parse(estimate.group) for estimate in view.result.estimates)
+    return next((str(group) for group in groups if not group.is_overall and group.value == text[2:]), "")
 
 
 def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:

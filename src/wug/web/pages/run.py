@@ -24,9 +24,9 @@ from wug.views.family_views import across_figures
 from wug.views.grouped import best_first, estimate_figure, in_order, point
 from wug.views.parts import Figure
 from wug.web.downloads import estimates_response, figure_response
-from wug.web.pages.runs import run_entry
 from wug.web.request_body import Form, form_endpoint
 from wug.web.result_view import summary_headline
+from wug.web.run_listing import run_entry
 from wug.web.site import Site, site_of
 
 FAILURE_PREFIX = "failed: "

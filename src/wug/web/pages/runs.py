@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -13,14 +12,14 @@ from starlette.routing import BaseRoute, Route
 from wug.errors import InputError
 from wug.labels import short_names
 from wug.results import run_admin
-from wug.results.progress import in_words
 from wug.results.records import Run, Summary
 from wug.web.downloads import table_response
 from wug.web.request_body import Form, form_endpoint
-from wug.web.result_grid import SHADE_THRESHOLDS, GridSource, ResultGrid, build_grid, fingerprint, select
+from wug.web.result_grid import SHADE_THRESHOLDS, GridSource, ResultGrid, build_grid, select
 from wug.web.result_view import summary_row
+from wug.web.run_listing import RunEntry, matching_results, matching_runs, run_entry, run_page
 from wug.web.run_query import RunQuery
-from wug.web.site import Site, build_url, page_count, site_of
+from wug.web.site import Site, build_url, site_of
 
 NAV = ("Runs", "/", 0)
 COLUMNS = (
@@ -31,33 +30,6 @@ RECENT_RUNS = 10
 """Runs among which failed and interrupted ones are news."""
 MAX_FAILED_NEWS, MAX_RUNNING_NEWS = 5, 20
 ACTIONS = ("compare", "remove", "restore", "purge")
-RUNS_PER_PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """A run in the list."""
-
-    run: Run
-    model: str
-    """Short name of the model."""
-    message: str
-    """Progress of an unfinished run, or why it failed; empty for a complete one."""
-    fingerprint: str
-    """Changes with anything that the entry shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """One page of the list."""
-
-    entries: tuple[RunEntry, ...]
-    total: int
-    """Runs on all pages."""
-    pages: int
-    statuses: tuple[str, ...]
-    """Choices of the filter."""
-    fingerprint: str
 
 
 def _home(request: Request) -> Response:
@@ -77,7 +49,10 @@ def _list(request: Request) -> Response:
             "run_list.html",
             query,
             runs,
-            run_page=run_page(_runs_of_tab(site, runs, query), site.reader.overview(), query),
+            run_page=run_page(
+                *(_runs_of_tab(site, runs, query), site.reader.overview(), query),
+                *(site.reader.sweep_names(), site.reader.warnings()),
+            ),
             removed_now=_parse_ids(request.query_params.get("gone", "")),
             restored_now=_parse_ids(request.query_params.get("back", "")),
         )
@@ -107,15 +82,17 @@ def _act(request: Request, form: Form) -> str:
     site, action = site_of(request), form.get("do", [""])[0]
     if action not in ACTIONS:
         raise InputError(f"{action!r} is not an action on runs: {', '.join(ACTIONS)}")
+    sweeps = [text for text in form.get("side", []) if text.removeprefix("sweep:").isdecimal()]
     ids = _parse_ids(",".join(form.get("run", [])))
     if action == "purge":
         with site.open_store() as store:
             run_admin.purge(store)
         return "/runs"
-    if not ids:
+    if not ids and not sweeps:
         raise InputError("no run is selected: select one or more, then try again")
     if action == "compare":
-        return build_url("/compare", {"run": tuple(ids)})
+        return build_url("/compare", {"run": tuple(ids), "side": tuple(sweeps)})
+    ids += [run.id for run in site.reader.runs() if f"sweep:{run.sweep}" in sweeps]
     joined = ",".join(map(str, ids))
     with site.open_store() as store:
         runs = [site.reader.run(id, removed=True) for id in ids]
@@ -181,69 +158,3 @@ def _parse_ids(text: str) -> list[int]:
     """Comma-separated numbers; anything else is ignored."""
     parts = [part.strip() for part in text.split(",")]
     return list(dict.fromkeys(int(part) for part in parts if part.isdecimal() and len(part) < 16))[:1000]
-
-
-def matching_results(results: Sequence[Summary], query: RunQuery) -> dict[int, list[Summary]]:
-    """The results that match the family and suite of a query, by run."""
-    found: dict[int, list[Summary]] = {}
-    for kept in results:
-        if (not query.kind or kept.kind == query.kind) and query.suite.lower() in kept.suite.lower():
-            found.setdefault(kept.run, []).append(kept)
-    return found
-
-
-def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]], query: RunQuery) -> list[Run]:
-    """The runs that match a query, sorted; `results` are those that match it, by run."""
-    found = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
-    column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
-    keys = {
-        "name": lambda run: (not run.name, (run.name or "").lower(), run.id),
-        "model": lambda run: (False, run.model.lower(), run.id),
-        "status": lambda run: (False, run.status, -run.id),
-        "suites": lambda run: (run.suites, "", run.id),
-        "started": lambda run: (False, run.started, run.id),
-    }
-    if column not in keys:
-        return sorted(found, key=lambda run: run.id, reverse=descending or column != "run")
-    return sorted(found, key=keys[column], reverse=descending)
-
-
-def run_page(runs: Sequence[Run], results: Sequence[Summary], query: RunQuery) -> RunPage:
-    """The requested page of the list."""
-    found = matching_runs(runs, matching_results(results, query), query)
-    pages = page_count(len(found), RUNS_PER_PAGE)
-    first = (min(query.page, pages) - 1) * RUNS_PER_PAGE
-    names = short_names(run.model for run in runs)
-    entries = tuple(run_entry(run, names) for run in found[first : first + RUNS_PER_PAGE])
-    return RunPage(
-        entries=entries,
-        total=len(found),
-        pages=pages,
-        statuses=tuple(sorted({run.status for run in runs})),
-        fingerprint=fingerprint([str(one.run.id) for one in entries] + [str(len(found))]),
-    )
-
-
-def run_entry(run: Run, names: Mapping[str, str]) -> RunEntry:
-    """A run as the list shows it; `names` are short names by model id."""
-    message = _message(run)
-    shown = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message)
-    return RunEntry(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in shown]))
-
-
-def _message(run: Run) -> str:
-    if run.status in ("running", "interrupted"):
-        return "" if run.progress is None else in_words(run.progress, running=run.status == "running")
-    return run.message or "" if run.status == "failed" else ""
-
-
-def _matches(run: Run, suites: set[str], query: RunQuery) -> bool:
-    if query.status and run.status != query.status:
-        return False
-    if query.model and query.model not in (run.model, f"sweep:{run.sweep}"):
-        return False
-    if (query.kind or query.suite) and not suites:
-        return False
-    text = query.text.lower()
-    searched = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
-    return not text or any(text in one.lower() for one in searched)

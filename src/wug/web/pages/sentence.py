@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -17,13 +18,16 @@ from wug.alignment import first_texts
 from wug.errors import InputError, WugError
 from wug.evaluation.opening import model_spec
 from wug.identity import ModelId
-from wug.types import LN2, Scored, Token
-from wug.views.parts import shade
+from wug.rows import OutcomeRow
+from wug.types import LN2, Outcome, Result, Scored, Signature, Token
+from wug.views.parts import ItemView, shade
 from wug.views.text_display import Direction, characters, direction, joining, runs
+from wug.web.editor import default_editor
 from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
 from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
 from wug.web.request_body import JsonObject, json_endpoint
 from wug.web.security import CROSS_SITE
+from wug.web.sentence_alignment import AlignedTokens, align
 from wug.web.site import JsonResponse, Site, site_of
 
 NAV = ("Try a sentence", "/sentence", 40)
@@ -133,6 +137,8 @@ class ModelPanel:
     ended: bool = True
     error: str = ""
     verdict: str = ""
+    aligned: tuple[AlignedTokens, ...] = ()
+    """The tokens of two sentences above each other; empty for another number of sentences."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -195,8 +201,20 @@ def _likeliest(request: Request, given: JsonObject) -> JsonObject:
     return {"done": job.ended.is_set(), "tokens": found, "error": _error(job)}
 
 
+def _as_suite(request: Request) -> Response:
+    """A suite with one item: the two sentences as its conditions."""
+    texts, _, _ = _parse(request)
+    result = Result("sentences", "", "", "complete", Signature(), 1, ())
+    row = OutcomeRow(0, Outcome("1", "", None))
+    found = default_editor().suite_of_item(result, [row], ItemView(sentences=texts)) if len(texts) == 2 else None
+    if found is None:
+        raise HTTPException(404, "A suite is made of two sentences.")
+    return JsonResponse(found)
+
+
 ROUTES: list[BaseRoute] = [
     Route("/sentence", _page),
+    Route("/sentence/suite.json", _as_suite),
     Route("/sentence/state.json", _state),
     Route("/sentence/likeliest.json", json_endpoint(_likeliest), methods=["POST"]),
 ]
@@ -209,6 +227,8 @@ def _score_job(site: Site, model: str, texts: tuple[str, ...]) -> Job:
 def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """Sentences and models in the query, and an error message."""
     site, query = site_of(request), request.query_params
+    if not query.keys() & {"s", "text", "m"} and (models := tuple(scoring_models(site.models)[:1])):
+        return EXAMPLE, models, ""
     linked = query.getlist("text")
     texts = tuple(text for one in [*query.getlist("s"), *linked] if (text := " ".join(one.split())))
     models = tuple(dict.fromkeys(query.getlist("m")))
@@ -272,7 +292,8 @@ def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
         )
         for index, (one, total) in enumerate(zip(scored, totals, strict=True))
     )
-    return ModelPanel(model, lines, verdict=_verdict(totals))
+    aligned = tuple(align(*scored)) if len(scored) == 2 else ()
+    return ModelPanel(model, lines, verdict=_verdict(totals), aligned=aligned)
 
 
 def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
 from wug.identity import Group
+from wug.results import run_admin
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary
 from wug.results.sweep_curves import placed, sweep_curves
@@ -20,8 +21,9 @@ from wug.results.sweeps import Member, Sweep, counts, members, sweeps
 from wug.views.parts import Figure
 from wug.views.sweeps import default_scale, metric_names, step_unit, sweep_figures
 from wug.web.downloads import figure_response, table_response
-from wug.web.result_grid import GridCell
-from wug.web.result_view import summary_headline, summary_row
+from wug.web.request_body import Form, form_endpoint
+from wug.web.result_grid import GridCell, cell_of
+from wug.web.result_view import summary_row
 from wug.web.site import build_url, page_count, parse_page_number, site_of
 
 MODELS_PER_PAGE, SUITES_PER_PAGE = 50, 24
@@ -89,6 +91,14 @@ def _page(request: Request) -> Response:
     )
 
 
+def _rename(request: Request, form: Form) -> str:
+    """Rename a sweep."""
+    sweep = _find_sweep(request)
+    with site_of(request).open_store() as store:
+        run_admin.rename_sweep(store, sweep.id, form.get("name", [""])[0])
+    return f"/sweeps/{sweep.id}"
+
+
 def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
     query = request.query_params
@@ -105,6 +115,7 @@ def _table(request: Request) -> Response:
 ROUTES: list[BaseRoute] = [
     Route("/sweeps", _list),
     Route("/sweeps/{number:number}", _page),
+    Route("/sweeps/{number:number}", form_endpoint(_rename), methods=["POST"]),
     Route("/sweeps/{number:number}/figure/{name}.vl.json", _figure),
     Route("/sweeps/{number:number}/figure/{name}.{form}", _figure),
     Route("/sweeps/{number:number}.{form}", _table),
@@ -126,14 +137,13 @@ def _find_sweep(request: Request) -> Sweep:
 
 
 def _rows(reader: RunReader, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
-    by_run = _summaries(reader, some)
+    by_run, warnings = _summaries(reader, some), reader.warnings()
     for member in some:
         own = {} if member.run is None else by_run.get(member.run.id, {})
-        yield SweepRow(str(member.model), member.run, tuple(_cell(own.get(suite)) for suite in suites))
-
-
-def _cell(one: Summary | None) -> GridCell | None:
-    return None if one is None else GridCell(one.id, one.run, one.status, one.error, summary_headline(one))
+        cells = (
+            None if (one := own.get(suite)) is None else cell_of(one, warnings.get(one.id, ())) for suite in suites
+        )
+        yield SweepRow(str(member.model), member.run, tuple(cells))
 
 
 def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:

@@ -30,8 +30,9 @@ export const makeActs = ({ state, change, here, rowOf, width, go, spot }) => {
       follow(now, () => rowOf(item, now.items[item].rows.findIndex((row) => row.condition === condition)), () => spot().column);
     },
     addRegion: () => {
-      const { column } = spot();
-      const to = column < FIRST ? FIRST : column + 1;
+      // After Tab from the last name, the next region comes last.
+      const { column, named } = spot();
+      const to = named ? width() : column < FIRST ? FIRST : column + 1;
       follow(model.addRegion(state(), to - FIRST), () => 0, () => to);
     },
     removeRegion: () => { const { region } = here(); follow(model.removeRegion(state(), region), () => spot().row, () => Math.min(region + FIRST, width() - 1)); },

@@ -3,7 +3,7 @@ import { send } from "./site.js";
 
 const CHECK = 250;
 
-export const makeChecking = ({ state, textOf, predictions, grid }) => {
+export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
   const by = (name) => document.getElementById(name);
   let waiting = null, latest = 0;
 
@@ -24,15 +24,18 @@ export const makeChecking = ({ state, textOf, predictions, grid }) => {
     }
   };
 
-  const problems = (found) => {
+  const problems = (all) => {
+    // Nobody has made a mistake in a suite that has just been opened.
+    const fresh = isNew(), found = fresh ? [] : all;
     const errors = found.filter(({ level }) => level === "error").length;
     const odd = found.length - errors;
     const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-    by("verdict").className = `verdict ${errors ? "bad" : odd ? "odd" : "good"}`;
-    by("verdict").textContent = errors
+    by("verdict").className = `verdict ${fresh ? "" : errors ? "bad" : odd ? "odd" : "good"}`.trim();
+    by("verdict").textContent = fresh ? "Give the suite a name, and write its sentences." : errors
       ? `Not ready: ${count(errors, "error")} to fix.`
       : odd ? `Ready, with ${count(odd, "warning")}.` : "Ready: no problems found.";
     by("problems").replaceChildren(...found.map(problem));
+    by("problems").hidden = !found.length;
     grid.setFaults(found.flatMap(({ level, places }) => places.map((place) => ({ ...place, level: level === "error" ? "fault" : "odd" }))));
   };
 

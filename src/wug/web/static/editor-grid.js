@@ -16,7 +16,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   field.autocapitalize = "off";
   field.autocomplete = "off";
   field.setAttribute("aria-describedby", "leave-grid");
-  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0, leaving = false;
+  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0, leaving = false, named = false;
   let pointer = matchMedia("(pointer: coarse)").matches ? "touch" : "mouse";
 
   const rows = () => model.rowsOf(state());
@@ -132,6 +132,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     at = within({ row, column });
     corner = at;
     home = start;
+    named = false;
     reach();
   };
 
@@ -148,7 +149,9 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     if (column >= width()) { row += 1; column = FIRST; }
     if (column < FIRST && (by < 0 || row === 0)) { row -= 1; column = width() - 1; }
     if (row < 0 || row >= height()) return false;
+    const last = at.row === 0 && row === 1;
     go(row, column, row === at.row ? home ?? at.column : column);
+    named = last;
     return true;
   };
 
@@ -244,7 +247,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
 
   const rowOf = (item, sentence) => rows().findIndex((one) => one.item === item && one.row === sentence) + 1;
 
-  const acts = makeActs({ state, change, here, rowOf, width, go, spot: () => at });
+  const acts = makeActs({ state, change, here, rowOf, width, go, spot: () => ({ ...at, named }) });
   const act = (name, ...given) => {
     if (!finish()) return;
     try { acts[name](...given); } catch (error) { fail(error.message); }

@@ -1,4 +1,5 @@
 /* Predictions: one formula each, checked while it is edited. Below it is its meaning, or a caret under the error. */
+import { makeBuilder, parseSimple } from "./editor-builder.js";
 import * as model from "./editor-model.js";
 
 export const makePredictions = (list, { state, change, here }) => {
@@ -51,8 +52,15 @@ export const makePredictions = (list, { state, change, here }) => {
       }
       if (event.key === "Enter") event.preventDefault();
     });
+    const builder = makeBuilder(element, (text) => change(model.setPrediction(state(), index, text)));
+    made.builder = builder.parts;
+    const formula = element("div", "formula-part");
+    formula.append(field);
+    const toggle = button("Formula", "Show or hide the formula", () => { made.shown = formula.hidden; draw(); });
+    toggle.classList.add("toggle");
     const tools = element("div", "tools");
     tools.append(
+      toggle,
       picker(field, index),
       button("↑", "Move prediction up", () => change(model.movePrediction(state(), index, -1))),
       button("↓", "Move prediction down", () => change(model.movePrediction(state(), index, 1))),
@@ -61,7 +69,7 @@ export const makePredictions = (list, { state, change, here }) => {
     const words = element("div", "said");
     words.id = `prediction-${index}-said`;
     words.setAttribute("role", "status");
-    made.append(field, words, tools);
+    made.append(builder.made, formula, words, tools);
     return made;
   };
 
@@ -108,11 +116,31 @@ export const makePredictions = (list, { state, change, here }) => {
       const made = list.children[index];
       const field = made.querySelector(".formula-field");
       if (field.value !== text) field.value = text;
+      build(made, parseSimple(text, now.regions), regions, conditions);
       grow(field);
       options(made.querySelector(".regions"), regions);
       options(made.querySelector(".conditions"), conditions);
       speak(made.querySelector(".said"), field, said[index], held[index]);
     });
+  };
+
+  /* The builder shows a simple comparison; anything else, and what is being written, is shown as a formula. */
+  const build = (made, simple, regions, conditions) => {
+    const { region, first, sign, second } = made.builder;
+    options(region, regions);
+    options(first, conditions);
+    options(second, conditions);
+    const fits = simple && [[region, simple.region], [first, simple.first], [second, simple.second]]
+      .every(([select, value]) => [...select.options].some((option) => option.value === value));
+    if (fits) for (const name of ["region", "first", "sign", "second"]) made.builder[name].value = simple[name];
+    sign.closest(".builder").hidden = !fits;
+    const formula = made.querySelector(".formula-part"), writing = formula.contains(document.activeElement);
+    made.shown ??= !fits;
+    formula.hidden = fits && !made.shown && !writing;
+    made.querySelector(".picker").hidden = formula.hidden;
+    const toggle = made.querySelector(".toggle");
+    toggle.hidden = !fits;
+    toggle.setAttribute("aria-expanded", String(!formula.hidden));
   };
 
   const speak = (words, field, answer, score) => {
@@ -132,6 +160,13 @@ export const makePredictions = (list, { state, change, here }) => {
     draw,
     setSaid: (answers) => { said = answers; draw(); },
     setHeld: (scores) => { held = scores; draw(); },
-    focus: (index) => list.children[index]?.querySelector(".formula-field").focus(),
+    focusBuilder: (index) => list.children[index]?.querySelector(".builder select").focus(),
+    focus: (index) => {
+      const made = list.children[index];
+      if (!made) return;
+      made.shown = true;
+      draw();
+      made.querySelector(".formula-field").focus();
+    },
   };
 };

@@ -1,5 +1,6 @@
 /* The suite editor: the state, its history, and the parts of the page. */
 import { mergeTable } from "./editor-blocks.js";
+import { interactionText, simpleText } from "./editor-builder.js";
 import { makeChecking } from "./editor-checking.js";
 import { makeFind } from "./editor-find.js";
 import { makeGrid } from "./editor-grid.js";
@@ -88,7 +89,8 @@ const grid = makeGrid(by("grid"), {
   readTable,
 });
 const predictions = makePredictions(by("predictions"), { state: now, change, here: grid.here });
-const checking = makeChecking({ state: now, textOf: text, predictions, grid });
+const isNew = () => !history.canUndo() && !state.meta.name;
+const checking = makeChecking({ state: now, textOf: text, predictions, grid, isNew });
 const saving = makeSaving(id, { state: now, textOf: text, finish: grid.finish, busy: grid.busy, keeper, notice });
 const find = makeFind({ state: now, change, grid });
 makeTemplate({ state: now, change, grid, notice });
@@ -155,6 +157,14 @@ for (const button of document.querySelectorAll("[data-act]")) {
 }
 by("undo").addEventListener("click", history.undo);
 by("redo").addEventListener("click", history.redo);
+const addComparison = (text, least) => {
+  const conditions = model.conditionsOf(state).map((name) => name.trim());
+  if (conditions.length < least) return notice(`This takes ${least} conditions, and the suite has ${conditions.length}.`, "bad");
+  change(model.addPrediction(state, text(String(state.regions.length), conditions)));
+  return predictions.focusBuilder(state.predictions.length - 1);
+};
+by("add-comparison").addEventListener("click", () => addComparison((region, [first, second]) => simpleText({ region, first, sign: "<", second }), 2));
+by("add-interaction").addEventListener("click", () => addComparison(interactionText, 4));
 by("add-prediction").addEventListener("click", () => { change(model.addPrediction(state)); predictions.focus(state.predictions.length - 1); });
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || !state || document.querySelector("dialog[open]")) return;

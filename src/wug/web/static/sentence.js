@@ -1,6 +1,6 @@
 /* Try a sentence: answers follow what is typed, values of a text that is no longer there are greyed, and a token opens
  * into what the model expected in its place. */
-import { send } from "./site.js";
+import { dress, send } from "./site.js";
 
 const STAGES = { waiting: "Waiting for other jobs…", loading: "Loading the model…", scoring: "Scoring…" };
 const LOOK = 600, PAUSE = 350;
@@ -37,6 +37,7 @@ const grey = () => {
 let latest = 0, pause = null;
 const put = (fresh) => {
   for (const name of ["fault", "answers", "scale"]) by(name).replaceWith(fresh.getElementById(name));
+  dress(by("scale"));
   grey();
 };
 const say = (states) => {

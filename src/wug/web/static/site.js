@@ -35,6 +35,18 @@ export const draw = async (place, spec) => {
   return wugCharts.draw(place, spec, charts);
 };
 
+// Where a click on a mark leads: to the items of a group or a bar, to an item, or where the link of that name leads.
+const target = (plot, datum) => {
+  const items = plot.dataset.items, field = /\/figure\/by-([^.]+)\./.exec(plot.dataset.spec)?.[1];
+  if (!datum) return null;
+  if (!items) return [...document.querySelectorAll("main table a")].find((link) => link.textContent.trim() === datum.name)?.href;
+  const to = (query) => `${items}s?${new URLSearchParams(query)}`;
+  if (datum.name && "y" in datum) return `${items}/${encodeURIComponent(datum.name)}`;
+  if ("count" in datum && "low" in datum) return to({ value: { right: "true", wrong: "false" }[datum.series] ?? "", sort: "margin" });
+  if (field && "x" in datum) return to({ group: `${decodeURIComponent(field)}=${datum.x}` });
+  return datum.name ? to({ group: `*=${datum.name}` }) : null;
+};
+
 const fill = async (plot) => {
   try {
     const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
@@ -42,7 +54,8 @@ const fill = async (plot) => {
     if (!answer.ok) throw new Error(spec.error);
     if (spec.absent) return plot.closest("figure").remove();
     if (plot.dataset.drawn === JSON.stringify(spec)) return;
-    await draw(plot, spec);
+    const { view } = await draw(plot, spec);
+    view.addEventListener("click", (event, item) => { const to = target(plot, item?.datum); if (to) location.assign(to); });
     plot.dataset.drawn = JSON.stringify(spec);
     plot.removeAttribute("aria-busy");
   } catch (error) {
@@ -101,7 +114,7 @@ const edit = async (one) => {
 };
 
 // Initialise everything under `root`.
-const dress = (root) => {
+export const dress = (root) => {
   for (const plot of root.querySelectorAll("[data-spec]")) {
     seen.observe(plot);
   }
@@ -176,11 +189,11 @@ const follow = async () => {
   setTimeout(follow, wait);
 };
 
-// `/` focuses the filter, `[` and `]` open the previous and next page.
+// `/` focuses the filter, `[` and `]` open the previous and next page, `?` the help.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]" }[event.key];
+  const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]", "?": 'nav a[href="/help"]' }[event.key];
   const target = goes && document.querySelector(goes);
   if (!target) return;
   event.preventDefault();

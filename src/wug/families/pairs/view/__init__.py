@@ -42,7 +42,7 @@ from wug.views.parts import (
 )
 from wug.views.text_display import Piece, Pieces, differing, marked, shortened, unmarked
 
-__all__ = ["across", "items", "parts", "word_probabilities"]
+__all__ = ["across", "items", "parts", "question", "word_probabilities"]
 
 GROUPS = ("paradigm", "pattern", "term", "phenomenon", "field", "type")
 """The groups that failures are sampled by, the finest first."""
@@ -54,6 +54,12 @@ BAR_BITS = 9
 """The margin at which the bar has three quarters of its length."""
 Words = list[tuple[str, float | None]]
 """Words with their log-probabilities in nats; None if unknown."""
+
+
+def question(result: Result) -> str:
+    """What a pair asks, by what was scored."""
+    scored = "word" if (result.signature.get("target") or "sentence") != "sentence" else "sentence"
+    return f"Does the model give the grammatical {scored} a higher probability than the ungrammatical one?"
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:

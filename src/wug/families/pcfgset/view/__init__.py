@@ -19,6 +19,21 @@ TESTS: Mapping[str, ModuleType] = {
 """The view of a test, by a metric that only this test declares; all others are plain."""
 
 
+QUESTIONS = {
+    "localism": "Is the output for the whole the same as that of its parts, computed step by step?",
+    "substitutivity": "Does the output stay the same if a function is replaced by its synonym?",
+    "overgeneralisation": "Does the model apply the rule to sources that training gives as exceptions?",
+    "systematicity": "Does the model combine known functions in pairs that training does not have?",
+    "productivity": "Does the model compute sequences that are longer than those of training?",
+    "task_accuracy": "Does the model compute new sources like those of training?",
+}
+
+
+def question(result: Result) -> str:
+    """What the test asks; empty for an unknown one."""
+    return QUESTIONS.get(str(result.meta.get("test")), "")
+
+
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     """Estimates over all items, and the parts of the test."""
     yield from overall_parts(result)

@@ -26,6 +26,7 @@ from wug.families.syntaxgym.view.regions import (
 from wug.families.syntaxgym.view.regions import (
     question as question,
 )
+from wug.families.syntaxgym.view.split_words import item_note, result_note
 from wug.formatting import bits, finite, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
@@ -72,6 +73,9 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
         yield EstimatesPart(together)
+    marked = set().union(*compared_regions(result))
+    if split := result_note(measured(rows, limit=MANY).values(), marked):
+        yield TextPart(split)
     if each := tuple(cards(result, rows)):
         yield CardsPart("Predictions", each)
     if effects := effects_figure(result, rows):
@@ -178,6 +182,7 @@ def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
+            conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(known))),
             margins=tuple(_margins(rows, shown.metric)),
         )
 
@@ -247,7 +252,9 @@ def item(
     marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
     margin = finite(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
-    parts: list[ViewPart | None] = [verdicts(outcome), _table(f"Item {outcome.item}", sentences, result, marked)]
+    split = item_note(sentences, marked)
+    note = TextPart(split) if split else None
+    parts: list[ViewPart | None] = [verdicts(outcome), note, _table(f"Item {outcome.item}", sentences, result, marked)]
     return ItemView(
         note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,

@@ -1,0 +1,98 @@
+"""Models ranked on a phenomenon: the mean over families of the suites that test it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wug.formatting import FormattedEstimate, format_estimate, interval_text, percent, plural
+from wug.results.records import Summary
+from wug.results.sweep_curves import result_of
+from wug.stats import mean_of_intervals
+from wug.web.result_view import summary_headline
+from wug.web.site import build_url
+
+Scored = tuple[float, float, float]
+"""A value with the ends of its interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhenomenonMean:
+    """The mean of a model's scores on a phenomenon: over the suites of a family, then over families."""
+
+    value: float
+    low: float
+    high: float
+    families: int
+    suites: int
+
+    @property
+    def text(self) -> str:
+        """Such as `84.7%`."""
+        return percent(self.value)
+
+    @property
+    def interval(self) -> str:
+        """Such as `[79.1, 89.0]`."""
+        return interval_text(self.low, self.high, None, share=True)
+
+    @property
+    def scope(self) -> str:
+        """Such as `2 families, 5 suites`."""
+        return f"{plural(self.families, 'family', 'families')}, {plural(self.suites, 'suite')}"
+
+
+def phenomenon_headline(kept: Summary, phenomenon: str) -> FormattedEstimate | None:
+    """The headline of a result, or its part on a phenomenon."""
+    part = kept.phenomena.get(phenomenon) if phenomenon else None
+    return summary_headline(kept) if part is None else format_estimate(result_of(kept), part)
+
+
+def phenomenon_mean(results: Iterable[Summary], phenomenon: str) -> PhenomenonMean | None:
+    """The mean of results on different suites; None if none has an interval on the phenomenon."""
+    families: dict[str, list[Scored]] = {}
+    for kept in results:
+        one = kept.phenomena.get(phenomenon)
+        if one is not None and one.low is not None and one.high is not None and kept.status == "complete":
+            families.setdefault(kept.kind, []).append((one.value, one.low, one.high))
+    if not families:
+        return None
+    mean = mean_of_intervals([mean_of_intervals(scores) for scores in families.values()])
+    return PhenomenonMean(*mean, len(families), sum(map(len, families.values())))
+
+
+def ranking_key(mean: PhenomenonMean | None, most_suites: int) -> tuple[bool, float]:
+    """Sorts models that have all suites of a phenomenon first, the best first."""
+    return (mean is None or mean.suites < most_suites, -mean.value if mean else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Which model is best on a phenomenon."""
+
+    phenomenon: str
+    sentence: str
+    compare_url: str
+    """The comparison of the two best models on the suites of the phenomenon; empty for a single model."""
+
+
+def ranking_of(
+    phenomenon: str, means: Mapping[str, PhenomenonMean], names: Mapping[str, str], suites: Sequence[str]
+) -> Ranking | None:
+    """The best of the models that have all suites of a phenomenon; None without models."""
+    most = max((mean.suites for mean in means.values()), default=0)
+    full = sorted((key for key, mean in means.items() if mean.suites == most), key=lambda key: -means[key].value)
+    if not full:
+        return None
+    best = means[full[0]]
+    among = f" of {plural(len(full), 'model')} with all {plural(most, 'suite')}" if len(full) > 1 else ""
+    families = plural(best.families, "family", "families")
+    second = means[full[1]] if len(full) > 1 else None
+    tied = second is not None and second.text == best.text
+    who = f"{names[full[0]]} and {names[full[1]]} have" if tied else f"{names[full[0]]} has"
+    said = f"{who} the highest mean{among}: {best.text} {best.interval} over {families}."
+    if second is not None and not tied:
+        said += f" Next is {names[full[1]]} with {second.text} {second.interval}."
+    sides = tuple(key if key.startswith("sweep:") else f"model:{key}" for key in full[:2])
+    query = {"side": sides, "suite": tuple(suites), "pool": "yes"}
+    return Ranking(phenomenon, said, build_url("/compare", query) if len(full) > 1 else "")

@@ -1,0 +1,184 @@
+"""The list of runs: one entry per run, or per sweep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from wug.formatting import NOT_MEASURABLE, plural
+from wug.labels import short_names
+from wug.results.progress import duration, in_words
+from wug.results.records import Run, Summary
+from wug.web.result_grid import cell_of, fingerprint
+from wug.web.run_query import RunQuery
+from wug.web.site import page_count
+
+RUNS_PER_PAGE = 50
+MAX_NAMED_SUITES = 3
+"""Suites that a row of the list names."""
+Warnings = Mapping[int, tuple[str, ...]]
+"""Warnings by result."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """A run in the list."""
+
+    run: Run
+    model: str
+    """Short name of the model."""
+    message: str
+    """Progress of an unfinished run, or why it failed; empty for a complete one."""
+    fingerprint: str
+    """Changes with anything that the entry shows."""
+    tested: str = ""
+    """Its suites."""
+    headline: str = ""
+    """The value of a single suite, or the range of several."""
+    sweep: tuple[int, ...] = ()
+    """The runs of a sweep that the entry stands for, newest first."""
+
+    @property
+    def took(self) -> str:
+        """How long the run took, such as `2 min`; empty if it has not finished."""
+        try:
+            began, ended = (datetime.fromisoformat(text or "") for text in (self.run.started, self.run.finished))
+        except ValueError:
+            return ""
+        return duration((ended - began).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One page of the list."""
+
+    entries: tuple[RunEntry, ...]
+    total: int
+    """Runs on all pages."""
+    pages: int
+    statuses: tuple[str, ...]
+    """Choices of the filter."""
+    fingerprint: str
+
+
+def matching_results(results: Sequence[Summary], query: RunQuery) -> dict[int, list[Summary]]:
+    """The results that match the family and suite of a query, by run."""
+    found: dict[int, list[Summary]] = {}
+    for kept in results:
+        if (not query.kind or kept.kind == query.kind) and query.suite.lower() in kept.suite.lower():
+            found.setdefault(kept.run, []).append(kept)
+    return found
+
+
+def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]], query: RunQuery) -> list[Run]:
+    """The runs that match a query, sorted; `results` are those that match it, by run."""
+    found = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
+    column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
+    keys = {
+        "name": lambda run: (not run.name, (run.name or "").lower(), run.id),
+        "model": lambda run: (False, run.model.lower(), run.id),
+        "status": lambda run: (False, run.status, -run.id),
+        "suites": lambda run: (run.suites, "", run.id),
+        "started": lambda run: (False, run.started, run.id),
+    }
+    if column not in keys:
+        return sorted(found, key=lambda run: run.id, reverse=descending or column != "run")
+    return sorted(found, key=keys[column], reverse=descending)
+
+
+def run_page(
+    runs: Sequence[Run],
+    results: Sequence[Summary],
+    query: RunQuery,
+    sweeps: Mapping[int, str] | None = None,
+    warnings: Warnings | None = None,
+) -> RunPage:
+    """The requested page of the list; the runs of a sweep are one entry unless the list is of that sweep."""
+    by_run = matching_results(results, query)
+    found = matching_runs(runs, by_run, query)
+    folded: dict[str, list[Run]] = {}
+    for run in found:
+        of_sweep = run.sweep in (sweeps or {}) and not query.model and not run.removed
+        folded.setdefault(f"sweep:{run.sweep}" if of_sweep else str(run.id), []).append(run)
+    pages = page_count(len(folded), RUNS_PER_PAGE)
+    first = (min(query.page, pages) - 1) * RUNS_PER_PAGE
+    names = short_names(run.model for run in runs)
+    entries = tuple(
+        _sweep_entry(some, (sweeps or {})[some[0].sweep or 0], by_run, warnings or {})
+        if key.startswith("sweep:")
+        else run_entry(some[0], names, by_run.get(some[0].id, ()), warnings or {})
+        for key, some in list(folded.items())[first : first + RUNS_PER_PAGE]
+    )
+    return RunPage(
+        entries=entries,
+        total=len(found),
+        pages=pages,
+        statuses=tuple(sorted({run.status for run in runs})),
+        fingerprint=fingerprint([str(one.run.id) for one in entries] + [str(len(found))]),
+    )
+
+
+def run_entry(
+    run: Run, names: Mapping[str, str], results: Sequence[Summary] = (), warnings: Warnings | None = None
+) -> RunEntry:
+    """A run as the list shows it; `names` are short names by model id."""
+    message = _message(run)
+    shown = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message, len(results))
+    return RunEntry(
+        *(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in shown])),
+        *(_tested(results), _headline(results, warnings or {})),
+    )
+
+
+def _sweep_entry(
+    runs: Sequence[Run], name: str, results: Mapping[int, Sequence[Summary]], warnings: Warnings
+) -> RunEntry:
+    """The runs of a sweep, from the first that started to the last that finished."""
+    statuses = Counter(run.status for run in runs)
+    first, last = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
+    worst = next((one for one in runs if one.status != "complete"), runs[0])
+    finished = None if statuses["running"] else last.finished
+    run = replace(runs[0], status=worst.status, started=first.started, finished=finished, name=None, note=None)
+    message = ", ".join(f"{count:,} {word}" for word, count in statuses.items()) if len(statuses) > 1 else ""
+    own = [kept for one in runs for kept in results.get(one.id, ())]
+    mark = fingerprint([name, str(finished), *(f"{one.id} {one.status} {one.suites}" for one in runs)])
+    label = f"{name} ({plural(len(runs), 'model')})"
+    return RunEntry(run, label, message, mark, _tested(own), _headline(own, warnings), tuple(one.id for one in runs))
+
+
+def _tested(results: Sequence[Summary]) -> str:
+    suites = list(dict.fromkeys(kept.suite for kept in results))
+    more = len(suites) - MAX_NAMED_SUITES
+    return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _headline(results: Sequence[Summary], warnings: Warnings) -> str:
+    """The value of a single result, or the range of several proportions; those that mean nothing are left out."""
+    cells = [cell_of(kept, warnings.get(kept.id, ())) for kept in results if not kept.error]
+    shown = [cell.shown for cell in cells if cell.shown is not None and cell.text != "–"]
+    if cells and not shown:
+        return NOT_MEASURABLE
+    if len({row.text for row in shown}) == 1:
+        return shown[0].text
+    shares = sorted((row for row in shown if row.share), key=lambda row: row.value)
+    return f"{shares[0].text.rstrip('%')}–{shares[-1].text}" if len(shares) > 1 else ""
+
+
+def _message(run: Run) -> str:
+    if run.status in ("running", "interrupted"):
+        return "" if run.progress is None else in_words(run.progress, running=run.status == "running")
+    return run.message or "" if run.status == "failed" else ""
+
+
+def _matches(run: Run, suites: set[str], query: RunQuery) -> bool:
+    if query.status and run.status != query.status:
+        return False
+    if query.model and query.model not in (run.model, f"sweep:{run.sweep}"):
+        return False
+    if (query.kind or query.suite) and not suites:
+        return False
+    text = query.text.lower()
+    searched = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
+    return not text or any(text in one.lower() for one in searched)

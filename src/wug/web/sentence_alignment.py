@@ -1,0 +1,54 @@
+"""Two sentences with their tokens above each other, and how much each differs in surprisal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from wug.types import Scored, Token
+from wug.views.parts import shade
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedTokens:
+    """A token of each sentence, either of which may be missing."""
+
+    first: str
+    second: str
+    difference: float | None
+    """Surprisal of the second minus that of the first, in bits; None if one of them is unknown."""
+
+    @property
+    def text(self) -> str:
+        """The difference with its sign; empty if it is unknown or rounds to 0."""
+        rounded = round(self.difference or 0.0, 1)
+        return f"{'+' if rounded > 0 else '−'}{abs(rounded):.1f}" if rounded else ""
+
+    @property
+    def shade(self) -> str:
+        """CSS class of the background: the larger the difference, the stronger."""
+        return shade(abs(self.difference)) if self.text and self.difference is not None else ""
+
+
+def align(first: Scored, second: Scored) -> list[AlignedTokens]:
+    """The tokens of two sentences, with equal ones above each other."""
+    ours, theirs = first.tokens, second.tokens
+    matcher = SequenceMatcher(None, [one.text for one in ours], [one.text for one in theirs], autojunk=False)
+    found: list[AlignedTokens] = []
+    for _, start, end, other_start, other_end in matcher.get_opcodes():
+        found += map(_aligned, *_padded(ours[start:end], theirs[other_start:other_end]))
+    return found
+
+
+def _padded(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[list[Token | None], list[Token | None]]:
+    pairs = list(zip_longest(ours, theirs))
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _aligned(one: Token | None, other: Token | None) -> AlignedTokens:
+    bits = [None if token is None else token.surprisal for token in (one, other)]
+    difference = None if bits[0] is None or bits[1] is None else bits[1] - bits[0]
+    texts = ["" if token is None else token.text.strip() or "␣" for token in (one, other)]
+    return AlignedTokens(texts[0], texts[1], difference)
