@@ -240,7 +240,7 @@ def _check_pages(folder: Path) -> None:
         site = Site(store=store, cache=folder.with_name("cache.db"))
         headers = {"authorization": f"Bearer {site.access_token}"}
         client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=headers)
-        for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0"):
+        for address in ("/", "/result/1", "/result/1/items", "/result/1/outcome/0"):
             answer = client.get(address)
             _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
 
