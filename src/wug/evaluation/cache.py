@@ -32,7 +32,7 @@ from wug.results.sqlite import (
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""
-VERSION = 5
+VERSION = 6
 """Schema version; the outputs of an earlier one are dropped, as they can be computed again."""
 KEY_BYTES = 12
 BLOCK_OUTPUTS = 1024
@@ -40,7 +40,7 @@ BLOCKS_IN_MEMORY = 64
 COMPRESSION_LEVEL = 1
 """Level of zlib; higher levels take several times as long and save a few per cent."""
 TABLES = """
-CREATE TABLE models (id INTEGER PRIMARY KEY, key BLOB UNIQUE, name TEXT);
+CREATE TABLE models (id INTEGER PRIMARY KEY, key BLOB UNIQUE, name TEXT, noise REAL);
 CREATE TABLE blocks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER, keys BLOB, sizes BLOB, outputs BLOB, crc INTEGER,
     written INTEGER DEFAULT (unixepoch()));
@@ -167,6 +167,16 @@ class Cache:
         except SQLITE_ERRORS as error:
             self._renew(error)
             self._write(model, name, blocks)
+
+    def noise(self, model: bytes) -> float | None:
+        """The rounding noise of a model's outputs, in nats per sentence; None if none was measured."""
+        found = self._execute("SELECT noise FROM models WHERE key = ?", model)
+        return float(found[0][0]) if found and isinstance(found[0][0], float) else None
+
+    def set_noise(self, model: bytes, name: str, noise: float) -> None:
+        """Store the rounding noise of a model's outputs."""
+        sql = "INSERT INTO models (key, name, noise) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET noise = ?"
+        self._execute(sql, model, name, noise, noise)
 
     def models(self) -> list[CachedOutputs]:
         """The models with outputs in the cache, the largest first."""

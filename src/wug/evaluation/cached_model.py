@@ -65,6 +65,13 @@ class CachedModel:
         return self.handle.chunk if self.ordered else CHUNK_REQUESTS
 
     @property
+    def noise(self) -> float | None:
+        """How far rounding moves the log-probability of a sentence, in nats, as last measured; None if negligible."""
+        if self.handle.is_loaded and self.handle.noise is not None:
+            self._cache.set_noise(self._key, self.id, self.handle.noise)
+        return self._cache.noise(self._key)
+
+    @property
     def group(self) -> int:
         """Requests to compute together: about half a minute of work."""
         return CHUNKS_PER_GROUP * self.handle.chunk if self.handle.is_loaded else CHUNK_REQUESTS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,7 +17,7 @@ from wug.evaluation.signature import signature
 from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import AdaptableSuite, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
+from wug.types import LN2, AdaptableSuite, Estimate, Metric, Notice, Outcome, Result, Row, Signature, Status, Suite
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -125,8 +126,9 @@ def _judge(
     def rows() -> Iterator[Row]:
         nonlocal status
         list(model.pop_warnings())  # drop those of an earlier suite that failed
+        found, noise = task.suite.run(model), model.noise
         try:
-            yield from task.suite.run(model)
+            yield from found if noise is None else _counting_near_ties(found, task.suite.metrics, noise, model.options)
         except WugError as error:
             if model.handle.failed:  # every other suite would fail too
                 raise
@@ -136,6 +138,33 @@ def _judge(
 
     result = build_result(task.suite, model.id, task.signature, rows(), interval, keep)
     return replace(result, status=status)
+
+
+def _counting_near_ties(
+    rows: Iterable[Row], metrics: Sequence[Metric], noise: float, options: Mapping[str, str]
+) -> Iterator[Row]:
+    """The rows, and a warning with the number of judgements whose margin is within the rounding noise.
+
+    The margin is the difference of two scores, each with this noise; two standard deviations count as within.
+    """
+    margins = {
+        metric.derived.metric: metric.derived
+        for metric in metrics
+        if metric.derived is not None and metric.unit == "bits" and not metric.derived.standardised
+    }
+    limit = 2 * math.sqrt(2) * noise / LN2
+    judged = near = 0
+    for row in rows:
+        yield row
+        if isinstance(row, Outcome) and row.metric in margins and isinstance(row.value, bool):
+            judged += 1
+            near += abs(margins[row.metric].value(row.detail)) <= limit
+    if near:
+        yield Notice(
+            f"{near:,} of {judged:,} judgements are within the rounding noise of {options.get('dtype')}: the score of "
+            f"a sentence in another batch differs by {noise / LN2:.2g} bits (root mean square), and their margins are "
+            f"at most {limit:.2g}. Use -M dtype=float32 to decide them"
+        )
 
 
 def build_result(

@@ -67,6 +67,12 @@ class ModelHandle:
         return bool(getattr(self._backend, "cacheable", True))
 
     @property
+    def noise(self) -> float | None:
+        """How far rounding moves the log-probability of a sentence, in nats; None if it is not loaded or negligible."""
+        found: float | None = getattr(self._backend, "noise", None)
+        return found
+
+    @property
     def chunk(self) -> int:
         """Requests that take a few seconds."""
         chunk: int = self.backend.chunk

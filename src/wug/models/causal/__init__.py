@@ -182,6 +182,12 @@ class CausalModel:
         ]
         return texts_alone(requests, rendered, self._score(wholes, self._plan(kind)))
 
+    @property
+    def noise(self) -> float | None:
+        """How far rounding moves the log-probability of a sentence in half precision, in nats; None in float32."""
+        measured = self._engine.noise
+        return None if measured is None or not measured.sentence else measured.sentence
+
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokenize.hf.backend_tokenizer, texts)

@@ -33,6 +33,8 @@ MAX_NATS = {"torch.float64": 1e-5, "torch.float32": 0.01}
 MAX_HALF_PRECISION_NATS = 1.0
 COMPANY_TEXTS = 4
 """Texts of one length in a batch."""
+SENTENCE_TOKENS = 12
+"""Tokens of a sentence, over which differences are summed."""
 EXTRA_TOKENS = 9
 """Tokens appended to a probe to compute it in another shape."""
 MAX_STRUCTURAL_LAYERS = 6
@@ -41,9 +43,12 @@ _POSITION_ATTRIBUTES = frozenset({"layer_idx", "layer_id", "layer_number", "laye
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Differences between plain computations of the same text, in nats per token."""
+    """Differences between plain computations of the same text."""
 
     largest: float = 0.0
+    """Nats per token."""
+    sentence: float = 0.0
+    """Root mean square of the differences summed over a sentence, in nats."""
 
     def tolerance(self, dtype: object) -> float:
         """Nats per token that another way of scoring may differ from the plain way."""
@@ -77,7 +82,8 @@ def measure_noise(
         gaps.append((longer[: len(alone)] - alone)[:-2])  # the last ones may count the end of a word
     with _math_attention():
         gaps += [plain.logprobs([probe])[0] - alone for probe, alone in zip(probes, expected, strict=True)]
-    return Noise(float(np.abs(np.concatenate(gaps)).max(initial=0)))
+    sums = np.concatenate([np.add.reduceat(gap, np.arange(0, len(gap), SENTENCE_TOKENS)) for gap in gaps if len(gap)])
+    return Noise(float(np.abs(np.concatenate(gaps)).max(initial=0)), float(np.sqrt(np.mean(sums**2))))
 
 
 def _math_attention() -> AbstractContextManager[None]:
