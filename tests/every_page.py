@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import made_runs
 import material
 from wug.results import run_admin as tidying
 from wug.results.progress import Report
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
+from wug.types import Outcome
 
 RESULTS = range(1, len(material.every()) + 1)
 PAGES = (
@@ -50,13 +52,16 @@ def fill(store: Store) -> None:
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
     steps = (0, 1000, 2000)
-    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives"])
+    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives", "easy"])
     store.begin_sweep("k", "alpha@step*", "wug run", plan)
     for step in steps:
         model = f"causal/alpha@{step}"
         spec, revision = f"causal:alpha@step{step}", f"step{step}"
         number = store.begin(f"step {step}", model, "wug run", specification=spec, revision=revision, sweep=1)
         store.add(number, material.pairs(items=8, model=model))
+        if step == steps[-1]:  # every pair right: the strongest shade
+            right = [Outcome(str(place), "accuracy", True) for place in range(8)]
+            store.add(number, made_runs.result("easy", model, right))
         store.finish(number, "complete")
 
 
