@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+<<<<<<< HEAD
 import sample_results
+=======
+import made_runs
+import material
+>>>>>>> pages
 from wug.results import run_admin as tidying
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
+from wug.types import Outcome
 
 RESULTS = range(1, len(sample_results.every()) + 1)
 PAGES = (
@@ -52,13 +58,20 @@ def fill(store: Store) -> None:
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
     steps = (0, 1000, 2000)
-    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives"])
+    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives", "easy"])
     store.begin_sweep("k", "alpha@step*", "wug run", plan)
     for step in steps:
         model = f"causal/alpha@{step}"
         spec, revision = f"causal:alpha@step{step}", f"step{step}"
         number = store.begin(f"step {step}", model, "wug run", specification=spec, revision=revision, sweep=1)
+<<<<<<< HEAD
         store.add(number, sample_results.pairs(items=8, model=model))
+=======
+        store.add(number, material.pairs(items=8, model=model))
+        if step == steps[-1]:  # every pair right: the strongest shade
+            right = [Outcome(str(place), "accuracy", True) for place in range(8)]
+            store.add(number, made_runs.result("easy", model, right))
+>>>>>>> pages
         store.finish(number, "complete")
 
 
