@@ -413,7 +413,7 @@ def test_a_suite_is_read_from_a_file_by_either_kind_of_path(tmp_path: Path) -> N
     path.write_text(json.dumps(SUITE))
     assert wug.read_suite(path).checksum == wug.read_suite(str(path)).checksum == wug.read_suite(SUITE).checksum
     assert wug.read_suite(json.dumps(SUITE)).checksum == wug.read_suite(SUITE).checksum
-    with pytest.raises(InputError, match="holds 6 suites"):
+    with pytest.raises(InputError, match="contains 6 suites"):
         wug.read_suite("wug_syntaxgym")
 
 
