@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-<<<<<<< HEAD
+import run_factory
 import sample_results
-=======
-import made_runs
-import material
->>>>>>> pages
 from wug.results import run_admin as tidying
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
@@ -64,14 +60,10 @@ def fill(store: Store) -> None:
         model = f"causal/alpha@{step}"
         spec, revision = f"causal:alpha@step{step}", f"step{step}"
         number = store.begin(f"step {step}", model, "wug run", specification=spec, revision=revision, sweep=1)
-<<<<<<< HEAD
         store.add(number, sample_results.pairs(items=8, model=model))
-=======
-        store.add(number, material.pairs(items=8, model=model))
         if step == steps[-1]:  # every pair right: the strongest shade
             right = [Outcome(str(place), "accuracy", True) for place in range(8)]
-            store.add(number, made_runs.result("easy", model, right))
->>>>>>> pages
+            store.add(number, run_factory.result("easy", model, right))
         store.finish(number, "complete")
 
 
