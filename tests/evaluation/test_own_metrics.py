@@ -134,7 +134,7 @@ def test_the_command_line_takes_a_function_of_a_module(tmp_path: Path, monkeypat
 
 def test_a_plugin_registers_a_metric_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("one", f"{__name__}:gap", "wug.metrics")
-    monkeypatch.setattr(registry, "_outside", lambda group: {"one": entry} if group == "metrics" else {})
+    monkeypatch.setattr(registry, "_entry_points", lambda group: {"one": entry} if group == "metrics" else {})
     assert find_metric("one").metric.name == "gap"
     with pytest.raises(UnknownName, match="unknown metric 'two'"):
         find_metric("two")

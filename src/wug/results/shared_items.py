@@ -114,7 +114,7 @@ def share(
 
     The runs of the sides at the places `newest` are not replicates: the newest result on each suite counts.
     """
-    if len(sides) == len(sides[0]) == 1:
+    if [len(side) for side in sides] == [1]:
         return _within_run(loader, sides[0][0], suites)
     if len(sides) < 2 or not all(sides):
         raise InputError("a comparison needs at least two runs, or groups of runs: wug compare 1 2")
@@ -210,7 +210,7 @@ def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Sha
     several = {key: found for key, found in tests.items() if len(found) > 1}
     if not several:
         raise InputError(
-            "a comparison needs two runs, or two groups of runs, at least: wug compare 1 2. A single run is compared "
+            "a comparison needs at least two runs, or groups of runs: wug compare 1 2. A single run is compared "
             "with itself if it has several results of a suite, such as those of -S method=direct,in_template"
         )
     longest = max(several.values(), key=len)

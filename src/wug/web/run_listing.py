@@ -38,7 +38,7 @@ class RunEntry:
     headline: str = ""
     """The value of a single suite, or the range of several."""
     sweep: tuple[int, ...] = ()
-    """The runs of a sweep that the entry stands for, newest first."""
+    """The runs of a sweep that the entry represents, newest first."""
 
     @property
     def took(self) -> str:

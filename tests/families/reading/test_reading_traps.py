@@ -131,7 +131,7 @@ def test_7_a_region_of_several_words_has_the_sum_of_their_surprisals() -> None:
     assert [text.text[start:end] for start, end in text.spans] == words
     by_region = _model_surprisals(prepared)
     by_word = wug.surprisal(text=text.text, model="wug-causal")["surprisal"]
-    assert by_region[2] == pytest.approx(sum(by_word[3:6]), abs=1e-6)
+    assert by_region[2] == pytest.approx(sum(by_word[3:6]), abs=1e-4)
 
 
 def test_7_words_that_differ_are_an_error_with_pairs_or_left_out(tmp_path: Path) -> None:

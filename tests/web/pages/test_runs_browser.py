@@ -197,7 +197,7 @@ def test_a_name_that_is_taken_is_refused_with_the_reason(served: Served, page: A
     page.goto("/run/2?edit")
     page.fill("input[name=name]", "mine")
     page.click("text=Save")
-    page.wait_for_selector("text=run 1 is called 'mine' already")
+    page.wait_for_selector("text=run 1 is already called 'mine'")
 
 
 def test_scorings_from_the_editor_stand_apart_as_drafts(served: Served, page: Any) -> None:

@@ -20,7 +20,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, util
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +235,8 @@ def _start_worker(payload: bytes) -> None:
     _worker.update(shared=shared, error=error, memo=RequestMemo())
     # Last, since an exit within an initializer is printed as an error.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that programs started by a backend are stopped
+    # A worker that is ending already must not be interrupted in its last steps: that would be printed as an error.
+    util.Finalize(None, signal.signal, (signal.SIGTERM, signal.SIG_IGN), exitpriority=100)
     threading.Thread(target=_end_with_parent, name="wug-parent", daemon=True).start()
 
 

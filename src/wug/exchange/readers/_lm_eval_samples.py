@@ -105,7 +105,7 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
             reading.run(check_only=False)
         reading.finish()
         return
-    raise InputError(f"its documents are no items of {suite.kind}, which the task {file.task} has", file=file.path)
+    raise InputError(f"its documents are not items of {suite.kind}, which the task {file.task} has", file=file.path)
 
 
 class _Reading:

@@ -189,7 +189,7 @@ def _model(document: Json, path: Path) -> tuple[str, str]:
 
 
 def _plain(name: str) -> str:
-    """A name on the Hub as it is, a path by its last part."""
+    """A name on the Hugging Face Hub as it is, a path by its last part."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return name if len(parts) == 2 and not name.startswith(("/", ".", "~")) else "/".join(parts[-1:])
 

@@ -41,7 +41,7 @@ def headline(result: Result) -> Estimate:
 
 
 def hub_dataset(result: Result, options: ExportOptions) -> str:
-    """The id of the result's data set on the Hub: the user's, or that of the catalogue."""
+    """The id of the result's data set on the Hugging Face Hub: the user's, or that of the catalogue."""
     known = (result.meta.get(DATA) or {}).get("set") or result.suite
     hub = data.find(known).set.hub if data.knows(known) else None
     if options.dataset or hub:

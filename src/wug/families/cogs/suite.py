@@ -35,7 +35,7 @@ from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source,
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CogsSuite(PcfgSuite[GoldLine]):
     """A gold file as a test of a model."""
 
