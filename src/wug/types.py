@@ -248,6 +248,9 @@ class Metric:
     """Whether it is for a first look; the first of a suite's that is stands for the result."""
     meaning: str = ""
     """A plain-English reading."""
+    by: str = ""
+    """A group field whose values are different quantities, such as measures: they are compared one by one, and have no
+    mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,17 +391,38 @@ class Result:
         return html([self])
 
     @property
+    def overall(self) -> list[Estimate]:
+        """The estimates over all items; of a metric without one (`Metric.by`), those by group as `metric:value`."""
+        fields = {metric.name: f"{metric.by}=" for metric in self.metrics if metric.by}
+        for estimate in self.estimates:
+            if estimate.group == "all":
+                fields.pop(estimate.metric, None)
+        found = []
+        for estimate in self.estimates:
+            field = fields.get(estimate.metric)
+            if estimate.group == "all":
+                found.append(estimate)
+            elif field and estimate.group.startswith(field):
+                value = estimate.group.removeprefix(field)
+                found.append(replace(estimate, metric=f"{estimate.metric}:{value}", group="all"))
+        return found
+
+    @property
     def headlines(self) -> list[Estimate]:
         """The estimates over all items that are for a first look."""
         shown = {metric.name for metric in self.metrics if metric.headline}
-        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.metric in shown]
+        divided = {metric.name for metric in self.metrics if metric.headline and metric.by}
+        return [one for one in self.overall if one.metric in shown or one.metric.partition(":")[0] in divided]
 
     @property
     def headline(self) -> Estimate | None:
         """The estimate that stands for the result; None where it has none over all items."""
-        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == "all"}
-        first = next((whole[one.name] for one in self.metrics if one.headline and one.name in whole), None)
-        return first or next(iter(whole.values()), None)
+        order = [metric.name for metric in self.metrics]
+        return min(
+            self.headlines,
+            key=lambda one: order.index(one.metric if one.metric in order else one.metric.partition(":")[0]),
+            default=next(iter(self.overall), None),
+        )
 
 
 def _told_from_values(result: Result) -> tuple[Metric, ...]:

@@ -163,7 +163,8 @@ def conclude(
                 notices[row.text] += 1
     metrics: tuple[Metric, ...] = tuple(getattr(suite, "metrics", ()))  # a plugin of before has descriptions
     units = {metric.name: metric.unit for metric in metrics}
-    estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
+    made = _without_pooled(collected.estimates(method), metrics)
+    estimates = (*_ordered(made, given), *(stats.remade(one, method) for one in given))
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -178,6 +179,13 @@ def conclude(
         meta=dict(suite.meta),
         metrics=metrics,
     )
+
+
+def _without_pooled(found: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
+    """The estimates without the mean over groups that are different quantities (`Metric.by`)."""
+    fields = {metric.name: f"{metric.by}=" for metric in metrics if metric.by}
+    groups = Counter(one.metric for one in found if one.group.startswith(fields.get(one.metric, " ")))
+    return [one for one in found if one.group != OVERALL or groups[one.metric] < 2]
 
 
 def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:

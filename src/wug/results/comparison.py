@@ -246,13 +246,15 @@ class _Work:
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
-        differing = clusters.apart > TINY
+        # An item of numbers is one outcome: the mean over its cluster would not fit its details.
+        listed = rows if rows.judged else replace(rows, units=np.arange(len(rows.units)))
+        items = clusters if rows.judged else _pairing.cluster(listed)
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             metric=metric,
-            reading=parts[0].test.first.result.descriptions.get(metric, "") or _reading(parts),
+            reading=parts[0].test.first.result.metric(metric).meaning or _reading(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -271,8 +273,8 @@ class _Work:
             only_first=counts[1],
             only_second=counts[2],
             neither=counts[3],
-            disagreeing=int(differing.sum()),
-            disagreements=tuple(self._disagreements(couple, parts, rows, clusters)),
+            disagreeing=int((items.apart > TINY).sum()),
+            disagreements=tuple(self._disagreements(couple, parts, listed, items)),
             spread_first=_spread(rows.first, first),
             spread_second=_spread(rows.second, second),
             signatures=tuple(dict.fromkeys(result.signature for result in results)),

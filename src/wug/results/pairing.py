@@ -106,7 +106,8 @@ class ColumnLoader:
         for stored, file in located:
             files.setdefault(file.path, []).append((stored, file))
         for some in files.values():
-            arrays = PairingArrays.read([file for _, file in some])
+            by = {metric.name: metric.by for stored, _ in some for metric in stored.result.metrics if metric.by}
+            arrays = PairingArrays.read([file for _, file in some], by)
             for (stored, _), part in zip(some, arrays, strict=True):
                 result = stored.result
                 self._columns[stored.id] = self._made((result.kind, result.suite), part)

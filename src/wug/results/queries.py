@@ -283,8 +283,8 @@ class PairingArrays:
     """The hash of each metric, in the order in which metrics occur."""
 
     @classmethod
-    def read(cls, files: Sequence[OutcomeFile]) -> list[PairingArrays]:
-        """The arrays of several results in one file."""
+    def read(cls, files: Sequence[OutcomeFile], by: Mapping[str, str] | None = None) -> list[PairingArrays]:
+        """The arrays of several results in one file; metrics in `by` are divided by a group field: `metric:value`."""
         whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
         source = next(
             (
@@ -295,13 +295,14 @@ class PairingArrays:
             "NULL::UBIGINT",
         )
         null = source.replace("hash(", "(")
+        metric = _divided(whole, by or {})
         columns = (
-            f"hash(item) AS item, hash(metric) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
+            f"hash(item) AS item, hash({metric}) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
         )
         table = OutcomeTable(lambda: whole)
         with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
             found: dict[str, Any] = dict(db.fetchnumpy())
-        names = table._query("SELECT metric, hash(metric) FROM {table} GROUP BY ALL ORDER BY min(position)")
+        names = table._query(f"SELECT {metric} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
         metrics = dict(names)
         value = np.ma.getdata(found["value"])
         arrays = {
@@ -319,6 +320,17 @@ class PairingArrays:
             there = set(np.unique(own["metric"]).tolist())
             parts.append(cls(**own, metrics={name: number for name, number in metrics.items() if number in there}))
         return parts
+
+
+def _divided(file: OutcomeFile, by: Mapping[str, str]) -> str:
+    """The metric of an outcome in SQL, with the value of its group field if its metric is divided by one."""
+    groups = {column.field: identifier(column.name) for column in file.columns if column.role == "group"}
+    cases = (
+        f"WHEN metric = '{metric.replace(chr(39), chr(39) * 2)}' THEN concat_ws(':', metric, {groups[field]}) "
+        for metric, field in by.items()
+        if field in groups
+    )
+    return f"CASE {when}ELSE metric END" if (when := "".join(cases)) else "metric"
 
 
 def _folder(file: OutcomeFile) -> Path:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
 from wug.results.columns import dump
-from wug.types import Metric, phenomenon_of
+from wug.types import Result, phenomenon_of
 
 INDEX = "index.sqlite"
 OUTCOMES = "outcomes"
@@ -74,12 +75,16 @@ def create_tables(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version={VERSION}")
 
 
-def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], metrics: Sequence[Metric] = ()) -> str:
+def summary_of(result: Result) -> str:
     """What an overview shows of a result, as JSON: estimates over all items, their metrics, the phenomenon."""
-    whole = [fields for fields in estimates if fields["group"] == "all"]
-    named = {fields["metric"] for fields in whole}
-    known = [(metric.name, metric.unit, metric.better, metric.headline) for metric in metrics if metric.name in named]
-    return dump({"estimates": whole, "metrics": known, "phenomenon": phenomenon_of(meta)})
+    whole = result.overall
+    named = {name for one in whole for name in (one.metric, one.metric.partition(":")[0])}
+    known = [
+        (metric.name, metric.unit, metric.better, metric.headline, *(("", metric.by) if metric.by else ()))
+        for metric in result.metrics
+        if metric.name in named
+    ]
+    return dump({"estimates": list(map(asdict, whole)), "metrics": known, "phenomenon": phenomenon_of(result.meta)})
 
 
 def row_checksum(row: Mapping[str, Any] | sqlite3.Row, names: Sequence[str]) -> bytes:

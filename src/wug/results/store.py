@@ -242,7 +242,6 @@ class Store:
         return numbers
 
     def _insert_result(self, run: int, result: Result, file: OutcomeFile) -> int:
-        estimates = [asdict(estimate) for estimate in result.estimates]
         row: dict[str, Any] = {
             "run": run,
             "suite": storable(result.suite),
@@ -250,8 +249,8 @@ class Store:
             "status": result.status,
             "signature": dump(result.signature.fields),
             "n": result.n,
-            "summary": summary_of(estimates, result.meta, result.metrics),
-            "estimates": dump(estimates),
+            "summary": summary_of(result),
+            "estimates": dump([asdict(estimate) for estimate in result.estimates]),
             "warnings": dump(list(result.warnings)),
             "descriptions": dump(dict(result.descriptions)),
             "meta": dump(dict(result.meta)),

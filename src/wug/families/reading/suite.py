@@ -19,7 +19,7 @@ from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 DELTA = "delta_ll"
 MEASURE = "measure"
 METRICS = (
-    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows"),
+    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows", by=MEASURE),
     Metric("delta_ll_sum", "nats", headline=False, meaning="the same, summed over the rows"),
     Metric("p", "score", "lower", headline=False, meaning="p-value of ΔLL by sign flips"),
     Metric("ll_baseline", "nats", headline=False, meaning="log-likelihood of the baseline per row"),
