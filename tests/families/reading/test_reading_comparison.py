@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command_line import refused
 from command_line import wug as command
 from reading_tables import stories, write
 
@@ -114,3 +115,35 @@ def test_a_run_with_several_measures_is_shown_in_every_form(tmp_path: Path, opti
     table = write(tmp_path / "t.csv", two_measures())
     saved(tmp_path / "store", table, "surp", "--measure", "rt", "--measure", "gaze")
     assert "rt" in command("show", "1", *options, "--store", tmp_path / "store").out
+
+
+def trials() -> list[dict[str, Any]]:
+    """Three participants who read the same stories."""
+    rng = np.random.default_rng(2)
+    return [
+        {"participant": name, **row, "rt": row["rt"] + float(rng.normal(0, 20))}
+        for name in ("P1", "P2", "P3")
+        for row in stories()
+    ]
+
+
+def test_means_over_participants_belong_to_nobody_and_are_not_paired_with_trials(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", trials())
+    files = ("--words", str(tmp_path / "words.csv"), "--r", str(tmp_path / "r"))
+    common = ("--measure", "rt", "--subject", "participant")
+    saved(tmp_path / "store", table, "surp", *common, "--aggregate", *files)
+    saved(tmp_path / "store", table, "surp", *common)
+    exported = tmp_path / "rows.csv"
+    assert command("export", "1", "-o", exported, "--store", tmp_path / "store").code == 0
+    for path in (tmp_path / "words.csv", next((tmp_path / "r").glob("*.csv")), exported):
+        assert "P1" not in path.read_text(encoding="utf-8"), path
+    said = command("compare", "1", "2", "--store", tmp_path / "store")
+    assert said.code == 1
+    assert "'s1/1', measure 'rt' and 's1/P1/1', measure 'rt'" in said.err
+
+
+@pytest.mark.parametrize("option", [("--split", "by:participant"), ("--cluster", "participant")])
+def test_averaged_participants_make_neither_folds_nor_clusters(tmp_path: Path, option: tuple[str, str]) -> None:
+    table = write(tmp_path / "t.csv", trials())
+    given = ("--measure", "rt", "--predictors", "surp", "--subject", "participant", "--aggregate", *KEYS)
+    refused(command("reading", table, *given, *option), "averages over 'participant'")

@@ -102,7 +102,8 @@ class PreparedTable:
 
     def item(self, row: int) -> str:
         """The name of a row: its text, position and participant, or its place."""
-        names = (self.settings.text, self.settings.subject, self.settings.position)
+        subject = None if self.settings.aggregate else self.settings.subject
+        names = (self.settings.text, subject, self.settings.position)
         given = [name for name in names if name is not None and self.settings.position is not None]
         if not given:
             return self.table.place(row)
@@ -131,8 +132,15 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     if settings.aggregate:
         if settings.position is None:
             raise InputError("averaging over participants needs the columns --text and --position", file=table.file)
+        if subject is not None and subject in (settings.cluster, (settings.split or "").removeprefix(BY)):
+            raise InputError(
+                f"--aggregate averages over {subject!r}: it cannot be the column of --split or --cluster too",
+                file=table.file,
+            )
         names = [name for name in (settings.text, settings.position) if name is not None]
         table, left = aggregate(table, left, names, settings.measure)
+        if subject is not None:
+            table.columns[subject] = [""] * len(table)
         subject = None
     keys = None
     if settings.position is not None:
