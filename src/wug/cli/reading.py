@@ -71,7 +71,7 @@ def _family_options(command: click.Command) -> click.Command:
 @click.option("--allow-mismatch", is_flag=True, help="Leave out words that differ from those of --surprisals.")
 @click.option("--words", "words_file", type=OUTPUT_FILE, help="Write per-word log-likelihoods to a file.")
 @click.option("--r", "r_folder", type=FOLDER, help="Write data and an R script (lm, lmer, gam) to a folder.")
-@click.option("--plot", type=OUTPUT_FILE, help="Write the figure of ΔLL: .svg, .png, .html or .json.")
+@click.option("--plot", type=OUTPUT_FILE, help="Write the figure of ΔLL: .svg, .pdf, .png, .html or .json.")
 def command(table: str, **options: Any) -> None:
     """Test how well surprisal predicts reading times.
 
@@ -194,12 +194,14 @@ def _as_json(found: Reading) -> str:
 
 def _lines(found: Reading) -> Iterator[str]:
     """The table for a terminal, each word alone with --lags, warnings and signatures."""
+    from wug.families.reading.view import LEAST_SQUARES
     from wug.labels import short_names
 
     names = short_names(result.model for result in found.results)
     yield from _aligned(list(found.summary(names)), left=2)
     if lags := list(found.lag_summary(names)):
         yield from ("", *_aligned(lags, left=4))
+        yield f"  {LEAST_SQUARES}"
     owners: dict[str, list[str]] = {}
     for result in found.results:
         for text in result.warnings:

@@ -171,7 +171,7 @@ def p_text(p: float) -> str:
     """A p-value with two or more significant figures; never 0."""
     if p < 0.0001:
         return "<0.0001"
-    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
+    return f"{p:.4f}" if p < 0.01 or f"{p:.3f}" == "0.050" else f"{p:.3f}"
 
 
 def summary(comparison: Comparison) -> list[str]:

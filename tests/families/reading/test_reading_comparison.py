@@ -81,7 +81,7 @@ def test_items_with_other_names_are_shown(tmp_path: Path) -> None:
     without = ("reading", table, "--predictors", "surp", "--measure", "rt", "--store", tmp_path / "store")
     assert command(*without).code == 0
     said = command("compare", "1", "2", "--store", tmp_path / "store")
-    assert "The first item is 's1/1', measure 'rt' and 'line 2', measure 'rt': run both with the same options" in said.err
+    assert "'s1/1', measure 'rt' and 'line 2', measure 'rt': run both with the same options" in said.err
 
 
 def test_different_measures_are_not_compared_with_each_other(tmp_path: Path) -> None:

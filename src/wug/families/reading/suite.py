@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse
+from wug.families.reading.analysis import MeasureFit, analyse
+from wug.families.reading.design import PredictorSet
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.surprisals import predict
 from wug.families.reading.terms import parse, written
@@ -134,13 +135,14 @@ def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
         yield Estimate(f"slope:{term}", group, value, n, interval.low, interval.high, "t")
     for effect in fit.lags:
         name = f"{effect.term}@{effect.name}"
-        yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, n)
-        yield Estimate(f"lag_slope:{name}", group, effect.slope, n, effect.low, effect.high, "t")
+        yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, effect.n)
+        yield Estimate(f"lag_slope:{name}", group, effect.slope, effect.n, effect.low, effect.high, "t")
 
 
 def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
     """Rows used and dropped, by reason; empty if none were dropped."""
-    reasons = [f"{count:,} by {kind}" for kind, count in prepared.removed.items() if count]
+    removed = {**prepared.removed, "exclude zero": fit.zeros}
+    reasons = [f"{count:,} by {kind}" for kind, count in removed.items() if count]
     if fit.missing:
         lacking = ", ".join(f"{name} {count:,}" for name, count in fit.dropped.items())
         reasons.append(f"{fit.missing:,} without a value ({lacking})")
