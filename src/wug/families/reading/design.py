@@ -92,9 +92,19 @@ def _column(prepared: PreparedTable, name: str, own: Mapping[str, Floats]) -> Fl
     """A column of a predictor set or of the table."""
     if name in own:
         return own[name]
-    hint = " Make it with --frequency wordfreq:LANGUAGE, such as wordfreq:en" if name == FREQUENCY else ""
-    prepared.table.require(name, "column or term", hint)
+    prepared.table.require(name, "column or term", _hint(name))
     return prepared.table.numbers(name)
+
+
+def _hint(name: str) -> str:
+    """What to do instead of a term that is not a column."""
+    if name == FREQUENCY:
+        return " Make it with --frequency wordfreq:LANGUAGE, such as wordfreq:en"
+    if "|" in name:
+        return " Random effects are for R: --r FOLDER writes the data and a script with lmer"
+    if "(" in name:
+        return " A term is a column, not a function: add a column. For the logarithm of the measure: --transform log"
+    return ""
 
 
 def term_values(prepared: PreparedTable, term: RegressionTerm, own: Mapping[str, Floats]) -> Floats:

@@ -9,9 +9,10 @@ from importlib.metadata import version
 import numpy as np
 
 from wug.errors import InputError, MissingExtra
+from wug.families.reading.keys import Keys
 from wug.families.reading.regression import Floats, Indices
 from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
-from wug.families.reading.table import Keys, Mask, WordTable, aggregate, bare, has_punctuation
+from wug.families.reading.table import Mask, WordTable, aggregate, bare, has_punctuation
 from wug.families.reading.terms import RegressionTerm, parse, spread
 from wug.formatting import number, plural
 
@@ -141,7 +142,10 @@ class PreparedTable:
 def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     """Apply conditions and exclusions, average over participants, and make length and frequency of the words."""
     for measure in settings.measure:
-        table.require(measure, "measure")
+        parts = [part.strip() for part in measure.split(",")]
+        several = len(parts) > 1 and all(part in table.columns for part in parts)
+        repeat = " ".join(f"--measure {part}" for part in parts)
+        table.require(measure, "measure", f" Several measures: {repeat}" if several else "")
         table.numbers(measure)
     for name in ("word", "text", "position", "sentence", "subject"):
         if (column := getattr(settings, name)) is not None:

@@ -12,10 +12,11 @@ import numpy as np
 from wug.errors import InputError, ModelError
 from wug.families.context import sees_right
 from wug.families.reading.design import PredictorSet
+from wug.families.reading.keys import Keys
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.regression import Indices
 from wug.families.reading.settings import MODEL_COLUMNS
-from wug.families.reading.table import EXAMPLES, Keys, WordTable, read_words
+from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
 from wug.texts import rows as text_rows
 from wug.texts.text import Span, joined, sentences
