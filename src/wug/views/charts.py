@@ -134,7 +134,8 @@ def intervals(
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
     chance.put_behind(chart, chance.by_row({_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
-        chance.put_behind(chart, [alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(style="chance").encode(x="x:Q")])
+        rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
+        chance.put_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
     if not several:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
