@@ -25,8 +25,9 @@ NUMBERS: Mapping[str, Kind] = {"value": float, "n": int, "low": float, "high": f
 
 
 def headline(result: Result) -> Result:
-    """The result with its headline estimate only."""
-    return replace(result, estimates=() if result.headline is None else (result.headline,))
+    """The result with its headline estimate only; one for each group if its metric has no mean over them."""
+    divided = tuple(one for one in result.headlines if result.metric(one.metric).by)
+    return replace(result, estimates=divided or (() if result.headline is None else (result.headline,)))
 
 
 def fields(result: Result) -> dict[str, int]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from browsing import client_of
 from command_line import refused
 from command_line import wug as command
 from reading_tables import stories, write
+from wug.results.store import Store
+from wug.web.site import Site
 
 KEYS = ("--text", "story", "--position", "position")
 
@@ -114,7 +118,21 @@ def test_several_measures_have_no_mean_and_one_measure_has_its_own(tmp_path: Pat
 def test_a_run_with_several_measures_is_shown_in_every_form(tmp_path: Path, options: tuple[str, ...]) -> None:
     table = write(tmp_path / "t.csv", two_measures())
     saved(tmp_path / "store", table, "surp", "--measure", "rt", "--measure", "gaze")
-    assert "rt" in command("show", "1", *options, "--store", tmp_path / "store").out
+    shown = command("show", "1", *options, "--store", tmp_path / "store").out
+    assert "rt" in shown
+    assert "gaze" in shown
+
+
+def test_pages_show_measures_one_by_one(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", two_measures())
+    for predictors in ("surp", "other"):
+        saved(tmp_path / "store", table, predictors, "--measure", "rt", "--measure", "gaze")
+    with closing(Store(tmp_path / "store")) as store:
+        client = client_of(Site(store=store, cache=tmp_path / "answers.db", folders=()))
+        for address in ("/run/1", "/result/1", "/compare?side=1&side=2"):
+            page = client.get(address)
+            assert page.status_code == 200, address
+            assert "delta ll:rt" in page.text, address
 
 
 def trials() -> list[dict[str, Any]]:

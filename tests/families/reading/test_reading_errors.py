@@ -130,6 +130,8 @@ def test_a_value_that_is_not_a_number_is_an_error_with_the_value(
 ) -> None:
     rows[3][column] = "fast"
     refused(said(tmp_path, rows), "spr.csv", f"column {column!r}", "line 5", "'fast' is not a number")
+    rows[3][column] = "310,5"
+    refused(said(tmp_path, rows), "'310,5' is not a number", "decimal comma? Use a point")
 
 
 def test_zero_and_negative_times_have_no_logarithm(tmp_path: Path, rows: list[dict[str, Any]]) -> None:

@@ -155,7 +155,7 @@ def test_python_compares_the_predictor_sets_of_one_reading() -> None:
 def test_figures_of_delta_ll_and_slopes_have_a_line_at_zero() -> None:
     found = analysed(stories(), **KEYS, spillover=1, lags=True)
     for kind in ("delta_ll", "slopes", "lags"):
-        layers = json.loads(found.plot(kind).to_json())["layer"]  # type: ignore[arg-type]
+        layers = json.loads(found.plot(kind).to_json())["layer"]
         assert any(one["mark"].get("type") == "rule" and one["encoding"]["x"]["field"] == "zero" for one in layers)
 
 
@@ -164,7 +164,7 @@ def test_figures_of_delta_ll_and_slopes_have_a_line_at_zero() -> None:
     [
         (0.001, 0.001, "≤ .001"),
         (0.002, 0.001, ".002"),
-        (0.0004, 0.0, "< .001"),
+        (1e-30, 0.001, "< .001"),
         (0.0498, 0.001, ".0498"),
         (1, 0, "1.000"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -161,7 +162,7 @@ def perplexity_figure(results: Sequence[Result]) -> Figure | None:
 
 def p_text(p: float, least: float = 0.0) -> str:
     """A p-value to three decimals, or four next to .05; `least` is the smallest that the permutations can give."""
-    if p <= least:
+    if math.isclose(p, least):
         return f"≤ {f'{p:.3g}'.lstrip('0')}"
     if p < 0.001:
         return "< .001"
