@@ -89,6 +89,10 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
     if len(tables) > 1:
         raise click.UsageError("name one table; join the files first")
     path, known = _source(tables[0])
+    if options["plot"] is not None:
+        from wug.views import charts
+
+        charts.require(options["plot"])
     cached = nullcontext() if options["no_cache"] else closing(Cache(options["cache"] or common.default_cache()))
     with cached as cache, common.progress("scoring texts") as tell:
         found = run_reading(_request(path, known, options, cache, tell))

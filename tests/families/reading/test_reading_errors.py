@@ -193,6 +193,7 @@ def test_exclusions_remove_words_and_count_them(tmp_path: Path, rows: list[dict[
         ),
         (("--predictors", "log(length)"), ("--transform log",)),
         (("other.csv",), ("join the files first",)),
+        (("--plot", "figure.jpg", "--measure", "absent"), ("'.jpg'",)),
         (("--exclude", "commas"), ("exclude=commas", "punctuation")),
         (("--split", "halves"), ("split=halves", "contiguous")),
         (("--predictors", "length"), ("all in the baseline",)),
