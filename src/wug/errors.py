@@ -138,8 +138,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is most similar to `name`, or None."""
-    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.65)), None)
+    """The known name that is most similar to `name`, whatever its case, or None."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.65)
+    folded = {one.casefold(): one for one in reversed(known)}
+    near = near or [folded[one] for one in difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)]
+    return next(iter(near), None)
 
 
 def caret(text: str, start: int, end: int) -> str:

@@ -344,6 +344,9 @@ class Metric:
     """What it measures, in plain English."""
     derived: Derivation | None = None
     """How its numbers are computed from the outcomes of another metric; None if it has outcomes."""
+    by: str = ""
+    """A group field whose values are different quantities, such as measures: they are compared one by one, and have no
+    mean."""
 
     def __post_init__(self) -> None:
         given: Any = self.derived
@@ -512,17 +515,38 @@ class Result:
         return html([self])
 
     @property
+    def overall(self) -> list[Estimate]:
+        """The estimates over all items; of a metric without one (`Metric.by`), those by group as `metric:value`."""
+        fields = {metric.name: f"{metric.by}=" for metric in self.metrics if metric.by}
+        for estimate in self.estimates:
+            if estimate.group == OVERALL:
+                fields.pop(estimate.metric, None)
+        found = []
+        for estimate in self.estimates:
+            field = fields.get(estimate.metric)
+            if estimate.group == OVERALL:
+                found.append(estimate)
+            elif field and estimate.group.startswith(field):
+                value = estimate.group.removeprefix(field)
+                found.append(replace(estimate, metric=f"{estimate.metric}:{value}", group=OVERALL))
+        return found
+
+    @property
     def headlines(self) -> list[Estimate]:
         """The headline estimates over all items."""
         shown = {metric.name for metric in self.metrics if metric.headline}
-        return [estimate for estimate in self.estimates if estimate.group == OVERALL and estimate.metric in shown]
+        divided = {metric.name for metric in self.metrics if metric.headline and metric.by}
+        return [one for one in self.overall if one.metric in shown or one.metric.partition(":")[0] in divided]
 
     @property
     def headline(self) -> Estimate | None:
         """The estimate that represents the result; None if it has none over all items."""
-        whole = {estimate.metric: estimate for estimate in self.estimates if estimate.group == OVERALL}
-        first = next((whole[one.name] for one in self.metrics if one.headline and one.name in whole), None)
-        return first or next(iter(whole.values()), None)
+        order = [metric.name for metric in self.metrics]
+        return min(
+            self.headlines,
+            key=lambda one: order.index(one.metric if one.metric in order else one.metric.partition(":")[0]),
+            default=next(iter(self.overall), None),
+        )
 
 
 def _inferred_metrics(result: Result) -> tuple[Metric, ...]:

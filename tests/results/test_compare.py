@@ -339,3 +339,19 @@ def test_drawn_signs_and_samples_are_seeded(db: Path) -> None:
     assert first == again
     assert only(first).interval_method == "bca"
     assert only(first) != only(compared(db, [1], [2], interval="bca", seed=4))
+
+
+def test_groups_that_are_different_quantities_are_compared_one_by_one(db: Path) -> None:
+    """Differences by measure: 1 and 3 for x, -1 and -2 for y; their mean over both would be 0.25."""
+    measured = {"x": ([1.0, 2.0], [2.0, 5.0]), "y": ([5.0, 6.0], [4.0, 4.0])}
+    for side, model in enumerate((A, B)):
+        rows = [
+            Outcome(str(item), "gain", values[side][item], {"measure": name}, {})
+            for item in range(2)
+            for name, values in measured.items()
+        ]
+        keep(db, result("s", model, rows, metrics=(Metric("gain", "nats", by="measure"),)))
+    found = compared(db, [1], [2])
+    assert {c.metric: (c.n, c.difference) for c in found.contrasts} == {"gain:x": (2, 2.0), "gain:y": (2, -1.5)}
+    assert only(compared(db, [1], [2], metrics=["gain:y"])).difference == -1.5
+    assert len(compared(db, [1], [2], metrics=["gain"]).contrasts) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from wug.evaluation.evaluate import build_result
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.signature import build_signature
 from wug.families.reading import milliseconds, suite_of, view
-from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse, lag_effects
+from wug.families.reading.analysis import MeasureFit, analyse, lag_effects
+from wug.families.reading.design import PredictorSet
 from wug.families.reading.rscript import write_r
 from wug.families.reading.settings import KEYS, OPTIONS, ReadingSettings, refuse_unknown_use, settings
 from wug.families.reading.suite import MEASURE, ReadingSuite, dropped_text, result_rows
@@ -27,14 +29,16 @@ from wug.families.reading.terms import parse, written
 from wug.files import user_path
 from wug.formatting import interval_text, number
 from wug.identity import Group
+from wug.labels import short_names
 from wug.results.queries import rows_of
 from wug.tables import Table
-from wug.types import Result
+from wug.types import Estimate, Result
 
 if TYPE_CHECKING:
     import altair
     import pandas
 
+log = logging.getLogger("wug")
 Kind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
 FLAGS = {
     f"--{option.name.replace('_', '-')}": f"{option.name}={'True' if option.type is bool else '…'}"
@@ -79,7 +83,15 @@ class Reading:
         """One result per predictor set, as in the run store."""
 
     def __repr__(self) -> str:
-        return f"<Reading of {self._suite.name}: {', '.join(one.label for one in self._sets)}>"
+        rows = list(self.summary(short_names(result.model for result in self.results)))[1:]
+        found = "; ".join(
+            f"{measure} by {predictors}: ΔLL {delta} {interval}, p {p}, n {n}"
+            for measure, predictors, delta, interval, p, n, *_ in rows
+        )
+        return f"<Reading of {self._suite.name} · {found}>"
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
 
     def _repr_html_(self) -> str:
         return self.results._repr_html_()
@@ -133,11 +145,11 @@ class Reading:
     def lags(self) -> Table:
         """One row per predictor and word from t+2 to t-3, each alone with the baseline."""
         rows = [
-            (fit.measure, one.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t)
+            (fit.measure, one.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t, lag.n)
             for one, fit in self._each()
             for lag in fit.lags or lag_effects(self._suite.prepared, one, fit.measure)
         ]
-        return _table("measure model term word delta_ll slope low high t", rows)
+        return _table("measure model term word delta_ll slope low high t n", rows)
 
     def plot(self, kind: Kind = "delta_ll") -> altair.LayerChart:
         """A figure: ΔLL with intervals, slopes or ΔLL by lag, calibration, or ΔLL against perplexity.
@@ -200,24 +212,25 @@ class Reading:
     def summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table for a terminal; `names` are short names of the models."""
         yield "measure", "predictors", "ΔLL", "95% interval", "p", "n", "partial R²", "slope at t, t-1, …"
+        least = 1 / (1 + self._suite.prepared.settings.permutations)
         for result, fits in zip(self.results, self._fits, strict=True):
             for fit in fits:
                 own = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
                 delta = own["delta_ll"]
                 first = (fit.measure, names[result.model], number(delta.value))
                 interval = interval_text(delta.low, delta.high, delta.method, share=False)
-                slopes = ", ".join(number(own[f"slope:{term}"].value) for term in fit.predictors)
-                yield (*first, interval, view.p_text(fit.p), f"{delta.n:,}", f"{fit.partial_r2:.2f}%", slopes)
+                p, r2 = view.p_text(fit.p, least), f"{fit.partial_r2:.2f}%"
+                yield (*first, interval, p, f"{delta.n:,}", r2, _slopes(fit, own))
 
     def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table of each word alone; none if that was not fitted."""
         if any(fit.lags for _, fit in self._each()):
-            yield "measure", "predictors", "term", "word alone", "ΔLL", "slope", "t"
+            yield "measure", "predictors", "term", "word alone", "ΔLL", "slope", "t", "n"
         for one, fit in self._each():
             for lag in fit.lags:
                 yield (
                     *(fit.measure, names[one.label], lag.term, lag.name),
-                    *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}"),
+                    *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}", f"{lag.n:,}"),
                 )
 
     def _each(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:
@@ -251,7 +264,7 @@ def reading(
             folds, sigma, use, lags. Lists where the command line repeats an option.
 
     Returns:
-        Estimates, words, coefficients and figures.
+        Estimates, words, coefficients and figures. Warnings go to the logger `wug`.
 
     Raises:
         WugError: For a column, a key, a value or a fit that cannot be used.
@@ -266,7 +279,7 @@ def reading(
     chosen = settings({**as_text(options), "baseline": baseline}, _several(measure), where)
     kept = nullcontext() if cache is None else closing(Cache(user_path(cache)))
     with kept as outputs:
-        return run_reading(
+        found = run_reading(
             ReadingRequest(
                 table=table,
                 settings=chosen,
@@ -278,6 +291,20 @@ def reading(
                 cache=outputs,
             )
         )
+    for text in dict.fromkeys(text for result in found.results for text in result.warnings):
+        log.warning("%s", text)
+    return found
+
+
+def _slopes(fit: MeasureFit, estimates: Mapping[str, Estimate]) -> str:
+    """The slopes of the predictors from the word itself back; with the name of each if there are several."""
+    found: dict[str, list[str]] = {}
+    for term in fit.predictors:
+        name = str(term.at(-term.factors[0].lag))
+        found.setdefault(name, []).append(number(estimates[f"slope:{term}"].value))
+    if len(found) == 1:
+        return ", ".join(*found.values())
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in found.items())
 
 
 def _several(given: object) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _family_options(command: click.Command) -> click.Command:
 )
 @_family_options
 @click.command("reading")
-@click.argument("table", metavar="TABLE")
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE")
 @click.option("--predictors", multiple=True, metavar="[NAME=]TERMS", help="Terms to add to the baseline; repeatable.")
 @click.option("--model", "models", multiple=True, help="A model that gives the words' surprisal; repeatable.")
 @click.option(
@@ -71,8 +71,8 @@ def _family_options(command: click.Command) -> click.Command:
 @click.option("--allow-mismatch", is_flag=True, help="Leave out words that differ from those of --surprisals.")
 @click.option("--words", "words_file", type=OUTPUT_FILE, help="Write per-word log-likelihoods to a file.")
 @click.option("--r", "r_folder", type=FOLDER, help="Write data and an R script (lm, lmer, gam) to a folder.")
-@click.option("--plot", type=OUTPUT_FILE, help="Write the figure of ΔLL: .svg, .png, .html or .json.")
-def command(table: str, **options: Any) -> None:
+@click.option("--plot", type=OUTPUT_FILE, help="Write the figure of ΔLL: .svg, .pdf, .png, .html or .json.")
+def command(tables: tuple[str, ...], **options: Any) -> None:
     """Test how well surprisal predicts reading times.
 
     TABLE has one row per word, or per participant and word. Two regressions are fitted: the baseline, and the baseline
@@ -86,7 +86,13 @@ def command(table: str, **options: Any) -> None:
     from wug.api.reading import run_reading
     from wug.evaluation.cache import Cache
 
-    path, known = _source(table)
+    if len(tables) > 1:
+        raise click.UsageError("name one table; join the files first")
+    path, known = _source(tables[0])
+    if options["plot"] is not None:
+        from wug.views import charts
+
+        charts.require(options["plot"])
     cached = nullcontext() if options["no_cache"] else closing(Cache(options["cache"] or common.default_cache()))
     with cached as cache, common.progress("scoring texts") as tell:
         found = run_reading(_request(path, known, options, cache, tell))
@@ -194,12 +200,14 @@ def _as_json(found: Reading) -> str:
 
 def _lines(found: Reading) -> Iterator[str]:
     """The table for a terminal, each word alone with --lags, warnings and signatures."""
+    from wug.families.reading.view import LEAST_SQUARES
     from wug.labels import short_names
 
     names = short_names(result.model for result in found.results)
     yield from _aligned(list(found.summary(names)), left=2)
     if lags := list(found.lag_summary(names)):
         yield from ("", *_aligned(lags, left=4))
+        yield f"  {LEAST_SQUARES}"
     owners: dict[str, list[str]] = {}
     for result in found.results:
         for text in result.warnings:

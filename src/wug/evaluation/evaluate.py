@@ -192,7 +192,7 @@ def build_result(
                 notices[row.text] += 1
     units = {metric.name: metric.unit for metric in suite.metrics}
     own = (stats.with_interval_method(one, method) for one in given)
-    estimates = (*_ordered(collected.estimates(method), given), *own)
+    estimates = (*_ordered(_without_pooled(collected.estimates(method), suite.metrics), given), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -206,6 +206,13 @@ def build_result(
         meta=dict(suite.meta),
         metrics=tuple(suite.metrics),
     )
+
+
+def _without_pooled(found: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
+    """The estimates without the mean over groups that are different quantities (`Metric.by`)."""
+    fields = {metric.name: f"{metric.by}=" for metric in metrics if metric.by}
+    groups = Counter(one.metric for one in found if one.group.startswith(fields.get(one.metric, " ")))
+    return [one for one in found if one.group != OVERALL or groups[one.metric] < 2]
 
 
 def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:

@@ -277,13 +277,15 @@ class _Work:
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
         counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
-        differing = clusters.absolute_difference > ROUNDING
+        # An item of numbers is one outcome: the mean over its cluster would not fit its details.
+        listed = rows if rows.judged else replace(rows, units=np.arange(len(rows.units)))
+        items = clusters if rows.judged else _pairing.cluster(listed)
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             metric=metric,
-            meaning=_meaning(parts),
+            meaning=parts[0].test.first.result.metric(metric).meaning or _meaning(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -303,8 +305,8 @@ class _Work:
             only_first=counts[1],
             only_second=counts[2],
             neither=counts[3],
-            disagreeing=int(differing.sum()),
-            disagreements=tuple(self._disagreements(couple, parts, rows, clusters)),
+            disagreeing=int((items.absolute_difference > ROUNDING).sum()),
+            disagreements=tuple(self._disagreements(couple, parts, listed, items)),
             spread_first=_spread(rows.first, first),
             spread_second=_spread(rows.second, second),
             signatures=tuple(dict.fromkeys(result.signature for result in results)),

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
 from wug.formatting import plural
-from wug.identity import OVERALL, ModelId
+from wug.identity import ModelId
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
@@ -158,9 +158,8 @@ def _wanted(result: Result, suites: Sequence[str], metrics: Sequence[str]) -> It
     """The estimates over all items of the requested suites and metrics."""
     if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
         return
-    whole = [estimate for estimate in result.estimates if estimate.group == OVERALL]
     if metrics:
-        yield from (e for e in whole if any(fnmatchcase(e.metric, pattern) for pattern in metrics))
+        yield from (e for e in result.overall if any(fnmatchcase(e.metric, pattern) for pattern in metrics))
         return
     yield from result.headlines
 

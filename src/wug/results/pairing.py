@@ -120,8 +120,9 @@ class ColumnLoader:
         for stored, file in located:
             files.setdefault(file.path, []).append((stored, file))
         for some in files.values():
+            by = {metric.name: metric.by for stored, _ in some for metric in stored.result.metrics if metric.by}
             how = {metric.derived for stored, _ in some for metric in _derived(stored.result)}
-            arrays = PairingArrays.read([file for _, file in some], [one for one in how if one is not None])
+            arrays = PairingArrays.read([file for _, file in some], [one for one in how if one is not None], by)
             for (stored, _), part in zip(some, arrays, strict=True):
                 self._columns[stored.id] = self._made(stored.result, part)
 

@@ -285,8 +285,16 @@ class PairingArrays:
     """The values of metrics that have no outcomes; NaN where there is none."""
 
     @classmethod
-    def read(cls, files: Sequence[OutcomeFile], derived: Collection[Derivation] = ()) -> list[PairingArrays]:
-        """The arrays of several results in one file, with the values of derived metrics."""
+    def read(
+        cls,
+        files: Sequence[OutcomeFile],
+        derived: Collection[Derivation] = (),
+        by: Mapping[str, str] | None = None,
+    ) -> list[PairingArrays]:
+        """The arrays of several results in one file, with the values of derived metrics.
+
+        Metrics in `by` are divided by a group field: `metric:value`.
+        """
         whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
         source = next(
             (
@@ -297,15 +305,16 @@ class PairingArrays:
             "NULL::UBIGINT",
         )
         null = source.replace("hash(", "(")
+        metric = _divided(whole, by or {})
         columns = (
-            f"hash(item) AS item, hash(metric) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
+            f"hash(item) AS item, hash({metric}) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
         )
         numbers = {how: f"derived{place}" for place, how in enumerate(derived)}
         columns += "".join(f", {_derived(how, whole)} AS {name}" for how, name in numbers.items())
         table = OutcomeTable(lambda: whole)
         with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
             found: dict[str, Any] = dict(db.fetchnumpy())
-        names = table._query("SELECT metric, hash(metric) FROM {table} GROUP BY ALL ORDER BY min(position)")
+        names = table._query(f"SELECT {metric} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
         metrics = dict(names)
         value = np.ma.getdata(found["value"])
         arrays = {
@@ -336,6 +345,17 @@ def _derived(how: Derivation, file: OutcomeFile) -> str:
         return "NULL::DOUBLE"
     difference = " - ".join(f"TRY_CAST({columns[field]} AS DOUBLE)" for field in fields)
     return f"{how.factor!r} * ({difference})"
+
+
+def _divided(file: OutcomeFile, by: Mapping[str, str]) -> str:
+    """The metric of an outcome in SQL, with the value of its group field if its metric is divided by one."""
+    groups = {column.field: identifier(column.name) for column in file.columns if column.role == "group"}
+    cases = (
+        f"WHEN metric = '{metric.replace(chr(39), chr(39) * 2)}' THEN concat_ws(':', metric, {groups[field]}) "
+        for metric, field in by.items()
+        if field in groups
+    )
+    return f"CASE {when}ELSE metric END" if (when := "".join(cases)) else "metric"
 
 
 def _folder(file: OutcomeFile) -> Path:

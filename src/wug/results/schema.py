@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
-from wug.identity import OVERALL
 from wug.results.columns import dump
 from wug.results.phenomena import phenomenon_scores
 from wug.types import Result, phenomenon_of
@@ -80,12 +79,17 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 def summary_of(result: Result) -> str:
     """What an overview shows of a result, as JSON: estimates over all items, their metrics, and the phenomena."""
-    whole = [asdict(estimate) for estimate in result.estimates if estimate.group == OVERALL]
-    named = {fields["metric"] for fields in whole}
-    metrics = [(one.name, one.unit, one.better, one.headline) for one in result.metrics if one.name in named]
+    whole = result.overall
+    named = {name for one in whole for name in (one.metric, one.metric.partition(":")[0])}
+    metrics = [
+        (metric.name, metric.unit, metric.better, metric.headline, *(("", None, metric.by) if metric.by else ()))
+        for metric in result.metrics
+        if metric.name in named
+    ]
     phenomena = [asdict(estimate) for estimate in phenomenon_scores(result)]
     phenomenon = phenomenon_of(result.meta)
-    return dump({"estimates": whole, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena})
+    estimates = list(map(asdict, whole))
+    return dump({"estimates": estimates, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena})
 
 
 def row_checksum(row: Mapping[str, Any] | sqlite3.Row, names: Sequence[str]) -> bytes:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
+from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing, labelled
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
+from wug.types import Outcome
 
 LISTED = 20
 """Names that a warning lists."""
@@ -172,10 +174,12 @@ def choose(
 ) -> list[str]:
     """The metrics to compare: those that match `patterns`, or the headline metrics."""
     metrics = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
+    declared = {metric.name: metric for metric in test.first.result.metrics}
+    divided = {name for name, metric in declared.items() if metric.by}
+    names = {metric: base if (base := metric.partition(":")[0]) in divided else metric for metric in metrics}
     if patterns:
-        return [metric for metric in metrics if any(fnmatchcase(metric, pattern) for pattern in patterns)]
-    headlines = {metric.name for metric in test.first.result.metrics if metric.headline}
-    return [metric for metric in metrics if metric in headlines] or metrics
+        return [m for m in metrics if any(fnmatchcase(name, p) for p in patterns for name in (m, names[m]))]
+    return [m for m in metrics if names[m] in declared and declared[names[m]].headline] or metrics
 
 
 def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
@@ -186,7 +190,15 @@ def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Seque
     for pattern in patterns:
         if not any(fnmatchcase(metric, pattern) for metric in known):
             return UnknownName("metric", pattern, known)
-    return InputError("the runs share no item of any suite, so there is nothing to compare")
+    some = (reader.rows(side[0].id) for side in tests[0].results.values())
+    named = list(dict.fromkeys(_first_item(rows.at(0).outcome) for rows in some if len(rows)))
+    first = f". The first item is {' and '.join(named[:2])}: run both with the same options" if len(named) > 1 else ""
+    return InputError(f"the runs share no item of any suite, so there is nothing to compare{first}")
+
+
+def _first_item(outcome: Outcome) -> str:
+    groups = "".join(f", {field} {value!r}" for field, value in outcome.groups.items())
+    return f"{outcome.item!r}{groups}"
 
 
 def _numbered(results: Sequence[StoredResult], versions: Mapping[int, Version]) -> dict[TestKey, StoredResult]:
@@ -299,13 +311,14 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
         signatures = [(place, stored.result.signature) for place, side in test.results.items() for stored in side]
         fields = [(labels[place], dict(signature.fields)) for place, signature in signatures]
         kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
+        compared = ("suite", "model", *(registry.attribute("families", test.kind, "COMPARED_OPTIONS") or ()))
         for key in dict.fromkeys(key for _, each in fields for key in each):
             values: dict[str, list[str]] = {}
             for label, each in fields:
                 values.setdefault(each.get(key, NONE), []).append(label)
             # Backends have different options. For suites, only the sample size may be absent.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
-            if key not in ("suite", "model", IMPORTED, "program") and len(values) > 1 and not by_nature:
+            if key not in (*compared, IMPORTED, "program") and len(values) > 1 and not by_nature:
                 shown = {NONE: "none"} if key == "limit" else {}
                 settings = "; ".join(
                     f"{', '.join(dict.fromkeys(who))}: {shown.get(value, value)}" for value, who in values.items()

@@ -244,7 +244,6 @@ class Store:
         return numbers
 
     def _insert_result(self, run: int, result: Result, file: OutcomeFile) -> int:
-        estimates = [asdict(estimate) for estimate in result.estimates]
         row: dict[str, Any] = {
             "run": run,
             "suite": storable(result.suite),
@@ -253,7 +252,7 @@ class Store:
             "signature": dump(result.signature.fields),
             "n": result.n,
             "summary": summary_of(result),
-            "estimates": dump(estimates),
+            "estimates": dump([asdict(estimate) for estimate in result.estimates]),
             "warnings": dump(list(result.warnings)),
             "meta": dump(dict(result.meta)),
             "metrics": dump([asdict(metric) for metric in result.metrics]),

@@ -197,14 +197,13 @@ def result_of(summary: Summary) -> Result:
 
 def _wanted(result: Result, metrics: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
     """The requested estimates, each with the name of its curve."""
-    first = result.headline
-    for estimate in result.estimates:
-        fits = _fits(estimate.metric, metrics) if metrics else first is not None and estimate.metric == first.metric
+    shown = [one.metric for one in result.headlines if result.metric(one.metric).by]
+    if (first := result.headline) is not None:
+        shown += [first.metric, first.metric.partition(":")[0]]
+    for estimate in result.estimates if by else result.overall:
         group = Group.parse(estimate.group)
-        if fits and not by and group.is_overall:
-            yield result.suite, estimate
-        elif fits and by and group.field == by:
-            yield group.value, estimate
+        if (_fits(estimate.metric, metrics) if metrics else estimate.metric in shown) and (not by or group.field == by):
+            yield (group.value if by else result.suite), estimate
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:

@@ -102,9 +102,9 @@ _Row = TypeVar("_Row", Point, StackedBar)
 
 
 def intervals(
-    points: Sequence[Point], *, title: str, share: bool = False, series_are: str = "model"
+    points: Sequence[Point], *, title: str, share: bool = False, series_are: str = "model", zero: bool = False
 ) -> altair.LayerChart:
-    """Dots with intervals, one row per `row`; with `share` on an axis from 0 to 100%.
+    """Dots with intervals, one row per `row`; with `share` on an axis from 0 to 100%, with `zero` with a line at 0.
 
     Chance levels are a line through all rows if all have the same, else a short line in each row.
     """
@@ -133,6 +133,9 @@ def intervals(
     step = 10 + 13 * len(series) if several else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
     chance.put_behind(chart, chance.by_row({_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
+    if zero:
+        rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
+        chance.put_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
     if not several:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))

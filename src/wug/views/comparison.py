@@ -170,7 +170,7 @@ def p_text(p: float) -> str:
     """A p-value with two or more significant figures; never 0."""
     if p < 0.0001:
         return "<0.0001"
-    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
+    return f"{p:.4f}" if p < 0.01 or f"{p:.3f}" == "0.050" else f"{p:.3f}"
 
 
 def summary(comparison: Comparison) -> list[str]:
@@ -233,14 +233,22 @@ def notes(comparison: Comparison) -> list[str]:
     if any(verdict(contrast) == "only unadjusted" for contrast in comparison.contrasts):
         said.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
     said.append(methods(comparison))
-    if any(contrast.items < contrast.n for contrast in comparison.contrasts):
-        said.append("n counts outcomes; where an item has several, tests and intervals are clustered by item.")
+    if units := {(_cluster_name(one), one.items) for one in comparison.contrasts if one.items < one.n}:
+        count = f" ({next(iter(units))[1]:,})" if len(units) == 1 else ""
+        names = " or ".join(sorted({name for name, _ in units}))
+        said.append(f"n counts outcomes; tests and intervals are clustered by {names}{count}.")
     if any(len(side.runs) > 1 and not side.newest for side in comparison.sides):
         said.append(
             "Values of several runs are means over runs, ± the standard deviation between them. Interval and p "
             "generalise to new items for these runs, not to new runs."
         )
     return said
+
+
+def _cluster_name(contrast: Contrast) -> str:
+    """What outcomes are clustered by: a column that the signatures name, or items."""
+    named = {signature.get("cluster") for signature in contrast.signatures} - {None, "none"}
+    return str(*named) if len(named) == 1 else "item"
 
 
 def warnings(comparison: Comparison) -> list[str]:

@@ -31,8 +31,9 @@ PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "val
 
 
 def headline(result: Result) -> Result:
-    """The result with its headline estimate only."""
-    return replace(result, estimates=() if result.headline is None else (result.headline,))
+    """The result with its headline estimate only; one for each group if its metric has no mean over them."""
+    divided = tuple(one for one in result.headlines if result.metric(one.metric).by)
+    return replace(result, estimates=divided or (() if result.headline is None else (result.headline,)))
 
 
 def with_effects(result: Result) -> Result:

@@ -89,6 +89,8 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
         lines = list(_grouped(result, own))
         if place and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, left_out = [], left_out or bool(lines)
+        if "all" not in fields and result.metric(metric).by in own:
+            lines.insert(0, (f"  {metric.replace('_', ' ')}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
             meaning = result.metric(metric).meaning
             if estimate.n < result.n:  # of some items only

@@ -348,16 +348,16 @@ def test_r_gets_the_same_rows_folds_and_formulas(tmp_path: Path) -> None:
         *("--split", "by:story", "--r", tmp_path / "r", "--format", "json"),
     )
     delta = value(said.results[0], "delta_ll")
-    script = (tmp_path / "r" / "reading.R").read_text(encoding="utf-8")
+    script = (tmp_path / "r" / "rt_1.R").read_text(encoding="utf-8")
     for part in ("lm(", "lme4::lmer(", "gam(", "REML = FALSE", 's(surp, bs = "cr", k = 20)', "sigma(fit)"):
         assert part in script, part
     assert "y ~ length + log_frequency + length_1 + log_frequency_1 + surp + surp_1" in script
-    with (tmp_path / "r" / "reading.csv").open(encoding="utf-8") as file:
+    with (tmp_path / "r" / "rt_1.csv").open(encoding="utf-8") as file:
         data = list(csv.DictReader(file))
     assert len(data) == said.results[0]["n"]
     assert _by_statsmodels(data) == pytest.approx(delta, abs=1e-12)
     if shutil.which("Rscript"):
-        ran = subprocess.run(["Rscript", "reading.R"], cwd=tmp_path / "r", capture_output=True, text=True, check=True)
+        ran = subprocess.run(["Rscript", "rt_1.R"], cwd=tmp_path / "r", capture_output=True, text=True, check=True)
         assert float(ran.stdout.partition("delta_ll ")[2].split()[0]) == pytest.approx(delta, abs=1e-10)
 
 

@@ -13,6 +13,7 @@ from command_line import refused
 from command_line import wug as command
 from reading_tables import stories, write
 from wug.errors import InputError
+from wug.formatting import interval_text
 
 KEYS = ("--word", "word", "--text", "story", "--position", "position")
 BASE = ("--measure", "rt", "--baseline", "length + log_frequency", "--predictors", "surp")
@@ -55,7 +56,17 @@ def test_a_frequency_that_is_not_there_says_how_to_make_it(tmp_path: Path, rows:
 
 def test_a_duplicated_key_is_an_error_with_the_keys(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     rows[5] = dict(rows[4])
-    refused(said(tmp_path, rows), "spr.csv", "line 7", "repeated keys in 1 row", "story s1, position 5", "--subject")
+    refused(
+        said(tmp_path, rows),
+        *("spr.csv", "repeated keys in 1 row (story s1, position 5: line 6 and line 7)", "Correct the positions, or"),
+        *("--subject",),
+    )
+    twice = [{**row, "reader": reader} for row in rows[:40:2] for reader in "ab"]
+    repeated = said(tmp_path, twice)
+    refused(repeated, "repeated keys in 20 rows", ": line 2 and line 3", "Name the participants with --subject")
+    assert "orrect the positions" not in repeated.err
+    without_text = command("reading", write(tmp_path / "spr.csv", rows), *BASE, "--position", "position")
+    refused(without_text, "Name the text with --text, or name the participants")
 
 
 def test_words_that_differ_are_an_error_with_count_and_pairs(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
@@ -119,6 +130,8 @@ def test_a_value_that_is_not_a_number_is_an_error_with_the_value(
 ) -> None:
     rows[3][column] = "fast"
     refused(said(tmp_path, rows), "spr.csv", f"column {column!r}", "line 5", "'fast' is not a number")
+    rows[3][column] = "310,5"
+    refused(said(tmp_path, rows), "'310,5' is not a number", "decimal comma? Use a point")
 
 
 def test_zero_and_negative_times_have_no_logarithm(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
@@ -135,11 +148,12 @@ def test_suspicious_words_are_counted_with_delta_ll_without_them(tmp_path: Path,
     found = said(tmp_path, rows, "--spillover", 0, "--format", "json").results[0]
     for text in ("15 of 720 rows: unknown word", "72 of 720 rows: word with punctuation", "24 of 720 rows: surp is 0"):
         warning = next(one for one in found["warnings"] if text in one)
-        assert "ΔLL without them is" in warning
+        assert "refitted without them, ΔLL is" in warning
     for kind in ("punctuation", "unknown"):
         excluded = said(tmp_path, rows, "--spillover", 0, "--format", "json", "--exclude", kind).results[0]
-        value = next(one["value"] for one in excluded["estimates"] if one["metric"] == "delta_ll")
-        assert any(f"{value:.6f}" in text for text in found["warnings"]), kind
+        delta = next(one for one in excluded["estimates"] if one["metric"] == "delta_ll")
+        text = f"{delta['value']:.6f} {interval_text(delta['low'], delta['high'], None, share=False)}"
+        assert any(warning.endswith(text) for warning in found["warnings"]), kind
 
 
 def test_few_clusters_are_a_warning_and_intervals_are_over_words(tmp_path: Path) -> None:
@@ -166,6 +180,20 @@ def test_exclusions_remove_words_and_count_them(tmp_path: Path, rows: list[dict[
         (("--where", "rt"), ("COLUMN OP VALUE",)),
         (("--where", "word =~ ("), ("not a regular expression",)),
         (("--where", "rt > fast"), ("'fast' is not a number",)),
+        (("--where", "rt >"), ("a value is missing after '>'",)),
+        (("--measure", "rt,surp"), ("Several measures: --measure rt --measure surp",)),
+        (("--measure", "RT"), ("Did you mean 'rt'?",)),
+        (("--measure", "surp"), ("'surp' is also a term",)),
+        (
+            ("--predictors", "(1|reader)"),
+            (
+                "There is: story, position",
+                ". Random effects are for R: --r",
+            ),
+        ),
+        (("--predictors", "log(length)"), ("--transform log",)),
+        (("other.csv",), ("join the files first",)),
+        (("--plot", "figure.jpg", "--measure", "absent"), ("'.jpg'",)),
         (("--exclude", "commas"), ("exclude=commas", "punctuation")),
         (("--split", "halves"), ("split=halves", "contiguous")),
         (("--predictors", "length"), ("all in the baseline",)),

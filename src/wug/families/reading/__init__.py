@@ -18,6 +18,7 @@ __all__ = ["OPTIONS", "check", "read", "recognises", "suite_of"]
 BUILTIN_MODEL = "wug-causal"
 COLUMN_HINT = "--kind reading -S measure=COLUMN -S word=COLUMN -S text=COLUMN -S position=COLUMN"
 IDENTIFYING_OPTIONS = ("measure",)
+COMPARED_OPTIONS = ("predictors",)
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from wug.errors import InputError, WugError
 from wug.families.reading import regression
+from wug.families.reading.design import Design, PredictorSet, complete_rows, design_of
 from wug.families.reading.prepare import FREQUENCY, PreparedTable, flagged
 from wug.families.reading.regression import Coefficients, Floats, Indices, Regression, Validated
-from wug.families.reading.table import Mask, has_punctuation
-from wug.families.reading.terms import Factor, RegressionTerm, distinct, spread, written
+from wug.families.reading.table import has_punctuation
+from wug.families.reading.terms import RegressionTerm
+from wug.formatting import interval_text
+from wug.stats import estimate
 
 LAGS = (-2, -1, 0, 1, 2, 3)
 """Words back at which predictors are fitted alone: from the word after the next to three words back."""
+MAX_NEGATIVE_SHARE = 0.05
+"""Share of negative values up to which a measure counts as a time."""
+MAX_MEDIANS = 20
+"""Medians beyond which a time is implausible."""
 SUSPICIOUS_T = 3.29
 """Absolute t of the next word's slope (p < .001) from which on times may belong to other words."""
-
-
-@dataclass(frozen=True, slots=True)
-class PredictorSet:
-    """What a target model adds to the baseline."""
-
-    label: str
-    terms: tuple[RegressionTerm, ...]
-    columns: Mapping[str, Floats] = field(default_factory=dict)
-    """Columns that are not in the table, such as a model's surprisals."""
-    suspicious: Mapping[str, Mask] = field(default_factory=dict)
-    """Rows to warn about, by what is wrong with them."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    with_spillover: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +39,8 @@ class LagEffect:
     low: float
     high: float
     t: float
+    n: int
+    """Rows that have all of these words."""
 
     @property
     def name(self) -> str:
@@ -77,6 +71,8 @@ class MeasureFit:
     dropped: Mapping[str, int]
     """Rows without a value, by column; a row may lack several."""
     missing: int
+    zeros: int = 0
+    """Rows that were left out because their time is 0."""
     lags: tuple[LagEffect, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -95,38 +91,35 @@ class MeasureFit:
         return self.terms.index(term)
 
 
-@dataclass(slots=True)
-class _Design:
-    """The columns of a baseline and several target models, over all rows of the table."""
-
-    columns: list[Floats]
-    names: list[str]
-    baseline: list[int]
-    targets: list[list[int]]
-    terms: list[tuple[RegressionTerm, ...]]
-    added: list[tuple[RegressionTerm, ...]]
-    """Those that the baseline does not have."""
-    absent: dict[str, Mask] = field(default_factory=dict)
-    """Rows without a value, by column; `no word at t-1` for rows without an earlier word."""
-
-
 def analyse(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> list[list[MeasureFit]]:
     """For each predictor set, one fit per measure. All sets share their rows."""
     if not sets:
         raise InputError("no predictors: name terms (--predictors), a model (--model) or a table (--surprisals)")
     each = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
-    return [list(fits) for fits in zip(*each, strict=True)]
+    unused = tuple(_unused_frequency(prepared, sets))
+    fits = [[replace(fit, warnings=(*fit.warnings, *unused)) for fit in some] for some in each]
+    return [list(own) for own in zip(*fits, strict=True)]
+
+
+def _unused_frequency(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Iterator[str]:
+    terms = (*prepared.baseline, *(term for one in sets for term in one.terms))
+    used = {factor.column for term in terms for factor in term.factors}
+    if prepared.settings.frequency is not None and FREQUENCY not in used:
+        yield f"--frequency makes {FREQUENCY}, which no term uses: add it to --baseline"
 
 
 def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure: str) -> list[MeasureFit]:
-    y = prepared.measured(measure)
-    targets = prepared.targets
+    times, targets = prepared.measured(measure), prepared.targets
     if "zero" in prepared.settings.exclude:
-        targets = targets & (prepared.table.numbers(measure) != 0)
-    design = _design(prepared, sets)
-    rows, dropped, missing = _complete_rows(prepared, design, y, targets, measure)
+        targets = targets & (times != 0)
+    zeros = int(np.count_nonzero(prepared.targets & ~targets))
+    y = prepared.transformed(times, targets, measure)
+    design = design_of(prepared, sets)
+    _refuse_measure_as_term(prepared, design, measure)
+    rows, dropped, missing = complete_rows(prepared, design, y, targets, measure)
     found = _fit(prepared, design, y, rows)
-    units, warning = prepared.units(rows)
+    units, unclustered = prepared.units(rows)
+    general = [prepared.fold_warning(rows), unclustered, *_implausible(prepared, times[rows], measure)]
     codes = None if units is None else np.unique(units, return_inverse=True)[1]
     draws, seed = prepared.settings.permutations, prepared.settings.seed
     fits = []
@@ -147,116 +140,20 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
             p=regression.flip_signs(target.loglik - baseline.loglik, codes, draws, seed),
             dropped=dropped,
             missing=missing,
+            zeros=zeros,
         )
         lags = lag_effects(prepared, one, measure) if prepared.settings.lags and one.with_spillover else ()
-        warnings = [*([warning] if warning else []), *_lag_warnings(lags, measure)]
+        warnings = [*filter(None, general), *_lag_warnings(lags, made)]
         if one.with_spillover:
-            warnings += _suspicious(prepared, design, one, place, made)
+            warnings += _suspicious(prepared, design, y, one, place, made)
         fits.append(replace(made, lags=lags, warnings=tuple(warnings)))
     return fits
-
-
-def _design(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> _Design:
-    made = _Design([], [], [], [], [], [])
-    known: dict[tuple[int, tuple[Factor, ...]], int] = {}
-
-    def column(term: RegressionTerm, one: PredictorSet | None, owner: int) -> int:
-        own = one is not None and any(factor.column in one.columns for factor in term.factors)
-        key = (owner if own else -1, term.key)
-        if key not in known:
-            known[key] = len(made.columns)
-            own_columns = one.columns if one is not None else {}
-            made.columns.append(term_values(prepared, term, own_columns))
-            for factor in term.factors:
-                _note_absent(made.absent, prepared, factor, own_columns)
-            made.names.append(str(term))
-        return known[key]
-
-    baseline = prepared.baseline
-    made.baseline = [column(term, None, -1) for term in baseline]
-    words = prepared.settings.spillover_words
-    for owner, one in enumerate(sets):
-        own = spread(one.terms, words if one.with_spillover else 0, prepared.settings.position)
-        terms = distinct([*baseline, *own])
-        added = terms[len(baseline) :]
-        if not added:
-            raise InputError(f"predictors {written(one.terms)!r} are all in the baseline: nothing to compare")
-        made.terms.append(terms)
-        made.added.append(added)
-        made.targets.append([*made.baseline, *(column(term, one, owner) for term in added)])
-    return made
-
-
-def _note_absent(absent: dict[str, Mask], prepared: PreparedTable, factor: Factor, own: Mapping[str, Floats]) -> None:
-    """Add the rows in which a factor has no value."""
-    values = _column(prepared, factor.column, own)
-    if factor.lag == 0 or prepared.keys is None:
-        absent[factor.column] = absent.get(factor.column, False) | np.isnan(values)
-        return
-    at = prepared.keys.neighbour(factor.lag)
-    absent[f"no word at t{-factor.lag:+d}"] = at < 0
-    if (lacking := (at >= 0) & np.isnan(values[at])).any():
-        absent[str(factor)] = absent.get(str(factor), False) | lacking
-
-
-def _column(prepared: PreparedTable, name: str, own: Mapping[str, Floats]) -> Floats:
-    """A column of a predictor set or of the table."""
-    if name in own:
-        return own[name]
-    hint = " Make it with --frequency wordfreq:LANGUAGE, such as wordfreq:en" if name == FREQUENCY else ""
-    prepared.table.require(name, "column or term", hint)
-    return prepared.table.numbers(name)
-
-
-def term_values(prepared: PreparedTable, term: RegressionTerm, own: Mapping[str, Floats]) -> Floats:
-    """The product of a term's factors in every row."""
-    product = np.ones(len(prepared.table))
-    for factor in term.factors:
-        values = _column(prepared, factor.column, own)
-        product = product * prepared.values_at(values, factor.lag, str(factor))
-    return product
-
-
-def _complete_rows(
-    prepared: PreparedTable, design: _Design, y: Floats, targets: Mask, measure: str
-) -> tuple[Indices, dict[str, int], int]:
-    """Rows that have every value, in order; how many lack each column, and how many lack any."""
-    table = prepared.table
-    lacking = np.zeros(len(table), bool)
-    dropped: dict[str, int] = {}
-    for name, absent in (
-        (measure, np.isnan(y)),
-        *design.absent.items(),
-        *((name, np.isnan(table.numbers(name))) for name in _other_columns(prepared, design, measure)),
-    ):
-        lacking |= targets & absent
-        if count := int(np.count_nonzero(targets & absent)):
-            dropped[name] = count
-    missing, wanted = int(np.count_nonzero(lacking)), int(np.count_nonzero(targets))
-    if not wanted:
-        raise InputError("no row meets the conditions. Remove a --where or --exclude", file=table.file)
-    reasons = ", ".join(f"{name} {count:,}" for name, count in dropped.items())
-    if 2 * missing > wanted and not prepared.settings.allow_missing:
-        raise table.error(
-            f"{missing:,} of {wanted:,} rows lack a value ({reasons}). Check these columns, or accept it with "
-            "--allow-missing",
-            np.flatnonzero(lacking),
-        )
-    return prepared.order(np.flatnonzero(targets & ~lacking)), dropped, missing
-
-
-def _other_columns(prepared: PreparedTable, design: _Design, measure: str) -> list[str]:
-    """Numeric columns that are not in use, where they must have a value too."""
-    if prepared.settings.complete == "used":
-        return []
-    table, used = prepared.table, {measure, *design.absent}
-    return [name for name in table.columns if name not in used and table.is_numeric(name)]
 
 
 Fitted: TypeAlias = tuple[Indices, Validated, Validated, Coefficients]
 
 
-def _fit(prepared: PreparedTable, design: _Design, y: Floats, rows: Indices) -> list[Fitted]:
+def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> list[Fitted]:
     """Folds, baseline, target and reported coefficients of each target model."""
     settings = prepared.settings
     if not len(rows):
@@ -304,7 +201,7 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
 
 
 def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tuple[LagEffect, ...]:
-    """The predictors at each of the words t+2 to t-3 alone, on the same rows."""
+    """The predictors at each of the words t+2 to t-3 alone, on the rows that have all of these words."""
     alone = [replace(one, terms=tuple(term.at(lag) for term in one.terms), with_spillover=False) for lag in LAGS]
     quiet = replace(prepared, settings=replace(prepared.settings, lags=False, allow_missing=True))
     fits = _fit_measure(quiet, alone, measure)
@@ -316,11 +213,18 @@ def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tup
             slope = float(fit.coefficients.values[column + 1])
             t = fit.coefficients.t(column)
             delta = float(fit.delta.mean())
-            found.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t))
+            n = len(fit.rows)
+            found.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t, n))
     return tuple(found)
 
 
-def _lag_warnings(lags: Sequence[LagEffect], measure: str) -> Iterator[str]:
+def _lag_warnings(lags: Sequence[LagEffect], fit: MeasureFit) -> Iterator[str]:
+    measure = fit.measure
+    if lags and lags[0].n != len(fit.rows):
+        yield (
+            f"{measure}: words alone (lags) are fitted on the {lags[0].n:,} rows that have all words from t+2 to t-3, "
+            f"not on the {len(fit.rows):,} rows of ΔLL above"
+        )
     for effect in lags:
         if effect.lag == -1 and abs(effect.t) > SUSPICIOUS_T:
             yield (
@@ -330,11 +234,10 @@ def _lag_warnings(lags: Sequence[LagEffect], measure: str) -> Iterator[str]:
 
 
 def _suspicious(
-    prepared: PreparedTable, design: _Design, one: PredictorSet, place: int, fit: MeasureFit
+    prepared: PreparedTable, design: Design, y: Floats, one: PredictorSet, place: int, fit: MeasureFit
 ) -> Iterator[str]:
     """Warnings about rows that may carry an effect by themselves, with ΔLL without them."""
     rows, measure = fit.rows, fit.measure
-    y = prepared.measured(measure)
     kinds = dict(one.suspicious)
     for term in design.added[place]:
         if len(term.factors) == 1 and term.factors[0].lag == 0:
@@ -356,4 +259,32 @@ def _suspicious(
         except WugError:  # too few rows are left
             yield what
         else:
-            yield f"{what}; ΔLL without them is {float((target.loglik - baseline.loglik).mean()):.6f}"
+            units = None if fit.units is None else [fit.units[at] for at in np.flatnonzero(~mask[rows]).tolist()]
+            delta = estimate("", "", (target.loglik - baseline.loglik).tolist(), units=units)
+            interval = interval_text(delta.low, delta.high, delta.method, share=False)
+            yield f"{what}; refitted without them, ΔLL is {delta.value:.6f} {interval}".rstrip()
+
+
+def _refuse_measure_as_term(prepared: PreparedTable, design: Design, measure: str) -> None:
+    if prepared.settings.shift == 0 and measure in design.absent:
+        raise InputError(f"measure {measure!r} is also a term of the model: leave it out", file=prepared.table.file)
+
+
+def _implausible(prepared: PreparedTable, times: Floats, measure: str) -> Iterator[str]:
+    """Warnings about a measure that is a key, and about values that are not times where nearly all are."""
+    for key in ("text", "position", "sentence", "subject"):
+        if getattr(prepared.settings, key) == measure:
+            yield f"measure {measure!r} is the {key} column, not a reading time"
+    below = int(np.count_nonzero(times < 0))
+    if below > MAX_NEGATIVE_SHARE * len(times):  # such as amplitudes
+        return
+    zeros = int(np.count_nonzero(times == 0))
+    positive = times[times > 0]
+    large = int(np.count_nonzero(positive > MAX_MEDIANS * np.median(positive))) if len(positive) else 0
+    for count, what, fix in (
+        (below, "negative, which a time cannot be", f"--where '{measure} > 0' leaves them out"),
+        (zeros, "0 and count as times of 0", "--exclude zero leaves them out"),
+        (large, f"more than {MAX_MEDIANS} times the median", "--where with a maximum leaves them out"),
+    ):
+        if count:
+            yield f"{measure}: {count:,} of {len(times):,} values are {what}: {fix}"

@@ -9,10 +9,12 @@ from importlib.metadata import version
 import numpy as np
 
 from wug.errors import InputError, MissingExtra
+from wug.families.reading.keys import Keys
 from wug.families.reading.regression import Floats, Indices
 from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
-from wug.families.reading.table import Keys, Mask, WordTable, aggregate, bare, has_punctuation
+from wug.families.reading.table import Mask, WordTable, aggregate, bare, has_punctuation
 from wug.families.reading.terms import RegressionTerm, parse, spread
+from wug.formatting import number, plural
 
 LENGTH, FREQUENCY = "length", "log_frequency"
 """Columns that are made of the words: characters, and Zipf values."""
@@ -38,12 +40,13 @@ class PreparedTable:
         return spread(parse(self.settings.baseline), self.settings.spillover_words, self.settings.position)
 
     def measured(self, measure: str) -> Floats:
-        """The dependent variable, moved and transformed as the settings say."""
-        values = self.table.numbers(measure)
-        if self.settings.shift:
-            values = self.values_at(values, self.settings.shift, measure)
+        """The dependent variable as it is in the table, moved as the settings say."""
+        return self.values_at(self.table.numbers(measure), self.settings.shift, measure)
+
+    def transformed(self, values: Floats, targets: Mask, measure: str) -> Floats:
+        """The dependent variable of the regressions."""
         if self.settings.transform == "log":
-            low = np.flatnonzero(self.targets & (values <= 0))
+            low = np.flatnonzero(targets & (values <= 0))
             if len(low):
                 raise self.table.error(
                     f"{len(low):,} values are zero or negative and have no logarithm. Remove them with "
@@ -85,24 +88,51 @@ class PreparedTable:
             text if text is not None and len(np.unique(self.table.codes(text)[rows])) >= self.settings.folds else None
         )
 
+    def fold_warning(self, rows: Indices) -> str | None:
+        """A warning if folds are blocks of rows because there are fewer texts than folds."""
+        text, count = self.settings.text, self.settings.folds
+        if self.settings.split is not None or text is None or self.split_column(rows) is not None:
+            return None
+        found = len(np.unique(self.table.codes(text)[rows]))
+        fix = f"Use --folds {found}" if found > 1 else "Words of the text are in training and test"
+        return (
+            f"{text!r} has {plural(found, 'value')}, fewer than {count} folds: folds are blocks of rows, not texts. "
+            f"{fix}"
+        )
+
     def units(self, rows: Indices) -> tuple[Sequence[str] | None, str | None]:
-        """The cluster of each row, if rows are clustered; and a warning if there are too few clusters."""
+        """The cluster of each row, if rows are clustered; and a warning if rows with something in common are not."""
         column = self.settings.cluster or self.settings.text
-        if column is None or column == NO_CLUSTER:
+        if column == NO_CLUSTER:
             return None, None
+        if column is None:
+            if (by := self.split_column(rows)) is None:
+                return None, None
+            groups = len(np.unique(self.table.codes(by)[rows]))
+            return None, (
+                f"folds are by {by!r} ({plural(groups, 'value')}), but intervals and p-values treat rows as "
+                f"independent: --cluster {by} clusters them"
+            )
         values = self.table.texts(column)
         found = [values[row] for row in rows]
         if (clusters := len(set(found))) >= MIN_CLUSTERS:
             return found, None
-        word = "value" if clusters == 1 else "values"
         return None, (
-            f"{column!r} has {clusters} {word}, too few for an interval between clusters ({MIN_CLUSTERS} are needed): "
-            "intervals and p-values treat words as independent, and are too optimistic"
+            f"{column!r} has {plural(clusters, 'value')}, too few for an interval between clusters ({MIN_CLUSTERS} are "
+            f"needed): intervals and p-values treat {self._independent(rows)}, and are too optimistic"
         )
+
+    def _independent(self, rows: Indices) -> str:
+        """What is treated as independent: words, or rows of which a word has several."""
+        if self.keys is None or self.settings.subject is None or self.settings.aggregate:
+            return "words as independent"
+        words = len(set(zip(self.keys.texts[rows].tolist(), self.keys.positions[rows].tolist(), strict=True)))
+        return f"rows as independent, though each word has {number(len(rows) / words)}"
 
     def item(self, row: int) -> str:
         """The name of a row: its text, position and participant, or its place."""
-        names = (self.settings.text, self.settings.subject, self.settings.position)
+        subject = None if self.settings.aggregate else self.settings.subject
+        names = (self.settings.text, subject, self.settings.position)
         given = [name for name in names if name is not None and self.settings.position is not None]
         if not given:
             return self.table.place(row)
@@ -112,7 +142,10 @@ class PreparedTable:
 def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     """Apply conditions and exclusions, average over participants, and make length and frequency of the words."""
     for measure in settings.measure:
-        table.require(measure, "measure")
+        parts = [part.strip() for part in measure.split(",")]
+        several = len(parts) > 1 and all(part in table.columns for part in parts)
+        repeat = " ".join(f"--measure {part}" for part in parts)
+        table.require(measure, "measure", f" Several measures: {repeat}" if several else "")
         table.numbers(measure)
     for name in ("word", "text", "position", "sentence", "subject"):
         if (column := getattr(settings, name)) is not None:
@@ -131,8 +164,15 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     if settings.aggregate:
         if settings.position is None:
             raise InputError("averaging over participants needs the columns --text and --position", file=table.file)
+        if subject is not None and subject in (settings.cluster, (settings.split or "").removeprefix(BY)):
+            raise InputError(
+                f"--aggregate averages over {subject!r}: it cannot be the column of --split or --cluster too",
+                file=table.file,
+            )
         names = [name for name in (settings.text, settings.position) if name is not None]
         table, left = aggregate(table, left, names, settings.measure)
+        if subject is not None:
+            table.columns[subject] = [""] * len(table)
         subject = None
     keys = None
     if settings.position is not None:

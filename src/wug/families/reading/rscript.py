@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wug.families.reading.analysis import MeasureFit, PredictorSet, term_values
+from wug.families.reading.analysis import MeasureFit
+from wug.families.reading.design import PredictorSet, term_values
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.terms import Factor, RegressionTerm
 from wug.files import write_text
@@ -69,11 +70,12 @@ def write_r(
     folder: Path, prepared: PreparedTable, sets: Sequence[PredictorSet], fits: Sequence[Sequence[MeasureFit]]
 ) -> list[Path]:
     """Write one data file and one script per measure and predictor set; their paths."""
-    written = []
-    several = len(sets) * len(prepared.settings.measure) > 1
+    written: list[Path] = []
     for number, (predictors, own) in enumerate(zip(sets, fits, strict=True), 1):
         for fit in own:
-            name = f"{_name(fit.measure)}_{number}" if several else "reading"
+            name = f"{_name(fit.measure)}_{number}"
+            while folder / f"{name}.R" in written:
+                name += "_"
             data, script = folder / f"{name}.csv", folder / f"{name}.R"
             write_text(data, _data(prepared, predictors, fit))
             write_text(script, _script(prepared, predictors, fit, data.name))
@@ -96,7 +98,7 @@ def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) ->
     for place, row in enumerate(fit.rows.tolist()):
         given = [texts[name][row] if name in texts else "" for name in ("text", "subject", "word")]
         position = "" if settings.position is None else f"/{table.texts(settings.position)[row]}"
-        item = f"{given[0]}{position}" if position or given[0] else table.place(row)
+        item = f"{given[0]}{position}" if position or given[0] else f"row {row + 1}"
         values = [repr(values[place]) for values in columns]
         writer.writerow([item, *given, int(fit.folds[place]) + 1, repr(float(fit.y[place])), *values])
     return out.getvalue()

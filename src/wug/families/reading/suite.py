@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wug.families.reading.analysis import MeasureFit, PredictorSet, analyse
+from wug.families.reading.analysis import MeasureFit, analyse
+from wug.families.reading.design import PredictorSet
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.surprisals import predict
 from wug.families.reading.terms import parse, written
@@ -19,7 +20,7 @@ from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 DELTA = "delta_ll"
 MEASURE = "measure"
 METRICS = (
-    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows"),
+    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows", by=MEASURE),
     Metric("delta_ll_sum", "nats", headline=False, meaning="the same, summed over the rows"),
     Metric("p", "score", "lower", headline=False, meaning="p-value of ΔLL by sign flips"),
     Metric("ll_baseline", "nats", headline=False, meaning="log-likelihood of the baseline per row"),
@@ -134,13 +135,14 @@ def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
         yield Estimate.of(f"slope:{term}", group, value, n, interval, "t")
     for effect in fit.lags:
         name = f"{effect.term}@{effect.name}"
-        yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, n)
-        yield Estimate(f"lag_slope:{name}", group, effect.slope, n, effect.low, effect.high, "t")
+        yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, effect.n)
+        yield Estimate(f"lag_slope:{name}", group, effect.slope, effect.n, effect.low, effect.high, "t")
 
 
 def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
     """Rows used and dropped, by reason; empty if none were dropped."""
-    reasons = [f"{count:,} by {kind}" for kind, count in prepared.removed.items() if count]
+    removed = {**prepared.removed, "exclude zero": fit.zeros}
+    reasons = [f"{count:,} by {kind}" for kind, count in removed.items() if count]
     if fit.missing:
         lacking = ", ".join(f"{name} {count:,}" for name, count in fit.dropped.items())
         reasons.append(f"{fit.missing:,} without a value ({lacking})")

@@ -11,11 +11,12 @@ import numpy as np
 
 from wug.errors import InputError, ModelError
 from wug.families.context import sees_right
-from wug.families.reading.analysis import PredictorSet
+from wug.families.reading.design import PredictorSet
+from wug.families.reading.keys import Keys
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.regression import Indices
 from wug.families.reading.settings import MODEL_COLUMNS
-from wug.families.reading.table import EXAMPLES, Keys, WordTable, read_words
+from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
 from wug.texts import rows as text_rows
 from wug.texts.text import Span, joined, sentences
@@ -106,7 +107,10 @@ def _warnings(prepared: PreparedTable, model: Scorer, context: str, *, explicit:
     if sees_right(model):
         yield f"{model.id} sees the words on both sides: its surprisals are given the whole text, not the words before"
     if context == "sentence" and not explicit:
-        yield f"{model.id} was trained on single sentences: the context of a word is its own sentence (context=text)"
+        yield (
+            f"{model.id} was trained on single sentences: the context of a word is its own sentence; --context text "
+            "gives it the whole text"
+        )
     if absent := gaps(prepared):
         yield f"{absent:,} positions are absent from the table: the model does not see these words"
 

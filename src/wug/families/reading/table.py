@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Mask: TypeAlias = "NDArray[np.bool_]"
 MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
 """Missing values of numeric columns, in lower case. In a column of words they are words."""
-MAX_POSITION = 10**9
 EXAMPLES = 3
 _CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<operator>=~|!~|!=|>=|<=|=|>|<)\s*(?P<value>.*?)\s*")
 
@@ -60,7 +59,9 @@ class WordTable:
     def require(self, column: str, what: str = "column", hint: str = "") -> None:
         """InputError for a column that the table does not have."""
         if column not in self.columns:
-            raise InputError(f"unknown {what} {column!r}.{suggestion(column, self.columns)}{hint}", file=self.file)
+            known = suggestion(column, self.columns)
+            stop = "." if hint and known and not known.endswith("?") else ""
+            raise InputError(f"unknown {what} {column!r}.{known}{stop}{hint}", file=self.file)
 
     def texts(self, column: str) -> list[str]:
         """The values as text; whole numbers have no decimals."""
@@ -74,7 +75,9 @@ class WordTable:
             found, wrong = _converted(self.columns[column])
             if wrong:
                 value = shortened(str(self.columns[column][wrong[0]]), 60)
-                raise self.error(f"{value!r} is not a number. Missing values are empty or NA", wrong, column)
+                comma = re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value)
+                fix = "Is the comma a decimal comma? Use a point" if comma else "Missing values are empty or NA"
+                raise self.error(f"{value!r} is not a number. {fix}", wrong, column)
             self._numbers[column] = found
         return self._numbers[column]
 
@@ -105,6 +108,8 @@ class WordTable:
             raise InputError(f"where {condition!r}: write COLUMN OP VALUE; operators: = != > >= < <= =~ !~")
         column, operator, value = parsed["column"], parsed["operator"], parsed["value"]
         self.require(column)
+        if not value and operator not in ("=", "!="):
+            raise InputError(f"where {condition!r}: a value is missing after {operator!r}. Write COLUMN OP VALUE")
         if operator in ("=~", "!~"):
             try:
                 pattern = re.compile(value)
@@ -134,61 +139,6 @@ _COMPARED: dict[str, Any] = {
     "<": np.less,
     "<=": np.less_equal,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Where each row is: text, participant and position, and so its neighbours."""
-
-    units: Indices
-    """A number for each text and participant."""
-    texts: Indices
-    positions: NDArray[np.int64]
-    _order: Indices
-    _sorted: NDArray[np.int64]
-    _stride: int
-
-    @classmethod
-    def of(cls, table: WordTable, text: str | None, position: str, subject: str | None) -> Keys:
-        """The keys of a table; a key that is there twice is an error."""
-        given = table.numbers(position)
-        if len(bad := np.flatnonzero(np.isnan(given) | (given != np.round(given)) | (np.abs(given) > MAX_POSITION))):
-            raise table.error("positions must be whole numbers", bad, position)
-        positions = given.astype(np.int64)
-        texts = np.zeros(len(table), np.intp) if text is None else table.codes(text)
-        units = texts if subject is None else texts * (int(table.codes(subject).max()) + 1) + table.codes(subject)
-        stride = int(np.ptp(positions)) + 1 if len(positions) else 1
-        keys = units.astype(np.int64) * stride + positions - (positions.min() if len(positions) else 0)
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        twice = order[1:][ordered[1:] == ordered[:-1]]
-        if len(twice):
-            names = [name for name in (text, position, subject) if name is not None]
-            shown = "; ".join(
-                ", ".join(f"{name} {table.texts(name)[row]}" for name in names) for row in twice[:EXAMPLES]
-            )
-            fix = "" if subject else ". Name the participants with --subject, or average over them with --aggregate"
-            raise table.error(f"repeated keys in {len(twice):,} rows ({shown}){fix}", twice)
-        return cls(units, texts, positions, order, ordered, stride)
-
-    def neighbour(self, words_back: int) -> Indices:
-        """The row of the word `words_back` positions earlier in the same text; -1 if there is none."""
-        lowest = int(self.positions.min()) if len(self.positions) else 0
-        place = self.positions - lowest - words_back
-        inside = (place >= 0) & (place < self._stride)
-        wanted = self.units.astype(np.int64) * self._stride + place
-        at = np.minimum(np.searchsorted(self._sorted, wanted), max(0, len(self._sorted) - 1))
-        found = inside & (self._sorted[at] == wanted) if len(self._sorted) else inside
-        return np.where(found, self._order[at], -1)
-
-    def edges(self, groups: Indices, *, last: bool) -> Mask:
-        """The first or last word of every group of every text and participant."""
-        pairs = self.units.astype(np.int64) * (int(groups.max(initial=0)) + 1) + groups
-        _, inverse = np.unique(pairs, return_inverse=True)
-        ends = np.full(int(inverse.max(initial=-1)) + 1, np.iinfo(np.int64).min if last else np.iinfo(np.int64).max)
-        (np.maximum if last else np.minimum).at(ends, inverse, self.positions)
-        edge: Mask = self.positions == ends[inverse]
-        return edge
 
 
 def read_words(source: object) -> WordTable:

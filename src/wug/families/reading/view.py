@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -32,6 +33,7 @@ from wug.views.parts import (
 
 BINS = 10
 NATS = "ΔLL (nats per row)"
+LEAST_SQUARES = "Intervals and t values of slopes are those of least squares, which treats rows as independent."
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -59,15 +61,18 @@ def measures_table(result: Result) -> TablePart:
     terms = _slopes(result)
     columns = ("measure", "ΔLL", "95% interval", "p", "n", "partial R² (%)", *terms)
     body = []
+    draws = (result.signature.get("permutations") or "").partition(",")[0]
+    least = 1 / (1 + int(draws)) if draws.isdecimal() else 0.0
     for measure in _measures(result):
         found = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
         delta = found[DELTA]
         cells = [measure, number(delta.value), interval_text(delta.low, delta.high, delta.method, share=False)]
-        cells += [p_text(found["p"].value) if "p" in found else "", f"{delta.n:,}"]
+        cells += [p_text(found["p"].value, least) if "p" in found else "", f"{delta.n:,}"]
         cells += [number(found[name].value) if name in found else "" for name in ("partial_r2", *terms)]
         body.append(TablePartRow(tuple(TableCell(text) for text in cells)))
     heads = tuple(TableColumn(name.removeprefix("slope:"), numeric=place > 0) for place, name in enumerate(columns))
     note = "Slopes are changes of the measure per unit of the term, for surprisal per bit, fitted on all rows."
+    note += f" {LEAST_SQUARES}"
     return TablePart("measures", "Measures", heads, (("", tuple(body)),), note=note)
 
 
@@ -89,10 +94,12 @@ def slope_figures(result: Result) -> Iterator[Figure]:
     """The slope of each predictor at the word and at earlier words, and alone at each lag if that was fitted."""
     slopes = _lags(result, "slope")
     if any(len(found) > 1 for found in slopes.values()):
-        yield _lag_figure("slopes", "Slope by lag", slopes, "slope (per unit)", "All lags are in one model.")
+        note = f"All lags are in one model. {LEAST_SQUARES}"
+        yield _lag_figure("slopes", "Slope by lag", slopes, "slope (per unit)", note)
     for metric, title, what in (("lag_delta_ll", "ΔLL", NATS), ("lag_slope", "Slope", "slope (per unit)")):
         if alone := _lags(result, metric):
-            note = "Each word alone with the baseline; t+1 is the next word."
+            note = "Each word alone with the baseline, on the rows that have all of them; t+1 is the next word."
+            note += f" {LEAST_SQUARES}" if metric == "lag_slope" else ""
             yield _lag_figure(metric.replace("_", "-"), f"{title} of each word alone", alone, what, note)
 
 
@@ -153,9 +160,13 @@ def perplexity_figure(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def p_text(p: float) -> str:
-    """A p-value to three decimals."""
-    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0")
+def p_text(p: float, least: float = 0.0) -> str:
+    """A p-value to three decimals, or four next to .05; `least` is the smallest that the permutations can give."""
+    if math.isclose(p, least):
+        return f"≤ {f'{p:.3g}'.lstrip('0')}"
+    if p < 0.001:
+        return "< .001"
+    return f"{p:.4f}".lstrip("0") if f"{p:.3f}" == "0.050" else f"{p:.3f}".lstrip("0")
 
 
 def _measures(result: Result) -> list[str]:
@@ -205,7 +216,7 @@ def _intervals(
     several = any(point.series for point in points)
     return Figure(
         id=id,
-        draw=partial(charts.intervals, points, title=what, series_are=names[1]),
+        draw=partial(charts.intervals, points, title=what, series_are=names[1], zero=True),
         title=title,
         note=f"Dots with 95% intervals. {note}",
         columns=(*names[: 1 + several], what, "95% interval", "n"),
