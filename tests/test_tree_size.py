@@ -7,11 +7,11 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=437,
-    lines=79_131,
+    files=440,
+    lines=79_474,
     untyped=147,
     class_names_used_twice=6,
-    long_modules=8,
+    long_modules=9,
     wide_functions=4,
     tiny_modules=12,
 )

@@ -77,7 +77,7 @@ EXPECTED = [-float(len(text)) for text in TEXTS]
 def test_an_altered_block_of_outputs_is_computed_again(tmp_path: Path, column: str) -> None:
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        db.execute("INSERT INTO models VALUES (2, x'00', 'other')")
+        db.execute("INSERT INTO models (id, key, name) VALUES (2, x'00', 'other')")
         (number, value) = db.execute(f"SELECT id, {column} FROM blocks LIMIT 1").fetchone()
         changed = flipped(value) if isinstance(value, bytes) else value + 1
         db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
