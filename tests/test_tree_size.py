@@ -7,8 +7,8 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=440,
-    lines=79_474,
+    files=441,
+    lines=79_651,
     untyped=147,
     class_names_used_twice=6,
     long_modules=9,

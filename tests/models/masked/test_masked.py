@@ -182,7 +182,7 @@ def test_scores_do_not_depend_on_batch_order_or_duplicates(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
-def test_every_target_has_its_own_masked_copy(data: st.DataObject) -> None:
+def test_every_target_has_its_masked_copy(data: st.DataObject) -> None:
     tokens = st.lists(st.integers(0, 3), min_size=1, max_size=6)
     sequences = data.draw(st.lists(tokens, min_size=1, max_size=8))
     questions = []
@@ -202,8 +202,9 @@ def test_every_target_has_its_own_masked_copy(data: st.DataObject) -> None:
         assert batch.tokens.size <= max(nodes, batch.tokens.shape[1])
         assert padding or (batch.lengths == batch.tokens.shape[1]).all()
         rows = [tuple(row[:size]) for row, size in zip(batch.tokens.tolist(), batch.lengths.tolist(), strict=True)]
-        for row, at, target, where in zip(rows, batch.places, batch.targets, batch.where, strict=True):
-            answered[int(where)] = (row, int(at), int(target))
+        assert len(set(zip(rows, batch.places.tolist(), strict=True))) == len(rows)
+        for row, target, where in zip(batch.rows, batch.targets, batch.where, strict=True):
+            answered[int(where)] = (rows[row], int(batch.places[row]), int(target))
         first = last
     for number, (sequence, place, stop) in enumerate(questions):
         text = sequences[sequence]
@@ -460,3 +461,12 @@ def test_answers_come_in_the_order_of_the_requests(tiny_model: Maker) -> None:
     model = load(tiny_model())
     assert [scored.text for scored in model.score([Request(text) for text in texts])] == texts
     assert model.score([]) == []
+
+
+def test_the_words_of_a_minimal_pair_share_a_masked_copy() -> None:
+    sequences = Ragged.of([[2, 5, 6, 3], [2, 5, 7, 3], [2, 6, 7, 3]])
+    places = np.array([2, 2, 2])
+    plan = MaskedPlan.of(sequences, MaskedTargets(np.arange(3), places, places, places + 1), mask=9)
+    batch = plan.batch(0, 3, pad=0)
+    assert batch.tokens.tolist() == [[2, 5, 9, 3], [2, 6, 9, 3]]
+    assert (batch.rows.tolist(), batch.targets.tolist()) == ([0, 0, 1], [6, 7, 7])

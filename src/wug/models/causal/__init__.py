@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -246,7 +247,7 @@ class CausalModel:
         blocks: list[Scores] = []
         pending: list[tuple[PreparedRequests, list[PendingBatch]]] = []
         pieces = self._prepare([requests[place] for place in order], plan)
-        for prepared in pieces:
+        for prepared in _one_ahead(pieces) if plan.engine.device.type == "cuda" else pieces:
             pending.append((prepared, plan.engine.start(prepared.batches)))
             if len(pending) > 1:
                 blocks.append(self._assemble(*pending.pop(0), plan))
@@ -295,6 +296,18 @@ class CausalModel:
         return tokens.scores(texts_of(prepared.requests), np.stack([*map(placed, columns)]), word_ends)
 
 
+def _one_ahead(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
+    """The pieces, each prepared by a thread while the one before is computed.
+
+    A GPU takes about a thousand kernels in advance: with a large model, the thread that launches them waits.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = pool.submit(next, pieces, None)
+            yield piece
+
+
 def identify(spec: ModelSpec) -> Identity | None:
     """The model's identity, from its files; None if only loading tells."""
     options = spec.read(OPTIONS)
@@ -320,8 +333,9 @@ def load(spec: ModelSpec) -> CausalModel:
 def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     """A model around weights that are in memory."""
     from wug.models.huggingface.devices import device_of
-    from wug.models.huggingface.fused import fuse_norms
+    from wug.models.huggingface.fused import fuse_activations, fuse_norms
 
+    fuse_activations(loaded.model)
     if device_of(loaded.model).type == "cuda":
         fuse_norms(loaded.model)
     return CausalModel(loaded, spec)

@@ -76,27 +76,27 @@ class MaskedEngine:
 
     def _compute(self, batch: MaskedBatch, distribution: bool) -> torch.Tensor:
         device = self.model.device
-        tokens, lengths, places, targets = (
-            torch.from_numpy(column).to(device) for column in (batch.tokens, batch.lengths, batch.places, batch.targets)
+        tokens, lengths, places, rows, targets = (
+            torch.from_numpy(np.ascontiguousarray(column)).to(device)
+            for column in (batch.tokens, batch.lengths, batch.places, batch.rows, batch.targets)
         )
         present = (torch.arange(tokens.shape[1], device=device) < lengths[:, None]).long()
         self._places = places
         # The model applies its own head, since heads differ: transforms, biases, transposed embeddings.
         logits = self.model(input_ids=tokens, attention_mask=present).logits
-        rows = torch.arange(len(places), device=device)
         if self.narrow is None:
-            logits = logits[rows, places]
+            logits = logits[torch.arange(len(places), device=device), places]
         elif logits.shape[:2] == (len(places), 1):
             logits = logits[:, 0]
         else:
             raise ValueError(f"logits of shape {tuple(logits.shape)}")
         logits = logits.float()
         scored = logits[rows, targets]
-        values = scored - torch.logsumexp(logits, dim=-1)
+        values = scored - torch.logsumexp(logits, dim=-1)[rows]
         if not distribution:
             return values
-        entropies = torch.special.entr(torch.softmax(logits, dim=-1)).sum(dim=-1)
-        ranks = (logits > scored[:, None]).sum(dim=-1) + 1
+        entropies = torch.special.entr(torch.softmax(logits, dim=-1)).sum(dim=-1)[rows]
+        ranks = (logits[rows] > scored[:, None]).sum(dim=-1) + 1
         return torch.stack([values, entropies, ranks.float()])
 
     @contextmanager

@@ -27,16 +27,18 @@ class MaskedTargets:
 
 @dataclass(frozen=True, slots=True)
 class MaskedBatch:
-    """Masked copies, one per row and padded at their ends."""
+    """Distinct masked copies, one per row and padded at their ends, and their targets."""
 
     tokens: Ints
     lengths: Ints
     places: Ints
-    """The position that is scored."""
+    """For each row, the position that is scored."""
+    rows: Ints
+    """For each target, its row: the words of a minimal pair share one."""
     targets: Ints
-    """The token there."""
+    """For each target, its token."""
     where: Ints
-    """The index of the target."""
+    """For each target, its index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +80,6 @@ class MaskedPlan:
         masked = (column >= targets.begins[where, None]) & (column < targets.stops[where, None])
         places = targets.places[where]
         scored = tokens[np.arange(len(where)), places]
-        return MaskedBatch(np.where(masked, self.mask, tokens), lengths, places, scored, where)
+        copies = np.column_stack([np.where(masked, self.mask, tokens), lengths, places])
+        distinct, rows = np.unique(copies, axis=0, return_inverse=True)
+        return MaskedBatch(distinct[:, :-2], distinct[:, -2], distinct[:, -1], rows.reshape(-1), scored, where)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
+from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
 from wug.scores import Scores, TokenExtras, texts_of
 from wug.types import Request, Token
 
@@ -141,7 +142,7 @@ def require_offsets(hf: PreTrainedTokenizerBase) -> None:
 class OffsetTokenizer:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_drops", "_unknown", "hf")
+    __slots__ = ("_backend", "_drops", "_unknown", "_words", "hf")
 
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
         require_offsets(hf)
@@ -152,11 +153,29 @@ class OffsetTokenizer:
         shared = hf.unk_token_id in (hf.bos_token_id, hf.eos_token_id)
         self._unknown = Unknown(None if shared else hf.unk_token_id, hf.unk_token)
         self._drops = _dropping(self._backend)
+        self._words = WordTokenCache(self._tokens_of) if tokenizes_words_separately(self._backend) else None
 
     @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = texts_of(requests)
+        found = self._by_words(texts) or self._by_offsets(texts)
+        return cut_off(found, requests) if cut else found
+
+    def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
+        found = None if self._words is None or not texts else self._words(texts)
+        return None if found is None else TokenizedTexts(*found, {})
+
+    def _tokens_of(self, words: list[str]) -> list[Word] | None:
+        """The tokens of words; None if a part of one is unknown or dropped."""
+        found = self._by_offsets(words)
+        if found.pieces or found.notices:
+            return None
+        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
+        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
+        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
+
+    def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
         found = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
@@ -164,7 +183,7 @@ class OffsetTokenizer:
             each = enumerate(zip(texts, encoded, strict=True))
             notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
             found = replace(found, notices=notices)
-        return cut_off(found, requests) if cut else found
+        return found
 
 
 def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
