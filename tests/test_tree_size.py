@@ -11,7 +11,7 @@ AT_MOST = Counts(
     lines=79_651,
     untyped=147,
     class_names_used_twice=6,
-    long_modules=9,
+    long_modules=10,
     wide_functions=4,
     tiny_modules=12,
 )
