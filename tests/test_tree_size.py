@@ -8,7 +8,7 @@ from tree_size import Counts, count
 
 AT_MOST = Counts(
     files=441,
-    lines=79_651,
+    lines=79_653,
     untyped=147,
     class_names_used_twice=6,
     long_modules=10,

@@ -88,7 +88,7 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
 
 DTYPES = ("float32", "bfloat16", "float16", "auto")
 FLOATS = ("float32", "float64", "bfloat16", "float16")
-"""The dtypes of wug's own networks."""
+"""The dtypes of the networks that wug defines."""
 
 DTYPE = Option("dtype", DTYPES, "float32", "dtype of weights and arithmetic; auto: as stored")
 DEVICE = Option("device", str, None, "cpu, cuda, cuda:1, mps; default: the best available")

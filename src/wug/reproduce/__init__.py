@@ -1,1 +1,1 @@
-"""A paper's table from one command: recipes, the steps that they stand for, and the table with ours beside it."""
+"""A paper's table from one command: recipes, their steps, and the table with published and computed values."""

@@ -140,7 +140,7 @@ def table(rows: Sequence[TableRow]) -> TablePart:
         tests.setdefault(row.row.strip(), []).append(TablePartRow(tuple(TableCell(texts[place]) for place in kept)))
     return TablePart(
         id="published",
-        title="The paper's table, and ours beside it",
+        title="The paper's table, with computed values",
         columns=tuple(TableColumn(HEAD[place], numeric=HEAD[place] in NUMERIC) for place in kept),
         groups=tuple((test, tuple(found)) for test, found in tests.items()),
         note=_intervals(rows),

@@ -158,7 +158,7 @@ def _test(
         elif known.model and not test.suite:
             what = f"network {network!r} is to be tested: say with what, with suite"
         elif test.small and not test.profile:
-            what = "small: only a test with a profile has a training of its own"
+            what = "small: only a test with a profile has a separate training"
         if what:
             raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")

@@ -41,7 +41,7 @@ class TrainingState:
     best: float | None = None
     """The best test result so far."""
     stale: int = 0
-    """Tests since then that were no better."""
+    """Tests since then that were not better."""
 
 
 class TrainingFolder:

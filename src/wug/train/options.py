@@ -126,7 +126,9 @@ EVERY_KIND = (
     Option("dtype", ("float32", "float16", "bfloat16"), "float32", "dtype of the saved weights"),
     Option("checkpoint_every", int, 1000, "steps between checkpoints; 0 for none", least=0),
     Option("every", int, 1, "epochs between tests on --suite", least=1),
-    Option("patience", int, None, "stop when more than this many tests in a row were no better than the best", least=0),
+    Option(
+        "patience", int, None, "stop when more than this many tests in a row were not better than the best", least=0
+    ),
     Option("keep_epochs", bool, False, "keep the tested models in FOLDER/epochs"),
 )
 

@@ -220,7 +220,7 @@ class TrainingSteps:
         return loss.detach()
 
     def _warm_up(self, batch: Batch) -> torch.Tensor:
-        """A plain step on a stream of its own, as CUDA graphs require."""
+        """A plain step on a separate stream, as CUDA graphs require."""
         import torch
 
         stream = torch.cuda.Stream()

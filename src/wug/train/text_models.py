@@ -85,7 +85,7 @@ def rotary_sizes(tokenizer: PreTrainedTokenizerFast, shape: NetworkSize) -> dict
 
 
 def block_mask(tokens: torch.Tensor, bos: int, *, causal: bool, dtype: torch.dtype) -> torch.Tensor:
-    """An additive attention mask: tokens see those of their own sentence, which starts at BOS."""
+    """An additive attention mask: tokens see those of the same sentence, which starts at BOS."""
     import torch
 
     sentence = (tokens == bos).cumsum(1)

@@ -359,7 +359,7 @@ def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) ->
 def test_old_spellings_of_bert_are_looked_up_under_the_name_of_the_hub(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"), pytest.raises(ModelError, match="masked:bert-large-cased: neither"):
         masked.load(ModelSpec("masked", "bert_large_cased"))
-    assert "bert_large_cased is spelt bert-large-cased on the Hub" in caplog.text
+    assert "bert_large_cased is spelt bert-large-cased on the Hugging Face Hub" in caplog.text
 
 
 def test_a_folder_in_an_old_spelling_is_a_folder(

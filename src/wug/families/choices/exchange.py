@@ -8,7 +8,7 @@ from wug.samples import Sample, choice_sample, plain_sample
 from wug.types import Outcome, Result
 
 SAMPLE_OPTIONS = 0
-"""An imported choice may have any number of options, and options may have contexts of their own."""
+"""An imported choice may have any number of options, and each option may have its own context."""
 
 
 def to_sample(outcome: Outcome, result: Result) -> Sample:

@@ -1,4 +1,4 @@
-"""Reading word-formation data in published formats, and in tables of your own."""
+"""Reading word-formation data in published formats, and in your own tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TASKS = {
     "V;PRS;SG;3": "third_person",
     "N;GEN;SG": "possessive",
 }
-"""UniMorph features, without a person, and what is asked for."""
+"""UniMorph features, without a person, and the requested form."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class WugItem:
     tag: str
     """The morphological features as the file writes them, such as `V;PST;1;SG`."""
     task: str
-    """What is asked for, such as `past`; empty where it is not known."""
+    """The requested form, such as `past`; empty where it is not known."""
     language: str
     """ISO 639-3 code; empty where it is not known."""
     forms: tuple[Form, ...]
@@ -44,7 +44,7 @@ class WugItem:
     expected: int | None = None
     """The place of the correct form, where people were not asked."""
     carriers: tuple[str, ...] = ()
-    """Sentences of its own, with `{form}` in them; the carriers of task and language where there are none."""
+    """Its own sentences, with `{form}` in them; the carriers of task and language where there are none."""
     weight: float = 1.0
     in_island: bool | None = None
     """Whether the regular form is in an island of reliability; None where that is not known."""

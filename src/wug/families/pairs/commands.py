@@ -202,7 +202,7 @@ MAKE = (
         "templates",
         _make,
         (CATEGORY, *TEMPLATE_OPTIONS),
-        """Make pairs of any category, such as those of your own --lexicon.
+        """Make pairs of any category, such as those of a custom --lexicon.
 
         \b
         wug make templates --lexicon french.toml --category accord --filename accord.tab

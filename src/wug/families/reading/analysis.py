@@ -30,7 +30,7 @@ SUSPICIOUS_T = 3.29
 
 @dataclass(frozen=True, slots=True)
 class LagEffect:
-    """A predictor at one word, alone beside the baseline."""
+    """A predictor at one word, added alone to the baseline."""
 
     lag: int
     term: str

@@ -1,4 +1,4 @@
-"""Data and an R script for the same rows, folds and σ: `lm` to check the numbers, `lmer` and `gam` to go on."""
+"""Data and an R script for the same rows, folds and σ: `lm` checks the numbers, `lmer` and `gam` go further."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class RegressionTerm:
 
 
 def parse(text: str) -> tuple[RegressionTerm, ...]:
-    """The terms of a formula, each once; `1` stands for the intercept, which every model has.
+    """The terms of a formula, each once; `1` is the intercept, which every model has.
 
     Raises:
         InputError: If the text is not a formula.

@@ -67,7 +67,7 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         self.dropout = nn.Dropout(shape.dropout)
         self.source = nn.Embedding(words, shape.width)
         self.target = nn.Embedding(words, shape.width)
-        # The bias is the weight of one more input, which is 1 for a word and 0 for padding: see `read`.
+        # The bias is the weight of one more input, which is one for words and zero for padding: see `read`.
         widths = [shape.width + 1, *[hidden + 1] * (layers - 1)]
         sides: dict[str, bool] = {"bias": False, "bidirectional": True, "batch_first": True}
         self.encoder = nn.ModuleList(nn.LSTM(width, hidden // 2, **sides) for width in widths)

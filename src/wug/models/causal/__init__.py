@@ -326,7 +326,7 @@ def chat_format(spec: ModelSpec) -> ChatTemplate:
 
 
 def load(spec: ModelSpec) -> CausalModel:
-    """Load a model by folder or name on the Hub."""
+    """Load a model by folder or name on the Hugging Face Hub."""
     return around(loading.load(spec, "AutoModelForCausalLM", Loading.of(spec.read(OPTIONS))), spec)
 
 

@@ -116,7 +116,7 @@ class CudaGraphDecoder:
         return found
 
     def _next_sources(self, waiting: list[int], sequences: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-        """The sources that go on waiting, and a batch: the longest ones, with shorter ones as far as there is room."""
+        """The sources that keep waiting, and a batch: the longest ones, with shorter ones as far as there is room."""
         longest = len(sequences[waiting[-1]])
         rows = max(1, min(BATCH_ROWS[-1], self.max_cached_tokens // max(source_width(longest), OUTPUT_LENGTHS[0])))
         rows = sum(_lookup_width(len(sequences[n])) == _lookup_width(longest) for n in waiting[-rows:])

@@ -60,7 +60,7 @@ def plan_batches(
     """Indices of sources that share a batch: similar length, the same limit, at most `tokens` tokens in total.
 
     Without `padded`, only sources of exactly the same length share a batch. A source that is too long for `tokens` has
-    a batch of its own.
+    a separate batch.
     """
     order = sorted(range(len(lengths)), key=lambda index: (limits[index], lengths[index], index))
     batch: list[int] = []

@@ -127,7 +127,7 @@ def read_chat_tokens(found: object) -> Next:
             named = []
     likeliest: dict[str, float] = {}
     for name, given in named or [(token, value)]:
-        # OpenAI writes -9999 for a token that is not among the likeliest.
+        # OpenAI writes -9999 where a token is not among the likeliest.
         logprob = None if given == VLLM_MINUS_INFINITY else _logprob(given)
         if isinstance(name, str) and logprob is not None:
             likeliest[name] = max(logprob, likeliest.get(name, -math.inf))

@@ -80,7 +80,7 @@ class EndpointChat:
         return ChatWrapper(found, (f"the server renders the chat template, which is not known. {RENDER_HERE}",))
 
     def check(self, requests: Sequence[Request]) -> None:
-        """Refuse what the server cannot answer, with the remedy."""
+        """Refuse what the server cannot answer, with the fix."""
         if self._tokenizer is not None:
             self._tokenizer.check(requests)
         if self._tokenizer is None and any((chat := one.conversation) and chat.template for one in requests):

@@ -19,7 +19,7 @@ TIMEOUT_S = 3.0
 
 
 def only_here(spec: ModelSpec) -> bool:
-    """Whether a model must come from the cache, since the Hub cannot be reached; ModelError if it is not cached."""
+    """Whether a model must come from the cache, as the Hugging Face Hub is out of reach; ModelError if it is absent."""
     try:
         from huggingface_hub import constants
     except ImportError:  # reported by what needs it
@@ -35,7 +35,7 @@ def only_here(spec: ModelSpec) -> bool:
 
 
 def hub_is_away() -> bool:
-    """Whether the Hub is offline or disabled."""
+    """Whether the Hugging Face Hub is offline or disabled."""
     try:
         from huggingface_hub import constants
     except ImportError:
@@ -55,7 +55,7 @@ def reachable(endpoint: str, patience: float) -> bool:
             if get_session().head(endpoint, timeout=patience).status_code not in GATEWAY_ERRORS:
                 answered.set()
         except Exception as error:  # clients raise different exceptions
-            log.info("the Hub does not respond: %s", error)
+            log.info("the Hugging Face Hub does not respond: %s", error)
         finally:
             ended.set()
 

@@ -50,7 +50,7 @@ class ModelFiles:
     """The files of a model."""
 
     where: str
-    """For transformers: a folder, or a name on the Hub."""
+    """For transformers: a folder, or a name on the Hugging Face Hub."""
     name: str
     paths: tuple[Path, ...] = ()
     """Local files: the folder, or the GGUF file."""
@@ -58,7 +58,7 @@ class ModelFiles:
 
     @property
     def fingerprint(self) -> str | None:
-        """Twelve hexadecimal digits of local files; None for a model on the Hub."""
+        """Twelve hexadecimal digits of local files; None for a model on the Hugging Face Hub."""
         if not self.paths:
             return None
         return content(self.paths[0])[:12] if self.gguf else fingerprint(self.paths[0])

@@ -45,7 +45,7 @@ log = logging.getLogger("wug")
 
 @no_panic()
 def load_tokenizer(where: str, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
-    """The tokenizer of a folder or of a model on the Hub; `settings` are for `from_pretrained`."""
+    """The tokenizer of a folder or of a model on the Hugging Face Hub; `settings` are for `from_pretrained`."""
     import transformers
     from tokenizers import Tokenizer
 
@@ -88,7 +88,7 @@ def load_tokenizer(where: str, spec: ModelSpec, settings: Mapping[str, Any]) -> 
 
 
 def find_file(where: str, name: str, settings: Mapping[str, Any]) -> Path | None:
-    """A file of a folder or of a model on the Hub; None if it has none of that name."""
+    """A file of a folder or of a model on the Hugging Face Hub; None if it has none of that name."""
     from transformers.utils import cached_file
 
     kept = {key: settings[key] for key in ("revision", "local_files_only") if key in settings}

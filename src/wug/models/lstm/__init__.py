@@ -204,7 +204,7 @@ def load(spec: ModelSpec) -> WordLSTM:
     if not path.exists():
         raise InputError("no such file or folder", file=path)
     if not path.is_dir() and options["vocab"] is None:
-        raise InputError(f"{spec} needs its vocabulary, one word a line: {spec}?vocab=FILE, or -M vocab=FILE")
+        raise InputError(f"{spec} needs its vocabulary, one word per line: {spec}?vocab=FILE, or -M vocab=FILE")
     try:
         from wug.models.lstm.network import RecurrentNetwork
     except ImportError:

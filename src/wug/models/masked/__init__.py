@@ -202,7 +202,7 @@ def identify(spec: ModelSpec) -> Identity | None:
 
 
 def load(spec: ModelSpec) -> MaskedModel:
-    """Load a model by folder or name on the Hub."""
+    """Load a model by folder or name on the Hugging Face Hub."""
     options = spec.read(OPTIONS)
     spec = _modern(spec)
     return around(loading.load(spec, "AutoModelForMaskedLM", Loading.of(options)), spec)
@@ -214,11 +214,11 @@ def around(loaded: loading.HubModel, spec: ModelSpec) -> MaskedModel:
 
 
 def _modern(spec: ModelSpec) -> ModelSpec:
-    """The model under its name on the Hub: `bert_base_uncased` is `bert-base-uncased` there."""
+    """The model under its name on the Hugging Face Hub: `bert_base_uncased` is `bert-base-uncased` there."""
     if not OLD_SPELLING.fullmatch(spec.name) or Path(spec.name).exists():
         return spec
     name = spec.name.replace("_", "-")
-    log.warning("%s is spelt %s on the Hub", spec.name, name)
+    log.warning("%s is spelt %s on the Hugging Face Hub", spec.name, name)
     return replace(spec, name=name)
 
 

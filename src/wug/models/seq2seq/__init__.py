@@ -215,7 +215,7 @@ def identify(spec: ModelSpec) -> Identity | None:
 
 
 def load(spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
-    """Load a model by folder or name on the Hub; with the option score, as a scorer."""
+    """Load a model by folder or name on the Hugging Face Hub; with the option score, as a scorer."""
     engine = spec.read(OPTIONS)["engine"]
     model = TorchModel(spec)
     if _scores(spec):

@@ -17,7 +17,7 @@ from wug.alignment import BYTE_LETTERS, align, is_unknown, left_out
 from wug.errors import InputError
 
 PART = "\N{REPLACEMENT CHARACTER}"
-"""Stands for bytes that are not a whole character."""
+"""Represents bytes that are not a whole character."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """A byte as SentencePiece names it."""
 
@@ -156,7 +156,7 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 
 def _may_be(token: str, part: str) -> bool:
-    """Whether a token may stand for a part of the text."""
+    """Whether a token may represent a part of the text."""
     if not token:
         return not part.strip() or not part.isascii()
     if _is_part(token):

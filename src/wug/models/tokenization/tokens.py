@@ -135,7 +135,7 @@ def require_offsets(hf: PreTrainedTokenizerBase) -> None:
     if not hf.is_fast:
         raise ModelError(
             f"the tokenizer {type(hf).__name__} gives no character offsets, and scores need them. "
-            "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) beside the model"
+            "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) next to the model"
         )
 
 
@@ -224,7 +224,7 @@ def word_spans(backend: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int,
     for text, encoding in zip(texts, backend.encode_batch(list(texts), add_special_tokens=False), strict=True):
         here: dict[object, tuple[int, int]] = {}
         for place, (word, (start, end)) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True)):
-            name = (place,) if word is None else word  # a special token written in the text is a word of its own
+            name = (place,) if word is None else word  # a special token written in the text is a separate word
             low, high = here.get(name, (start, end))
             here[name] = (min(low, start), max(high, end))
         trimmed = ((visible(text, low), high) for low, high in here.values())

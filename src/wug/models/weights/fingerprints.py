@@ -32,7 +32,7 @@ SETTLED_S = 2.0
 CHECKSUMS = "checksums.json"
 """The file of a converted model with the checksums of the others."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
-"""A commit on the Hub."""
+"""A commit on the Hugging Face Hub."""
 
 Seen: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
 """Files with inode, size and modification time."""
@@ -68,7 +68,7 @@ def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
 def adapter_fingerprint(folder: Path) -> str:
     """Twelve hexadecimal digits of the files of an adapter."""
     if not folder.is_dir():
-        raise ModelError(f"adapter={folder}: no such folder. Download an adapter from the Hub first")
+        raise ModelError(f"adapter={folder}: no such folder. Download an adapter from the Hugging Face Hub first")
     if not (folder / "adapter_config.json").is_file():
         raise ModelError(f"adapter={folder}: the folder has no adapter_config.json, so it is not an adapter of peft")
     return fingerprint(folder)
@@ -159,13 +159,13 @@ def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
 
 
 def commit_of(spec: ModelSpec) -> str | None:
-    """The commit of a cached model of the Hub; None if it is not cached."""
+    """The commit of a cached model of the Hugging Face Hub; None if it is not cached."""
     found = snapshot(spec)
     return found.name if found is not None and COMMIT.fullmatch(found.name) else None
 
 
 def snapshot(spec: ModelSpec) -> Path | None:
-    """The cached snapshot of a model of the Hub; None if there is none."""
+    """The cached snapshot of a model of the Hugging Face Hub; None if there is none."""
     try:
         from huggingface_hub import try_to_load_from_cache
         from huggingface_hub.errors import HFValidationError
@@ -173,7 +173,7 @@ def snapshot(spec: ModelSpec) -> Path | None:
         return None
     try:
         config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
-    except HFValidationError:  # not a valid name on the Hub
+    except HFValidationError:  # not a valid name on the Hugging Face Hub
         return None
     return Path(config).parent if isinstance(config, str) else None
 

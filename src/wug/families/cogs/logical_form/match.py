@@ -3,7 +3,7 @@
 Renaming is graph isomorphism. The positions of an index (`want.agent` first, `want.xcomp` second) identify it in
 nearly every published form, so two forms are first compared by these alone. Otherwise the search refines: positions
 of neighbours count too, until nothing changes; then one of the indices that still look the same is fixed and the rest
-is refined again. Parts that share no open index are searched separately, so many similar parts do not multiply work.
+is refined again. Parts that share no open index are searched separately, so that similar parts do not multiply work.
 
 `recogs_exact_match` is that of the authors of ReCOGS (Wu, Manning and Potts 2023). Some replacement of the
 prediction's indices by those of the gold form makes the two equal as sets of conjuncts, iota terms included; an index

@@ -6,7 +6,7 @@ of logical forms takes some twenty microseconds.
 
 The reference evaluator is the first public one for COGS (Weißenhorn 2021), with its errors. It splits words from
 symbols without white space, accepts any role, any variable and one or two arguments, reads `x _ 01` as `x _ 1`, and
-compares sets, so it misses duplicates. It counts nothing for an ill-formed prediction, and scores 0 if a form has
+compares sets, so it misses duplicates. It counts nothing for an ill-formed prediction, and gives zero when a form has
 nothing to count.
 """
 

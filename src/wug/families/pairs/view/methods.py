@@ -15,7 +15,7 @@ from wug.views.grouped import by_field, dots, overall_of, point
 from wug.views.parts import Figure
 
 BIAS = (FIRST_OPTION_RATE, YES_RATE)
-"""Shares of one answer, whatever the sentence: 0.5 is no bias."""
+"""Shares of one answer, whatever the sentence: 0.5 means no bias."""
 SHOWN = ("accuracy_both_orders", "accuracy_either_order", "accuracy_mean_margin", "balanced_accuracy", *BIAS, "invalid")
 NOTE = "Dots with 95% intervals. A share of first options, or of Yes, far from 50% is a bias."
 

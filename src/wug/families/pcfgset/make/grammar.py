@@ -287,7 +287,7 @@ def _arguments(shape: Shape) -> list[tuple[int, list[int]]]:
 
 
 def _preferences(pairs: Mapping[str, int]) -> dict[tuple[str, int, int], float]:
-    """How often a function has an argument of an arity, relative to functions of its own arity.
+    """How often a function has an argument of an arity, relative to functions of the same arity.
 
     By function, argument (0 or 1) and arity of the argument (0 for a string).
     """
