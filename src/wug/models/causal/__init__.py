@@ -90,8 +90,11 @@ OPTIONS = (
     TRUST,
 )
 
-REQUESTS_PER_PIECE = {"cpu": 4096, "cuda": 16384}
-"""Requests tokenized and planned at a time."""
+REQUESTS_PER_PIECE = {"cpu": (4096, 4096), "cuda": (2048, 16384)}
+"""Requests tokenized and planned at a time: in the first piece, so that a GPU starts early, and at most.
+
+Each piece is twice as large as the one before.
+"""
 GENERIC_TOKENIZERS = ("TokenizersBackend", "PreTrainedTokenizerFast")
 """Tokenizer classes that take everything from their files."""
 
@@ -133,8 +136,8 @@ class CausalModel:
     """A causal language model that scores texts."""
 
     __slots__ = (
-        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_spec", "_tokenize", "_writer", "chat", "chunk", "id",
-        "options", "ordered", "training_context",
+        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_plain_kinds", "_spec", "_tokenize", "_writer",
+        "chat", "chunk", "id", "options", "ordered", "training_context",
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
@@ -147,6 +150,7 @@ class CausalModel:
         self._writer: TextWriter | None = None
         self._bos = _bos_id(loaded.tokenizer, options["bos"], spec)
         self._bos_alone = _first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
+        self._plain_kinds = (RequestKind(None, self._bos), RequestKind(None, self._bos_alone))
         if options["bos"] == "auto":
             _compare_with_default(loaded.tokenizer, self._bos)
         self._boundary: str = options["boundary"]
@@ -215,7 +219,8 @@ class CausalModel:
         """How a request is read; a text without context may have another token before it, a template writes its own."""
         if request.chat is None and not request.generate:
             alone = request.span is None or request.span[0] == 0
-            return RequestKind(request.reading, self._bos_alone if alone else self._bos)
+            kind = self._plain_kinds[alone]
+            return kind if request.reading is None else kind._replace(reading=request.reading)
         chat = request.conversation
         bos = self._bos if chat is None or chat.plain else None
         return RequestKind(request.reading, bos, after=True, writes=request.generate > 0)
@@ -259,8 +264,9 @@ class CausalModel:
         from wug.models.causal.forward import queried_only
 
         source = iter(requests)
-        size = REQUESTS_PER_PIECE.get(plan.engine.device.type, REQUESTS_PER_PIECE["cpu"])
+        size, largest = REQUESTS_PER_PIECE.get(plan.engine.device.type, REQUESTS_PER_PIECE["cpu"])
         while piece := list(islice(source, size)):
+            size = min(2 * size, largest)
             tokens = self._tokenize(piece, cut=plan.cuts)
             boundary = plan.reading is not None and plan.reading.boundary
             # Whether a word is over is seen from the token after it.

@@ -220,7 +220,7 @@ class CausalEngine:
         here = _rows_between(batch.parents, batch, low, high)
         parents = batch.parents[here]
         leaves = parents[:0] if self._later is None else batch.leaves[_rows_between(batch.leaves, batch, low, high)]
-        nodes, which = np.unique(np.concatenate([parents, leaves]), return_inverse=True)
+        nodes, which = _distinct(np.concatenate([parents, leaves]), batch.tokens.size)
         queried, last = which[: len(parents)], which[len(parents) :]
         groups = []
         if self._later is not None:
@@ -297,6 +297,13 @@ def queried_only(batch: TokenBatch, where: Ints) -> TokenBatch:
     """A batch without its queries for tokens that are read but not scored: those with a negative number in `where`."""
     kept = where[batch.where] >= 0
     return replace(batch, parents=batch.parents[kept], targets=batch.targets[kept], where=batch.where[kept])
+
+
+def _distinct(numbers: Ints, limit: int) -> tuple[Ints, Ints]:
+    """The distinct numbers below a limit, ascending, and the index of each number among them: without sorting."""
+    present = np.zeros(limit, dtype=bool)
+    present[numbers] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[numbers]
 
 
 def _equal_parts(rows: int, count: int) -> list[tuple[int, int]]:
