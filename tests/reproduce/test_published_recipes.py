@@ -202,3 +202,23 @@ def test_what_is_wrong_in_a_recipe_of_released_scores_is_said(wrong: str, right:
 
 def test_a_row_that_a_recipe_does_not_have_is_refused() -> None:
     refused(wug("reproduce", "gulordava2018", "--only", "nonsense"), "There are: all pairs; original; nonce")
+
+
+def test_a_file_that_users_have_to_unpack_is_asked_for_and_only_its_row_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(data, "fetched", lambda name: True)
+    plan = Planner(read("li2023"), tmp_path / "work", small=True).plan([1], networks=["lstm"])
+    (absent,) = plan.absent
+    assert where_to_get(plan.absent).splitlines() == [
+        f"not unpacked: {absent.made}",
+        "    its archive has a password: wug data show slog",
+    ]
+    waiting = [step.name for step in plan.steps if absent.name in step.needs]
+    assert [step.name for step in plan.steps if step.kind == "test" and step.name not in waiting] == [
+        "slog-varfree_LF-test.tsv-lstm-slog-varfree_LF-train.tsv-1"
+    ]
+    absent.made.parent.mkdir(parents=True)
+    absent.made.touch()
+    assert not Planner(read("li2023"), tmp_path / "work", small=True).plan([1]).absent

@@ -174,7 +174,7 @@ class Planner:
         return path, (step,)
 
     def _published(self, material: Material) -> tuple[Path, tuple[str, ...]]:
-        """The path of a published set, and a step for each missing part."""
+        """The path of a published set, and a step for each part that is missing or not unpacked."""
         from wug import data
         from wug.data.folder import place
 
@@ -183,7 +183,11 @@ class Planner:
         for name in absent:
             accept = ("--accept",) if data.find(name).set.restriction else ()
             self._add(PlanStep("data", name, ("data", "get", name, *accept), place(name)))
-        return place(material.data), tuple(absent)
+        folder = place(material.data)
+        for file in (file for file in material.unpacked if not (folder / file).exists()):
+            absent.append(name := f"{material.data}/{file}")
+            self._add(PlanStep("data", name, ("data", "show", material.data), folder / file))
+        return folder, tuple(absent)
 
     @property
     def _store(self) -> Path:
@@ -197,12 +201,19 @@ def where_to_get(absent: Sequence[PlanStep]) -> str:
     """A message about all missing published sets, with the command that fetches them."""
     from wug import data
 
+    packed = [step for step in absent if "get" not in step.command]
+    absent = [step for step in absent if step not in packed]
+    hint = "    its archive has a password: wug"
+    unpack = [f"not unpacked: {step.made}\n{hint} {' '.join(step.command)}" for step in packed]
+    if not absent:
+        return "\n".join(unpack)
     sets = {part.set.name: part.set for part in (data.find(step.name) for step in absent)}
     named = "; ".join(
         f"{name} ({chosen.title}, {chosen.licence or 'no licence named'})" for name, chosen in sets.items()
     )
     accept = " --accept" if any("--accept" in step.command for step in absent) else ""
-    return f"not on this machine: {named}\n    wug data get {' '.join(step.name for step in absent)}{accept}"
+    get = f"not on this machine: {named}\n    wug data get {' '.join(step.name for step in absent)}{accept}"
+    return "\n".join((get, *unpack))
 
 
 def _name(*parts: object) -> str:

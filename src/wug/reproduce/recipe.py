@@ -24,6 +24,8 @@ class Material:
     data: str = ""
     parts: tuple[str, ...] = ()
     """The parts of the set; empty for all."""
+    unpacked: tuple[str, ...] = ()
+    """Files from an archive of the set that users have to unpack: wug does not use the password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ def _published(cell: Any) -> PublishedValue | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; strings of arguments as words."""
-    spoken = {"parts", "make", "small", "train", "score", "options", "profile", "curves", "beside"}
+    spoken = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "beside"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()
