@@ -14,10 +14,10 @@ import pytest
 from html_helpers import EVIL, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import pcfgset as family
+from wug.families.pcfgset import view_localism as localism
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
-from wug.families.pcfgset.view import localism
-from wug.families.pcfgset.view.localism import MAX_NODES
+from wug.families.pcfgset.view_localism import MAX_NODES
 from wug.results.average import averages
 from wug.results.queries import table_of
 from wug.stats import estimates

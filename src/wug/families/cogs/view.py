@@ -9,7 +9,7 @@ from functools import partial
 
 from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
-from wug.families.pcfgset.view.plain import answer
+from wug.families.pcfgset.view import answer
 from wug.formatting import FormattedEstimate, format_estimate, number, percent, plain
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import wilson

@@ -91,7 +91,7 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
     from wug.families.pcfgset.localism import score_trace
-    from wug.families.pcfgset.view.localism import sample
+    from wug.families.pcfgset.view_localism import sample
     from wug.rows import OutcomeRow
     from wug.types import Outcome
     from wug.views.text import item_lines

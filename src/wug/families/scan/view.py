@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wug.families.pcfgset.view.figures import curves
-from wug.families.pcfgset.view.plain import answer
+from wug.families.pcfgset.view import answer, curves, samples
 from wug.families.scan.language import TEMPLATES, VERBS
 from wug.formatting import FormattedEstimate
 from wug.rows import Rows
 from wug.types import Result
 from wug.views.grouped import by_field, dots, interval_note, overall_parts, point
-from wug.views.parts import ItemSample, ItemsView, ViewPart
+from wug.views.parts import ItemsView, ViewPart
 
 METRIC = "accuracy"
 FIELDS = {
@@ -41,8 +40,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every command; wrong outputs by template."""
-    wrong = ItemSample("Wrong answers", METRIC, verb="wrong", group=lambda outcome: outcome.groups.get("template", ""))
-    return ItemsView(METRIC, answer, (wrong,), size=20)
+    return ItemsView(METRIC, answer, (samples("Wrong answers", METRIC, "wrong", "template"),), size=20)
 
 
 def _place(row: FormattedEstimate) -> tuple[int, str]:

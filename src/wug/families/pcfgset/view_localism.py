@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from wug.families.pcfgset.view.figures import (
+from wug.families.pcfgset.view import (
     curves,
     function_figure,
     in_language_order,
     judged,
     line,
+    samples,
     share_curve,
-    share_points,
 )
 from wug.rows import Filter, OutcomeRow, Rows
+from wug.stats import estimate
 from wug.types import Outcome, Result
+from wug.views.charts import Point
 from wug.views.grouped import by_field, curve, dots
 from wug.views.parts import (
     CountsPart,
     DeferredPart,
     Figure,
-    ItemSample,
     ItemsView,
     ItemView,
     LinesPart,
@@ -68,11 +70,8 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 
 def items(result: Result) -> ItemsView:
     """Every sample as a tree; inconsistent ones by number of steps."""
-    unlike = ItemSample(
-        "Samples that are not consistent",
-        METRIC,
-        verb="not consistent",
-        group=lambda outcome: outcome.groups.get("steps", ""),
+    unlike = replace(
+        samples("Samples that are not consistent", METRIC, "not consistent", "steps"),
         heading=lambda steps: f"{steps} step{'s' * (steps != '1')}",
         titles={row.group: "" for row in by_field(result, METRIC).get("steps", ())},
         note=(
@@ -99,7 +98,8 @@ def _by_function(rows: Rows, note: str) -> Figure | None:
     found: dict[str, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(words[0], []).append(right)
-    points = share_points({function: found[function] for function in in_language_order(found)})
+    shares = {function: estimate("", "", found[function]) for function in in_language_order(found)}
+    points = [Point(function, one.value, one.low, one.high, one.n) for function, one in shares.items()]
     title = "Single steps by function"
     return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
 

@@ -1,0 +1,395 @@
+"""Views of PCFG SET results: accuracy and consistency by function, depth, length and steps; answers and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from wug.families.pcfgset.language import FUNCTIONS
+from wug.formatting import FormattedEstimate, percent
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.stats import estimate
+from wug.types import Estimate, Result
+from wug.views import charts
+from wug.views.grouped import (
+    best_first,
+    by_field,
+    counts_items,
+    curve,
+    curve_points,
+    dots,
+    interval_note,
+    overall_of,
+    overall_parts,
+    point,
+)
+from wug.views.parts import (
+    DeferredPart,
+    Figure,
+    ItemSample,
+    ItemsView,
+    ItemView,
+    LabelledText,
+    LinesPart,
+    ViewPart,
+    carrier,
+)
+from wug.views.text_display import Pieces, marked, unmarked
+
+QUESTIONS = {
+    "localism": "Is the output for the whole the same as that of its parts, computed step by step?",
+    "substitutivity": "Does the output stay the same if a function is replaced by its synonym?",
+    "overgeneralisation": "Does the model apply the rule to sources that training gives as exceptions?",
+    "systematicity": "Does the model combine known functions in pairs that training does not have?",
+    "productivity": "Does the model compute sequences that are longer than those of training?",
+    "task_accuracy": "Does the model compute new sources like those of training?",
+}
+
+
+def question(result: Result) -> str:
+    """What the test asks; empty for an unknown one."""
+    return QUESTIONS.get(str(result.meta.get("test")), "")
+
+
+def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Estimates over all items, and the parts of the test."""
+    yield from overall_parts(result)
+    yield from _views(result)[0](result, rows)
+
+
+def items(result: Result, rows: Rows) -> ItemsView:
+    """Every item with its answers."""
+    return _views(result)[1](result)
+
+
+def _views(
+    result: Result,
+) -> tuple[Callable[[Result, Rows], Iterator[ViewPart]], Callable[[Result], ItemsView]]:
+    """The parts and the items of a test, by a metric that only this test declares; all others are plain."""
+    from wug.families.pcfgset import view_localism as localism
+
+    declared = {metric.name for metric in result.metrics}
+    if "unrolled_accuracy" in declared:
+        return localism.parts, localism.items
+    if "accuracy_twin" in declared:
+        return synonym_parts, synonym_items
+    return (exception_parts, exception_items) if RULED in declared else (plain_parts, plain_items)
+
+
+REST_COLOUR = 6
+_PLACES = {name: place for place, name in enumerate(FUNCTIONS)}
+
+
+def in_language_order(functions: Iterable[str]) -> list[str]:
+    """Functions in the order of the language, then others."""
+    return sorted(functions, key=lambda name: _PLACES.get(name, len(_PLACES)))
+
+
+def function_figure(
+    result: Result, series: Mapping[str, str], *, title: str, what: str, series_are: str
+) -> Iterator[Figure]:
+    """One row per function with a dot for each metric in `series`, which has their labels."""
+    metric = next(iter(series))
+    found = {name: {row.group: row for row in by_field(result, of).get("function", ())} for of, name in series.items()}
+    functions = in_language_order(found[series[metric]])
+    points = [point(rows[name], series=of) for name in functions for of, rows in found.items() if name in rows]
+    if points:
+        note = interval_note(result, metric)
+        yield dots("functions", title, points, note=note, what=what, first="function", series=series_are)
+
+
+def curves(
+    result: Result, series: Mapping[str, str], axes: Mapping[str, str], *, title: str, what: str
+) -> Iterator[Figure]:
+    """A chart for each field of `axes` with several values, with a line for each metric in `series`.
+
+    The title ends with the label of the axis, without its brackets.
+    """
+    note = interval_note(result, next(iter(series)))
+    bands = note.replace("Dots with 95% intervals", "With 95% intervals")
+    fields = {metric: by_field(result, metric) for metric in series}
+    for field, x in axes.items():
+        points = [p for metric, name in series.items() for p in curve_points(fields[metric].get(field, ()), name)]
+        if len({p.x for p in points}) > 1:
+            yield curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, what=what)
+
+
+def shares_figure(
+    parts: Mapping[str, Mapping[str, float]],
+    sizes: Mapping[str, int | None],
+    *,
+    title: str,
+    note: str,
+    what: str,
+    columns: tuple[str, str],
+) -> Figure:
+    """The composition of each row, the rest last; `sizes` has the number of items, if known."""
+    found = []
+    for row, values in parts.items():
+        for name, value in values.items():
+            n = sizes[row]
+            found.append(charts.StackedBar(row, name, value, None if n is None else round(value * n)))
+    return Figure(
+        id="shares",
+        draw=partial(charts.shares, found, title=what, colours={found[-1].series: REST_COLOUR}),
+        title=title,
+        note=note,
+        columns=(*columns, "share", "n"),
+        rows=tuple((p.row, p.series, percent(p.value), "–" if p.count is None else f"{p.count:,}") for p in found),
+        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.count} for p in found),
+    )
+
+
+def share_curve(values: Mapping[int, Sequence[bool]], series: str = "") -> list[charts.LinePoint]:
+    """The share of true values at each number, with its interval."""
+    found = {x: estimate("", "", some) for x, some in sorted(values.items())}
+    return [charts.LinePoint(x, one.value, one.low, one.high, one.n, series) for x, one in found.items()]
+
+
+def samples(title: str, metric: str, verb: str, field: str) -> ItemSample:
+    """Failing items, by a field of their groups."""
+    return ItemSample(title, metric, verb=verb, group=lambda outcome: outcome.groups.get(field, ""))
+
+
+def texts(judgements: Sequence[OutcomeRow], *keys: str) -> list[str]:
+    """Strings in the detail of an item's answer; empty if missing."""
+    detail = carrier(judgements, "answer").detail
+    return [str(detail.get(key) or "") for key in keys]
+
+
+def line(label: str, text: str) -> LabelledText:
+    """A line without marks."""
+    return LabelledText(label, unmarked(text))
+
+
+def judged(label: str, pieces: Pieces, *, right: bool) -> LabelledText:
+    """A line that is marked as right or wrong."""
+    return LabelledText(f"{'✓' if right else '✗'} {label}", pieces, "ins" if right else "del")
+
+
+ACCURACY = "accuracy"
+PLAIN_AXES = {"depth": "depth", "functions": "number of functions", "length": "length (words of the source)"}
+GROWS = "length (symbols in the growing string)"
+LEGEND = "One line per function. Choose one in the legend to see it alone, with its 95% intervals."
+
+
+def plain_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Charts of a plain test, one per function, or one of increasing length."""
+    growing = result.meta.get("test") == "increasing_length"
+    if growing and rows.tally(ACCURACY)[""]:
+        yield DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
+    fields, note = by_field(result, ACCURACY), interval_note(result, ACCURACY)
+    yield from _functions(fields.get("function", ()), fields.get("contains", ()), note)
+    if pairs := best_first(fields.get("pair", ())):
+        yield dots(
+            "pairs",
+            "Accuracy on pairs of functions that systematicity holds out",
+            [point(row) for row in pairs],
+            note=f"{note} Over the lines in which one function is applied to the result of the other.",
+            what=ACCURACY,
+            first="pair",
+        )
+    axes = {**PLAIN_AXES, "length": GROWS} if growing else PLAIN_AXES
+    yield from curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
+
+
+def plain_items(result: Result) -> ItemsView:
+    """Every line; wrong answers by outermost function."""
+    wrong = ItemSample(
+        "Wrong answers", ACCURACY, verb="wrong", group=lambda outcome: outcome.groups.get("function", "")
+    )
+    return ItemsView(ACCURACY, answer, (wrong,), size=20)
+
+
+def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    """A line with target and answer, and whether it ends too early."""
+    source, target, answered = texts(judgements, "source", "target", "answer")
+    right = answered == target
+    expected, found = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
+    said = answered.split()
+    early = "no answer" if not said else "stops too early" if target.split()[: len(said)] == said else ""
+    lines = (line("source", source), LabelledText("target", expected, "ins"), judged("answer", found, right=right))
+    return ItemView("" if right else early, parts=(LinesPart(lines, symbols=True),))
+
+
+def _functions(
+    outermost: Sequence[FormattedEstimate], anywhere: Sequence[FormattedEstimate], note: str
+) -> Iterator[Figure]:
+    if not outermost and not anywhere:
+        return
+    found = {"outermost": outermost, "anywhere in it": anywhere}
+    series = {name: {row.group: row for row in rows} for name, rows in found.items() if rows}
+    # If every line has one function, both are the same.
+    if len(series) == 2 and series["outermost"] == series["anywhere in it"]:
+        del series["anywhere in it"]
+    several = len(series) > 1
+    points = [
+        point(row, name=name, series=of if several else "")
+        for name in in_language_order(dict.fromkeys(name for rows in series.values() for name in rows))
+        for of, rows in series.items()
+        if (row := rows.get(name)) is not None
+    ]
+    more = " Lines in which the function is outermost, and all lines that contain it." if several else ""
+    series_are = "function is" if several else ""
+    title = "Accuracy by function"
+    yield dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
+
+
+def _growing(rows: Rows) -> Figure | None:
+    """A curve per function over the length of the growing string; None if lengths are unknown."""
+    cells: dict[str, dict[int, list[bool]]] = {}
+    for row in rows.each(Filter(ACCURACY), keys=()):
+        groups, value = row.outcome.groups, row.outcome.value
+        size = groups.get("length", "")
+        if size.isdecimal() and isinstance(value, bool):
+            cells.setdefault(groups.get("function", ""), {}).setdefault(int(size), []).append(value)
+    points = [p for function in in_language_order(sorted(cells)) for p in share_curve(cells[function], function)]
+    title, x = "Accuracy as strings grow", "symbols in the growing string"
+    return curve("growing", title, points, note=LEGEND, x=x, what=ACCURACY) if points else None
+
+
+RULED = "overgeneralisation"
+RULES, EXCEPTION, NEITHER = "by the rules", "as an exception", "otherwise"
+READINGS = {RULED: RULES, "memorisation": EXCEPTION}
+OF_EXCEPTIONS = "share of exceptions"
+
+
+def exception_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Charts over epochs, or of the answers of one model."""
+    yield from _profile(result)
+    yield from _exception_shares(result)
+
+
+def exception_items(result: Result) -> ItemsView:
+    """Every exception with the answer, by pair of functions."""
+    answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
+    return ItemsView(RULED, exception, (answered,), size=20)
+
+
+def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    """An exception with both of its readings, and which of them the answer is."""
+    source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
+    how = RULES if answer == ruled else EXCEPTION if answer == exceptional else NEITHER
+    found = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
+    lines = (line("source", source), line(RULES, ruled), line(EXCEPTION, exceptional), LabelledText("answer", found))
+    return ItemView(f"answered {how}", fails=how == NEITHER, parts=(LinesPart(lines, symbols=True),))
+
+
+def _profile(result: Result) -> Iterator[Figure]:
+    points = [p for metric in READINGS for p in curve_points(by_field(result, metric).get("epoch", ()), metric)]
+    if not points:
+        return
+    ruled = [p for p in points if p.series == RULED and p.value > 0]
+    # The first, if several are highest. A mean over runs has none: its highest value is not the mean of theirs.
+    peak = max(ruled, key=lambda p: (p.value, -p.x)) if ruled and counts_items(result, RULED) else None
+    yield curve(
+        "profile",
+        "Exceptions over the epochs",
+        points,
+        note=(
+            "Overgeneralisation is the share of exceptions that are answered by the rules, memorisation the share "
+            "that are answered as exceptions."
+        ),
+        x="epoch",
+        what=OF_EXCEPTIONS,
+        peak=peak,
+    )
+
+
+def _exception_shares(result: Result) -> Iterator[Figure]:
+    """For all exceptions, those of two functions alone, and each pair: by the rules, as an exception, otherwise."""
+    whole = {row.metric: row for row in overall_of(result, *READINGS)}
+    if len(whole) < len(READINGS):
+        return
+    found = {"all exceptions": whole}
+    for metric in READINGS:
+        fields = by_field(result, metric)
+        for row in fields.get("functions", ()):
+            if row.group == "2":
+                found.setdefault("of two functions", {})[metric] = row
+        for row in fields.get("pair", ()):
+            found.setdefault(row.group, {})[metric] = row
+    values: dict[str, dict[str, float]] = {}
+    for name, cells in found.items():
+        values[name] = {label: cells[metric].value for metric, label in READINGS.items() if metric in cells}
+        values[name][NEITHER] = max(0.0, 1 - sum(values[name].values()))
+    items = counts_items(result, RULED)
+    yield shares_figure(
+        values,
+        {name: next(iter(cells.values())).n if items else None for name, cells in found.items()},
+        title="How exceptions are answered",
+        note="The published figures are those of exceptions of two functions.",
+        what=OF_EXCEPTIONS,
+        columns=("exceptions", "answered"),
+    )
+
+
+CONSISTENCY = "consistency"
+SYNONYM_SERIES = {
+    CONSISTENCY: "consistent",
+    "accuracy_original": "right with the function",
+    "accuracy_twin": "right with its synonym",
+}
+EQUAL = {"consistent_correct": "equal and right", "consistent_incorrect": "equal and wrong"}
+SYNONYM_AXES = {"functions": "number of functions", "depth": "depth"}
+ABOUT, OF_PAIRS = "Consistency and accuracy, by", "share of pairs"
+
+
+def synonym_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+    """Charts of both answers, by function and by size of the source."""
+    yield from _synonym_shares(result)
+    yield from function_figure(
+        result, SYNONYM_SERIES, title=f"{ABOUT} function", what=OF_PAIRS, series_are="answers are"
+    )
+    yield from curves(result, SYNONYM_SERIES, SYNONYM_AXES, title=ABOUT, what=OF_PAIRS)
+
+
+def synonym_items(result: Result) -> ItemsView:
+    """Every pair; different answers by function."""
+    unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
+    return ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
+
+
+def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+    """A source with and without a synonym, and both answers."""
+    source, twin, target, first, second = texts(judgements, "source", "twin", "target", "answer", "twin_answer")
+    ours, theirs = marked(first, second)
+    lines = (
+        line("source", source),
+        LabelledText("with synonym", marked(source, twin)[1], "mark"),
+        line("target", target),
+        judged("answer", ours, right=first == target),
+        judged("answer with synonym", theirs, right=second == target),
+    )
+    notes = {
+        (True, True): "equal and right",
+        (True, False): "only the first is right",
+        (False, True): "only the second is right",
+        (False, False): "equal and wrong" if first == second else "both are wrong",
+    }
+    note = notes[first == target, second == target]
+    return ItemView(note, fails=first != second, parts=(LinesPart(lines, symbols=True),))
+
+
+def _synonym_shares(result: Result) -> Iterator[Figure]:
+    """For all pairs and each function: equal and right, equal and wrong, not equal."""
+    found: dict[str, dict[str, Estimate]] = {}
+    for one in result.estimates:
+        if one.metric in (*EQUAL, CONSISTENCY) and (one.group == "all" or one.group.startswith("function=")):
+            found.setdefault(one.group.partition("=")[2] or "all functions", {})[one.metric] = one
+    whole = {name: cells for name, cells in found.items() if len(cells) > len(EQUAL)}
+    if whole:
+        items = counts_items(result, CONSISTENCY)
+        yield shares_figure(
+            {
+                name: {label: cells[metric].value for metric, label in EQUAL.items()}
+                | {"not equal": 1 - cells[CONSISTENCY].value}
+                for name, cells in whole.items()
+            },
+            {name: cells[CONSISTENCY].n if items else None for name, cells in whole.items()},
+            title="The two answers, by function",
+            note="The answers to a source with and without a synonym for one function.",
+            what=OF_PAIRS,
+            columns=("function", "the answers are"),
+        )
