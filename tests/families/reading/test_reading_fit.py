@@ -103,6 +103,25 @@ def test_delta_ll_is_that_of_separate_fits_by_statsmodels(split: str, sigma: str
             np.testing.assert_allclose(np.array(words[name])[test], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("rows", "width", "folds"), [(331, 1, 2), (2999, 13, 7), (5003, 40, 3), (70_001, 2, 5)])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_shape_of_table_agrees_with_least_squares(rows: int, width: int, folds: int, shuffled: bool) -> None:
+    rng = np.random.default_rng(rows)
+    x = rng.normal(size=(rows, width)) * 10.0 ** rng.integers(-3, 4, width) + rng.normal(0, 50, width)
+    y = rng.normal(250, 40, rows) + x[:, 0]
+    where = regression.shuffled(rows, folds, 3) if shuffled else regression.contiguous(rows, folds)
+    names = [f"x{place}" for place in range(width)]
+    found = regression.Regression(x.copy(), y, where, names).validate(list(range(width)), "train")
+    design = np.column_stack([np.ones(rows), x])
+    for fold in range(folds):
+        train, test = where != fold, where == fold
+        slopes, (rss,), *_ = np.linalg.lstsq(design[train], y[train])
+        scale = math.sqrt(rss / (train.sum() - width - 1))
+        left = (y[test] - design[test] @ slopes) / scale
+        expected = -0.5 * left**2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
+        np.testing.assert_allclose(found.loglik[test], expected, rtol=1e-9, atol=1e-10)
+
+
 def test_coefficients_are_those_of_statsmodels() -> None:
     table = simulated(400)
     found = wug.reading(table, "y", "z*noise", "x", split="none", spillover=0)

@@ -7,7 +7,7 @@ fold, so K folds and any number of models cost about as much as one fit. Needs n
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "NDArray[np.float64]"
 Indices: TypeAlias = "NDArray[np.intp]"
 
+BLOCK_PRODUCTS = 2**17
+"""Multiplications per matrix product: BLAS starts no threads for so few, which cost more than they gain here."""
 MIN_ROWS_PER_COEFFICIENT = 10
 COLLINEAR = 1e-12
 """Share of a column's variance that earlier columns leave unexplained, below which it is collinear."""
@@ -87,7 +89,7 @@ class Regression:
         """Prepare the cross-products.
 
         Args:
-            x: One column per term; it is centred and scaled in place.
+            x: One column per term; it is centred in place.
             y: The dependent variable.
             folds: The fold of each row, from 0; None to fit and evaluate on all rows.
             names: What the columns are called in messages.
@@ -95,18 +97,15 @@ class Regression:
         self._y, self._names, self._folds = y, names, folds
         self._means = x.mean(axis=0)
         x -= self._means
-        spread = np.sqrt(np.einsum("ij,ij->j", x, x) / max(1, len(x)))
-        flat = spread <= 1e-13 * np.abs(self._means)
-        self._scales = np.where(flat, 1.0, spread)
-        x /= self._scales
-        x[:, flat] = 0.0
         self._x = x
+        self._block = max(1, BLOCK_PRODUCTS // (x.shape[1] + 2) ** 2)
         self._middle = float(y.mean())
         count = 1 if folds is None else int(folds.max()) + 1
-        rows: list[Indices | slice] = [slice(None)] if folds is None else _rows_by_fold(folds, count)
-        self._rows = rows
-        self._sums = [self._products(some) for some in rows]
+        self._rows: list[Indices | slice] = [slice(0, len(y))] if folds is None else _rows_by_fold(folds, count)
+        self._sums = [self._products(some) for some in self._rows]
         self._total: Floats = np.sum(self._sums, axis=0)
+        self._spread = np.sqrt(np.diag(self._total)[1:-1] / max(1, len(x)))
+        """Standard deviation of each column."""
 
     def validate(self, columns: Sequence[int], sigma: Sigma) -> Validated:
         """Fit the columns in every training set and evaluate the test rows."""
@@ -130,13 +129,12 @@ class Regression:
         solution = self._solve(self._total, chosen, None)
         n, width = solution.n, len(chosen) + 1
         variance = solution.rss / max(1, n - width)
-        # From centred and scaled columns to the columns as they are.
+        # From centred columns to the columns as they are. R's scale() divides by the standard deviation with n - 1.
         back = np.zeros((width, width))
-        # R's scale() divides by the standard deviation with n - 1.
-        scales = np.full(len(chosen), math.sqrt((n - 1) / n)) if scaled else self._scales[chosen]
+        spread = self._spread[chosen] * math.sqrt(n / (n - 1)) if scaled else np.ones(len(chosen))
         back[0, 0] = 1.0
-        back[0, 1:] = 0.0 if scaled else -self._means[chosen] / scales
-        back[1:, 1:] = np.diag(1 / scales)
+        back[0, 1:] = 0.0 if scaled else -self._means[chosen]
+        back[1:, 1:] = np.diag(spread)
         within = np.zeros((width, width))
         within[0, 0] = 1 / n
         within[1:, 1:] = solution.inverse
@@ -145,13 +143,16 @@ class Regression:
 
     def _products(self, rows: Indices | slice) -> Floats:
         """Cross-products of 1, the columns and the centred dependent variable."""
-        x, y = self._x[rows], self._y[rows] - self._middle
-        width = x.shape[1] + 2
-        made = np.empty((width, width))
-        made[0, 0], made[0, -1], made[-1, -1] = len(y), y.sum(), y @ y
-        made[0, 1:-1], made[1:-1, 1:-1], made[1:-1, -1] = x.sum(axis=0), x.T @ x, x.T @ y
-        made[1:-1, 0], made[-1, 0], made[-1, 1:-1] = made[0, 1:-1], made[0, -1], made[1:-1, -1]
-        return made
+        width = self._x.shape[1] + 2
+        total = np.zeros((width, width))
+        made = np.ones((self._block, width))
+        for block in self._blocks(rows):
+            y = self._y[block]
+            some = made[: len(y)]
+            some[:, 1:-1] = self._x[block]
+            some[:, -1] = y - self._middle
+            total += some.T @ some
+        return total
 
     def _solve(self, products: Floats, columns: list[int], fold: int | None) -> _Solution:
         """Least squares from the cross-products of the training rows, refined with their residuals."""
@@ -180,9 +181,9 @@ class Regression:
     def _factor(self, square: Floats, own: Floats, columns: list[int], fold: int | None) -> tuple[Floats, float]:
         """The Cholesky factor of the correlations, and the smallest variance that a column has left."""
         where = "" if fold is None else f" in the training set of fold {fold + 1}"
-        limit = 1e-6 * math.sqrt(len(self._y))
+        limit = math.sqrt(len(self._y)) * np.maximum(1e-6 * self._spread, 1e-13 * np.abs(self._means))
         for place, column in enumerate(columns):
-            if own[place] <= limit:
+            if own[place] <= limit[column]:
                 raise InputError(f"term {self._names[column]!r} is constant{where}: leave it out, or use other folds")
         correlations = square / np.outer(own, own)
         lower = np.zeros_like(correlations)
@@ -206,7 +207,14 @@ class Regression:
     def _predict(self, slopes: Floats, intercept: float, columns: list[int], rows: Indices | slice) -> Floats:
         every = np.zeros(self._x.shape[1])
         every[columns] = slopes
-        return intercept + self._x[rows] @ every
+        return np.concatenate([self._x[block] @ every for block in self._blocks(rows)]) + intercept
+
+    def _blocks(self, rows: Indices | slice) -> Iterator[Indices | slice]:
+        """The rows in blocks."""
+        start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
+        for first in range(start, stop, self._block):
+            block = slice(first, min(first + self._block, stop))
+            yield block if isinstance(rows, slice) else rows[block]
 
     def _require_rows(self, coefficients: int) -> None:
         """Enough training rows for each coefficient, and a test row in each fold."""
@@ -228,7 +236,7 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class _Solution:
-    """Slopes of centred and scaled columns."""
+    """Slopes of centred columns."""
 
     slopes: Floats
     intercept: float
