@@ -23,7 +23,7 @@ from wug.results.records import Run
 from wug.results.store import Store
 from wug.results.unpaired import unpaired_fields, unpaired_metrics
 from wug.stats_paired import IntervalKind, holm
-from wug.types import Better, Signature
+from wug.types import Better, Outcome, Signature
 
 EVERYTHING = "all suites"
 """The suite of a contrast that pools several suites."""
@@ -322,16 +322,22 @@ class _Work:
         chosen = [int(place) for place in order if clusters.absolute_difference[place] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])
         several = len({part.test.name for part in parts}) > 1
+        rows_of = {number: int(clusters.firsts[number]) for number in chosen}
+        part_of = {number: int(np.searchsorted(lengths, row, side="right")) for number, row in rows_of.items()}
+        outcomes: dict[int, list[Outcome]] = {number: [] for number in chosen}
+        for place, part in enumerate(parts):
+            own = [number for number in chosen if part_of[number] == place]
+            for side, stored in enumerate(part.test.results[one][0] for one in couple if own):
+                positions = [int(rows.positions[rows_of[number], side]) for number in own]
+                for number, read in zip(own, self.reader.rows(stored.id).read(positions), strict=True):
+                    outcomes[number].append(read.outcome)
         for number in chosen:
             mine = slice(number, number + 1) if clusters.single else rows.units == clusters.units[number]
             values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
-            row = int(clusters.firsts[number])
-            part = parts[int(np.searchsorted(lengths, row, side="right"))]
-            positions = rows.positions[row].tolist()
-            tables = [self.reader.rows(part.test.results[place][0].id) for place in couple]
-            first, second = (table.at(position).outcome for table, position in zip(tables, positions, strict=True))
+            first, second = outcomes[number]
             if len(parts) > 1:
-                yield Disagreement(f"{part.test.name}: {first.item}" if several else first.item, values[0], values[1])
+                name = parts[part_of[number]].test.name
+                yield Disagreement(f"{name}: {first.item}" if several else first.item, values[0], values[1])
             else:
                 yield Disagreement(first.item, values[0], values[1], first.groups, first.detail, second.detail)
 
