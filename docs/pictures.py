@@ -104,7 +104,7 @@ def item() -> Drawing:
     for row, (first, second) in enumerate((("sing_match", "sing_mismatch"), ("plur_match", "plur_mismatch"))):
         left, right = (bits[list(ITEM).index(name) + 1, 4] for name in (first, second))
         y = 330 + 24 * row
-        drawing.text(20, y, f"{row}   (verb;%{first}%) < (verb;%{second}%)", "mono", 13)
+        drawing.text(20, y, f"{row + 1}   (verb;%{first}%) < (verb;%{second}%)", "mono", 13)
         verdict = "holds" if left < right else "fails"
         drawing.text(480, y, f"{left:.1f} < {right:.1f} bits: {verdict} for this item", "soft", 13)
     return drawing

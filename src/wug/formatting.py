@@ -18,6 +18,8 @@ MIN_EXPONENT_VALUE = 1e15
 """Numbers from here on are written with an exponent."""
 NOT_MEASURABLE = "not measurable"
 """The end of a warning that the items of a suite do not measure anything, such as ties on all of them."""
+_COUNTED = re.compile(r"\A((?:standardised_)?(?:prediction|effect|interaction))_(\d{1,9})(?!\d)")
+"""Metrics that files count from 0, as SyntaxGym does, and people from 1."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
@@ -102,8 +104,8 @@ def local_time(text: str | None) -> str:
 
 
 def plain(name: str) -> str:
-    """A name with spaces for underscores: `prediction 0`."""
-    return name.replace("_", " ")
+    """A name with spaces for underscores; `prediction_0` is `prediction 1`."""
+    return _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name).replace("_", " ")
 
 
 def one_line(text: str) -> str:

@@ -420,7 +420,7 @@ def test_a_suite_is_read_from_a_file_by_either_kind_of_path(tmp_path: Path) -> N
 
 def test_faults_of_a_dictionary_name_no_file_of_ours() -> None:
     wrong = {**SUITE, "predictions": ["(verb;%match%) < (verb;%mismatched%)"]}
-    with pytest.raises(InputError, match=r"suite\.json, prediction 0: unknown condition 'mismatched'") as caught:
+    with pytest.raises(InputError, match=r"suite\.json, prediction 1: unknown condition 'mismatched'") as caught:
         wug.read_suite(wrong)
     assert "/" not in str(caught.value)
     with pytest.raises(InputError, match="is not JSON-serializable"):

@@ -23,8 +23,8 @@ def test_predictions_are_read_back_in_english(tmp_path: Path) -> None:
     path = suite(tmp_path)
     assert wug("check", path).out.splitlines() == [
         f"{path}: good (24 items)",
-        "  prediction 0: region 4 (verb) is less surprising in sing_match than in sing_mismatch",
-        "  prediction 1: region 4 (verb) is less surprising in plur_match than in plur_mismatch",
+        "  prediction 1: region 4 (verb) is less surprising in sing_match than in sing_mismatch",
+        "  prediction 2: region 4 (verb) is less surprising in plur_match than in plur_mismatch",
     ]
 
 
@@ -33,13 +33,13 @@ def test_two_faults_of_one_formula_are_both_named(tmp_path: Path) -> None:
     shown = wug("check", suite(tmp_path, predictions=[formula]))
     assert shown.code == 1
     assert shown.out.splitlines()[1:] == [
-        "  error: prediction 0: unknown condition 'sing_mach'. Did you mean 'sing_match'?",
+        "  error: prediction 1: unknown condition 'sing_mach'. Did you mean 'sing_match'?",
         f"      {formula}",
         "         ^^^^^^^^^^^",
-        "  error: prediction 0: unknown region 9. Regions are numbered 1 to 6",
+        "  error: prediction 1: unknown region 9. Regions are numbered 1 to 6",
         f"      {formula}",
         "                         ^",
-        "  error: prediction 0: unknown condition 'plur_mach'. Did you mean 'plur_match'?",
+        "  error: prediction 1: unknown condition 'plur_mach'. Did you mean 'plur_match'?",
         f"      {formula}",
         "                                                 ^^^^^^^^^^^",
     ]
@@ -74,7 +74,7 @@ def test_a_misspelt_condition_of_an_item_is_called_that(tmp_path: Path) -> None:
     shown = wug("check", suite(tmp_path, **document)).out.splitlines()
     assert shown[1:] == [
         "  error: item 4, condition sing_mach: unknown condition 'sing_mach'. Did you mean 'sing_match', which "
-        "prediction 0 needs?"
+        "prediction 1 needs?"
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_condition_that_an_item_lacks_is_missing_and_no_misspelling_of_another
     document: Any = json.loads(suite(tmp_path).read_text(encoding="utf-8"))
     del document["items"][3]["conditions"][0]
     shown = wug("check", suite(tmp_path, **document)).out
-    assert "item 4: condition 'sing_match' is missing, which prediction 0 needs" in shown
+    assert "item 4: condition 'sing_match' is missing, which prediction 1 needs" in shown
     assert "Did you mean" not in shown
 
 
@@ -162,8 +162,8 @@ def test_a_prediction_keeps_its_number_behind_a_broken_one(tmp_path: Path) -> No
     del document["items"][3]["conditions"][0]
     document["predictions"] = ["(4;%plur_match%) <", document["predictions"][0]]
     shown = wug("check", suite(tmp_path, **document)).out
-    assert "error: prediction 0: " in shown
-    assert "item 4: condition 'sing_match' is missing, which prediction 1 needs" in shown
+    assert "error: prediction 1: " in shown
+    assert "item 4: condition 'sing_match' is missing, which prediction 2 needs" in shown
 
 
 def test_a_missing_condition_is_named_beside_a_formula_that_cannot_be_read(tmp_path: Path) -> None:
@@ -171,5 +171,5 @@ def test_a_missing_condition_is_named_beside_a_formula_that_cannot_be_read(tmp_p
     del document["items"][3]["conditions"][0]
     document["predictions"] = ["(4;%sing_match%) < (4;%plur_match%) <"]
     shown = wug("check", suite(tmp_path, **document)).out
-    assert "error: prediction 0: " in shown
-    assert "item 4: condition 'sing_match' is missing, which prediction 0 needs" in shown
+    assert "error: prediction 1: " in shown
+    assert "item 4: condition 'sing_match' is missing, which prediction 1 needs" in shown

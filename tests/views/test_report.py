@@ -142,7 +142,7 @@ def test_a_formula_that_was_written_otherwise_stands_there_too(seen: Seen) -> No
 
 def test_the_items_that_fail_stand_with_margin_sentences_and_both_sides(seen: Seen) -> None:
     assert "1 item fails, shown below." in seen.text
-    start = seen.text.index("Prediction 0: items that fail")
+    start = seen.text.index("Prediction 1: items that fail")
     failing = seen.text[start : seen.text.index("Item by item")]
     assert "failing items 1 of 2 fail Item 2 The wugs swim margin −2.00 bits" in failing
     assert "fails 4.00 ≥ 2.00 (2;%match%) < (2;%mismatch%)" in failing
@@ -243,7 +243,7 @@ def test_several_models_stand_in_a_grid_of_suite_by_model() -> None:
     assert "suite items gpt2 gulordava Agreement" in seen.text
     assert "agreement 2 50.0% 100.0%" in seen.text
     assert "verbs 4 75.0% –" in seen.text
-    assert "prediction 0 50.0% [9.5, 90.5], n = 2" in seen.attributes("a", "title")
+    assert "prediction 1 50.0% [9.5, 90.5], n = 2" in seen.attributes("a", "title")
     assert "causal/gpt2@607a30d" in seen.attributes("th", "title")
 
 
@@ -260,7 +260,7 @@ def test_a_report_opens_with_its_date_and_a_summary_of_one_model_or_of_several()
 
 def test_suites_of_no_known_circuit_come_last() -> None:
     seen = read(render([ReportedResult(pairs()), ReportedResult(agreement())]))
-    assert "Agreement agreement 2 50.0% [9.5, 90.5] prediction 0 some_new_family verbs 4 75.0%" in seen.text
+    assert "Agreement agreement 2 50.0% [9.5, 90.5] prediction 1 some_new_family verbs 4 75.0%" in seen.text
 
 
 def test_two_runs_of_one_model_are_told_apart() -> None:
@@ -271,7 +271,7 @@ def test_two_runs_of_one_model_are_told_apart() -> None:
 def test_where_there_is_no_room_for_all_items_those_that_fail_are_shown_and_the_rest_is_counted() -> None:
     outcomes = [row for number in range(1, 211) for row in item(str(number), 2.0, 8.0 if number < 210 else 1.0)]
     seen = read(render([ReportedResult(agreement(outcomes=tuple(outcomes)), run=7)]))
-    failing, items = seen.text.split("Prediction 0: items that fail")[1].split("Item by item")
+    failing, items = seen.text.split("Prediction 1: items that fail")[1].split("Item by item")
     assert re.findall(r"Item (\d+) The", failing) == ["210"]
     assert len(re.findall(r"Item \d+ The", items)) == 199  # one of the 200 that a section may show stands above
     assert "11 more items of these are left out to keep this page small. All of them: wug export 7 --to csv" in items
@@ -302,7 +302,7 @@ def test_an_unfinished_run_says_so_at_the_top() -> None:
 
 def test_a_result_with_nothing_but_estimates_still_has_its_page() -> None:
     seen = read(render([ReportedResult(agreement(outcomes=(), metrics=(), meta={}, warnings=()))]))
-    assert "Prediction 0 50.0% [9.5, 90.5] · n = 2 No item fails." in seen.text
+    assert "Prediction 1 50.0% [9.5, 90.5] · n = 2 No item fails." in seen.text
     assert seen.data == []
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.formatting import percent, plural, visible
+from wug.formatting import percent, plain, plural, visible
 from wug.identity import Group as ResultGroup
 from wug.labels import labelled, short_names
 from wug.tables import FormattedTable
@@ -90,12 +90,12 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
         if place and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, left_out = [], left_out or bool(lines)
         if "all" not in fields and result.metric(metric).by in own:
-            lines.insert(0, (f"  {metric.replace('_', ' ')}", result.metric(metric).meaning, "", ""))
+            lines.insert(0, (f"  {plain(metric)}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
             meaning = result.metric(metric).meaning
             if estimate.n < result.n:  # of some items only
                 meaning = f"{meaning} (n = {estimate.n:,})".lstrip()
-            name = f"  {metric.replace('_', ' ')}"
+            name = f"  {plain(metric)}"
             lines.insert(0, (name, meaning, *cells(result, estimate)))
         for name, meaning, value, interval in lines:
             table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
@@ -132,7 +132,7 @@ def overview(results: Sequence[Result]) -> Table:
             table.add_row(
                 escape(result.suite) if first else "",
                 *(model if first else [""] * len(model)),
-                escape(estimate.metric.replace("_", " ")),
+                escape(plain(estimate.metric)),
                 f"[bold]{value}[/][yellow]{WARNED if result.warnings else ' ' * len(WARNED) * marked}[/]",
                 escape(interval),
                 f"{estimate.n:,}",

@@ -126,7 +126,7 @@ def test_an_undefined_value_is_an_error_only_where_a_prediction_uses_it(
     conditions[0]["regions"][0]["metric_value"] = {"sum": float("nan"), "mean": None}
     assert verdicts(save(document, tmp_path / "out.json"))["prediction_0"] is True
     conditions[0]["regions"][1]["metric_value"] = {"sum": float("nan"), "mean": None}
-    with pytest.raises(InputError, match="item 1, prediction 0: region 2 of condition a"):
+    with pytest.raises(InputError, match="item 1, prediction 1: region 2 of condition a"):
         verdicts(save(document, tmp_path / "out.json"))
 
 
@@ -137,7 +137,7 @@ def test_an_empty_critical_region_of_an_evaluated_suite_is_excluded_or_counts_as
     path = save(document, tmp_path / "out.json")
     assert verdicts(path)["prediction_0"] is None
     rows = list(read_evaluated(path).rows())
-    assert [row.text[:39] for row in rows if isinstance(row, Notice)] == ["prediction 0 not judged in 1 of 1 items"]
+    assert [row.text[:39] for row in rows if isinstance(row, Notice)] == ["prediction 1 not judged in 1 of 1 items"]
     zero = [row for row in read_evaluated(path, region_metric="sum", empty="zero").rows() if isinstance(row, Outcome)]
     assert zero[0].value is True
 

@@ -279,11 +279,11 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         (("region_meta",), {"1": "a", "01": "b"}, "a region's number must be a whole number from 1, not '01'"),
         (("region_meta", "1"), None, "region_meta, 1: a region's name must be text, not null"),
         (("predictions",), None, "predictions: must be a list, not null"),
-        (("predictions", 0), 5, "prediction 0: must be a formula, not the number 5"),
-        (("predictions", 0), {"type": "regex", "formula": "x"}, "prediction 0: type must be 'formula'"),
-        (("predictions", 0), {"type": "formula"}, "prediction 0: 'formula' is missing"),
+        (("predictions", 0), 5, "prediction 1: must be a formula, not the number 5"),
+        (("predictions", 0), {"type": "regex", "formula": "x"}, "prediction 1: type must be 'formula'"),
+        (("predictions", 0), {"type": "formula"}, "prediction 1: 'formula' is missing"),
         (("predictions", 0), {"relation": "greatertan"}, "unknown relation 'greatertan'. Did you mean 'greaterthan'?"),
-        (("predictions", 0), {"relation": "equal", "l_operand": "match"}, "prediction 0: 'r_operand' is missing"),
+        (("predictions", 0), {"relation": "equal", "l_operand": "match"}, "prediction 1: 'r_operand' is missing"),
         (("items",), {}, "items: must be a list, not an object"),
         (("items",), [], "items: the list is empty"),
         (("items", 0), "x", "items, entry 1: must be an object with item_number and conditions"),
@@ -359,7 +359,7 @@ def test_a_sentence_without_text_is_a_fault(suite: dict[str, Any], tmp_path: Pat
 
 def test_an_item_without_a_condition_that_a_prediction_needs_is_a_fault(suite: dict[str, Any], tmp_path: Path) -> None:
     del suite["items"][1]["conditions"][0]
-    assert faults(suite, tmp_path) == ["item 2: condition 'mismatch' is missing, which prediction 0 needs"]
+    assert faults(suite, tmp_path) == ["item 2: condition 'mismatch' is missing, which prediction 1 needs"]
 
 
 def test_a_lone_faulty_prediction_has_its_caret(suite: dict[str, Any], tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_a_lone_faulty_prediction_has_its_caret(suite: dict[str, Any], tmp_path:
     with pytest.raises(FormulaError) as caught:
         load(suite, tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path / 'suite.json'}, prediction 1: unknown condition 'mach'. Did you mean 'match'?\n"
+        f"{tmp_path / 'suite.json'}, prediction 2: unknown condition 'mach'. Did you mean 'match'?\n"
         "    (2;%mach%) < (2;%mismatch%)\n"
         "       ^^^^^^"
     )
@@ -375,7 +375,7 @@ def test_a_lone_faulty_prediction_has_its_caret(suite: dict[str, Any], tmp_path:
 
 def test_an_empty_region_in_a_prediction_is_reported_with_what_follows(suite: dict[str, Any], tmp_path: Path) -> None:
     suite["items"][0]["conditions"][0] = sentence("match", "The wug runs", "")
-    place = "item 1, condition match, region 2: is empty, so prediction 0"
+    place = "item 1, condition match, region 2: is empty, so prediction 1"
     assert checked(suite, tmp_path) == [f"{place} is not judged there (the option empty=zero counts it as 0 bits)"]
     assert checked(suite, tmp_path, empty="zero") == [f"{place} takes it as 0 bits"]
     fix = "Fill it in, or exclude such items (empty=exclude)"
@@ -410,7 +410,7 @@ def test_two_conditions_with_the_same_sentence_are_a_warning_that_says_what_foll
 ) -> None:
     suite["items"][1]["conditions"][0] = sentence("mismatch", "A dax", "sings")
     assert warnings(suite, tmp_path) == [
-        "item 2: conditions mismatch and match are the same sentence, so prediction 0 is always false there"
+        "item 2: conditions mismatch and match are the same sentence, so prediction 1 is always false there"
     ]
 
 

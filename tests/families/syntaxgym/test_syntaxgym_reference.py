@@ -220,7 +220,7 @@ def test_the_circuits_are_those_of_the_paper() -> None:
 @pytest.mark.parametrize("name", ["mvrr", "mvrr_mod"])
 def test_the_item_with_the_same_sentence_twice_is_pointed_out_and_false(name: str) -> None:
     path = data(f"suites/{name}.json")
-    message = "so prediction 0 is always false there"
+    message = "so prediction 1 is always false there"
     assert any(p.place == "item 5" and message in p.message for p in syntaxgym.check(path))
     rows = _rows(syntaxgym.read(path, {})[0])
     verdicts = {row.item: row.value for row in rows if isinstance(row, Outcome) and row.metric == "prediction_0"}

@@ -177,7 +177,7 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
     assert numbers.pop("effect_0") == numbers.pop("standardised_effect_0") == (0.0, 2)
     assert numbers == {"prediction_0": (0.5, 2), "prediction_1": (1.0, 3), "all_predictions": (0.5, 2)}
     assert result.warnings == (
-        "prediction 0 not judged in 1 of 3 items, since a region that it compares has no token with a probability; "
+        "prediction 1 not judged in 1 of 3 items, since a region that it compares has no token with a probability; "
         "the first is item 9, condition a, region 2",
     )
     assert result.n == 3
@@ -236,10 +236,10 @@ def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_
     rows = list(asked.run(Speaker()))
     assert verdicts(rows)["prediction_0"] is True
     assert notices(rows)[0].startswith(
-        "prediction 0 judged with 0 bits in 1 of 1 items, since a region that it compares"
+        "prediction 1 judged with 0 bits in 1 of 1 items, since a region that it compares"
     )
     assert asked.options["empty"] == "zero"
-    with pytest.raises(InputError, match="item 7, condition a, region 2: is empty, so prediction 0 has no value"):
+    with pytest.raises(InputError, match="item 7, condition a, region 2: is empty, so prediction 1 has no value"):
         suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, **sentences)
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, a=["x", "猫"], b=["x", "l"])
     with pytest.raises(InputError, match="condition a, region 2 has no token with a probability"):
@@ -308,14 +308,14 @@ def test_a_prediction_without_a_value_names_item_and_prediction(tmp_path: Path) 
     asked = suite(tmp_path, "1 / [(2;%a%) - 1] > 0", a=["A wug", "runs"])
     with pytest.raises(FormulaError) as caught:
         list(asked.run(Speaker()))
-    assert str(caught.value).startswith("number_wugs, item 7, prediction 0: division by zero\n    1 / [(2;%a%) - 1]")
+    assert str(caught.value).startswith("number_wugs, item 7, prediction 1: division by zero\n    1 / [(2;%a%) - 1]")
 
 
 def test_a_region_without_tokens_has_no_mean_to_count_as_0(tmp_path: Path) -> None:
     options = {"join": "detokenized", "metric": "mean", "empty": "zero"}
     asked = suite(tmp_path, "(3;%a%) > 0", options=options, a=["A wug", "runs", "."])
     with pytest.raises(
-        InputError, match="item 7, prediction 0: region 3 of condition a has no tokens, so it has no mean"
+        InputError, match="item 7, prediction 1: region 3 of condition a has no tokens, so it has no mean"
     ):
         list(asked.run(Speaker()))
 

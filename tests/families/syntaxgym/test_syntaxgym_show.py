@@ -133,7 +133,7 @@ def test_numbers_that_are_no_predictions_stand_by_themselves() -> None:
 
 def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
     first, second, mean = part(suite_result(), CardsPart).cards
-    assert [card.title for card in (first, second, mean)] == ["Prediction 0", "Prediction 1", "Prediction 0, mean"]
+    assert [card.title for card in (first, second, mean)] == ["Prediction 1", "Prediction 2", "Prediction 1, mean"]
     assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
     assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7%")
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
@@ -270,9 +270,9 @@ def test_the_samples_are_the_items_on_which_each_prediction_fails_and_all_items(
     found = {sample.title: sampled_groups(items, sample, rows, 10) for sample in items.samples}
     names = {title: [row.outcome.item for batch in some for row, _ in batch.items] for title, some in found.items()}
     assert names == {
-        "Prediction 0: items that fail": ["2"],
-        "Prediction 1: items that fail": ["3"],
-        "Prediction 0, mean: items that fail": [],
+        "Prediction 1: items that fail": ["2"],
+        "Prediction 2: items that fail": ["3"],
+        "Prediction 1, mean: items that fail": [],
         "Item by item": ["1", "2", "3"],
     }
     [whole] = found["Item by item"]

@@ -141,7 +141,7 @@ def test_a_fault_of_a_table_has_its_line(tmp_path: Path, text: str, said: str) -
 def test_a_faulty_prediction_above_a_table_has_its_caret(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read(tmp_path, "# prediction: (verb;%sg%) < (2;%pll%)\n" + WIDE)
-    assert "prediction 0: unknown condition 'pll'. Did you mean 'pl'?" in str(error.value)
+    assert "prediction 1: unknown condition 'pll'. Did you mean 'pl'?" in str(error.value)
     assert "^^^^^" in str(error.value)
 
 

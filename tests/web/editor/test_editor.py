@@ -371,7 +371,7 @@ def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[.
     state = client.get(f"/editor/jobs/{job.id}.json").json()
     assert (state["stage"], state["error"]) == ("done", None)
     shown = client.get(f"/editor/runs/{state['run']}.json").json()
-    assert [row["name"] for row in shown["metrics"]] == ["prediction 0", "prediction 1", "all predictions"]
+    assert [row["name"] for row in shown["metrics"]] == ["prediction 1", "prediction 2", "all predictions"]
     assert shown["metrics"][0]["formula"] == document["predictions"][0]
     cells = shown["items"]["1"]["conditions"]["match_sing"]
     assert [cell["content"] for cell in cells] == ["The boy", "near the dogs", "swims", "today ."]

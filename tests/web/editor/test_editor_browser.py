@@ -409,7 +409,7 @@ def test_a_problem_leads_to_its_cell(begin: Callable[..., Any]) -> None:
     assert page.evaluate("document.activeElement.className") == "cell-field"
     show_formula(page, 1)
     page.fill("#prediction-1", "(3;%match_plural%) <")
-    page.click("#problems >> text=prediction 1")
+    page.click("#problems >> text=prediction 2")
     assert page.evaluate("document.activeElement.id") == "prediction-1"
 
 

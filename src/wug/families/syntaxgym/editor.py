@@ -221,7 +221,7 @@ def locate(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation
     if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
         where = first[1]
     if prediction := re.match(r"prediction (\d+)\Z", where):
-        return CellLocation(prediction=int(prediction[1]))
+        return CellLocation(prediction=int(prediction[1]) - 1)
     if where.startswith("meta, "):
         return CellLocation(field=where.removeprefix("meta, "))
     if region := re.match(r"region_meta, (\d+)\Z", where):

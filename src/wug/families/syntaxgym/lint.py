@@ -126,7 +126,7 @@ def _same_sentences(suite: SyntaxGymSuite, problems: ProblemList) -> None:
             if earlier != condition.name:
                 same[earlier, condition.name].append(item)
     for (earlier, later), items in same.items():
-        doomed = [str(i) for i, p in enumerate(suite.predictions) if _needs_difference(p.formula.tree, earlier, later)]
+        doomed = [str(i) for i, p in enumerate(suite.predictions, 1) if _needs_difference(p.formula.tree, earlier, later)]
         so = f", so prediction {' and '.join(doomed)} is always false there" if doomed else ""
         problems.warn(_listed(items), f"conditions {earlier} and {later} are the same sentence{so}")
 
@@ -166,7 +166,7 @@ def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None
         for (region, name), items in bare.items():
             place = f"item {items[0].number}, condition {name}, region {region}"
             more = f" (and in {len(items) - 1} other item{'s' * (len(items) > 2)})" if len(items) > 1 else ""
-            so = f"is empty{more}, so prediction {index}"
+            so = f"is empty{more}, so prediction {index + 1}"
             if suite.empty == "exclude":
                 problems.warn(place, f"{so} is not judged there (the option empty=zero counts it as 0 bits)")
             elif suite.empty == "refuse":

@@ -210,14 +210,14 @@ def judge(
     missing = {index: _place(*found) for index, found in lacked if found is not None}
     for index, place in missing.items():
         how = "judged with 0 bits" if empty == "zero" else "not judged"
-        tally.add(f"prediction {index} {how}", f"item {item}, {place}")
+        tally.add(f"prediction {index + 1} {how}", f"item {item}, {place}")
     reasons = {} if empty == "zero" else {index: f"{place} {NO_TOKEN}" for index, place in missing.items()}
     for region_metric in region_metrics:
         primary = region_metric == region_metrics[0]
         suffix = "" if primary else f"/{region_metric}"
         verdicts = []
         for index, formula in enumerate(formulas):
-            place = f"item {item}, prediction {index}"
+            place = f"item {item}, prediction {index + 1}"
             metric = f"prediction_{index}{suffix}"
             if why := reasons.get(index):
                 if empty == "refuse":

@@ -277,11 +277,11 @@ def _predictions(
         try:
             text = source(raw)
         except InputError as error:
-            problems.error(f"prediction {index}", error.message)
+            problems.error(f"prediction {index + 1}", error.message)
             continue
         found = formula.errors(text, regions, conditions)
         for one in found:
-            problems.formula(f"prediction {index}", one)
+            problems.formula(f"prediction {index + 1}", one)
         if not found:
             parsed = formula.parse(text)
             predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
@@ -340,11 +340,11 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Sui
                     misspelt.add((item.number, name))
                     problems.error(
                         f"item {item.number}, condition {near}",
-                        f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index} needs?",
+                        f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index + 1} needs?",
                     )
                 else:
                     problems.error(
-                        f"item {item.number}", f"condition {name!r} is missing, which prediction {index} needs"
+                        f"item {item.number}", f"condition {name!r} is missing, which prediction {index + 1} needs"
                     )
 
 

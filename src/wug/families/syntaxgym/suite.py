@@ -36,8 +36,8 @@ class PredictionMetric:
 
     @property
     def title(self) -> str:
-        """`Prediction 0`, or `Prediction 0, mean`."""
-        return f"Prediction {self.index}" + (f", {self.region_metric}" if self.region_metric else "")
+        """`Prediction 1`, or `Prediction 1, mean`."""
+        return f"Prediction {self.index + 1}" + (f", {self.region_metric}" if self.region_metric else "")
 
 
 def prediction_of(metric: str) -> PredictionMetric | None:

@@ -36,7 +36,7 @@ export const makePredictions = (list, { state, change, here }) => {
     field.spellcheck = false;
     field.autocapitalize = "off";
     field.placeholder = "(3;%match%) < (3;%mismatch%)";
-    field.setAttribute("aria-label", `Prediction ${index}`);
+    field.setAttribute("aria-label", `Prediction ${index + 1}`);
     field.setAttribute("aria-describedby", `prediction-${index}-said`);
     field.addEventListener("input", () => {
       const text = field.value.replace(/\s*[\r\n]+\s*/g, " ");

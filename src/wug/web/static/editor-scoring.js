@@ -86,7 +86,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     for (const item of Object.values(found.items)) {
       const total = item.held.length + item.failed.length;
       item.kind = item.failed.length ? "fails" : "holds";
-      item.verdict = !total ? "" : item.failed.length ? `✗ ${item.failed.join(", ")}` : "✓";
+      item.verdict = !total ? "" : item.failed.length ? `✗ ${item.failed.map((index) => index + 1).join(", ")}` : "✓";
     }
     results.push(found);
     localStorage.setItem(key, JSON.stringify(results.map((one) => one.run)));
