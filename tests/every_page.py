@@ -15,7 +15,7 @@ from wug.types import Outcome
 
 RESULTS = range(1, len(sample_results.every()) + 1)
 PAGES = (
-    *("/", "/?sort=-suite%3Areflexives&pin=causal%2Fother%401&pincol=reflexives", "/?q=nothing"),
+    *("/", "/?sort=-suite%3Areflexives", "/?q=nothing"),
     *("/runs", "/runs?show=drafts", "/runs?show=removed", "/runs?gone=4", "/runs?q=nothing"),
     *("/run/1", "/run/2?edit", "/run/3", "/run/5", "/run/6"),
     *("/compare", "/compare?run=1&run=2", "/compare?run=1&run=1", "/suite?name=reflexives"),

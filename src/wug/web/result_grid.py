@@ -107,7 +107,6 @@ class GridRow:
     """Newest first."""
     newest: str
     """Start time of the newest run."""
-    pinned: bool
     cells: tuple[GridCell | None, ...]
     fingerprint: str
     """Changes with anything that the row shows."""
@@ -129,12 +128,6 @@ class GridColumn:
     phenomenon: str
     phenomena: frozenset[str] = frozenset()
     """All that it has items of."""
-    pinned: bool = False
-
-    @property
-    def headings(self) -> tuple[str, str]:
-        """The family and the phenomenon above it."""
-        return ("pinned", "") if self.pinned else (self.family, self.phenomenon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,19 +224,17 @@ def select(source: GridSource, query: RunQuery) -> GridSelection:
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     """The requested page of the grid."""
     found = select(source, query)
-    pinned = [row for row in found.rows if row.key in query.pins]
-    others = [row for row in found.rows if row.key not in query.pins]
-    pages, column_pages = page_count(len(others), ROWS_PER_PAGE), page_count(len(found.columns), COLUMNS_PER_PAGE)
+    pages, column_pages = page_count(len(found.rows), ROWS_PER_PAGE), page_count(len(found.columns), COLUMNS_PER_PAGE)
     top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
     left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
     columns = found.columns[left : left + COLUMNS_PER_PAGE]
-    rows = tuple(_row(row, columns, query, source.warnings) for row in (*pinned, *others[top : top + ROWS_PER_PAGE]))
+    rows = tuple(_row(row, columns, query, source.warnings) for row in found.rows[top : top + ROWS_PER_PAGE])
     every_column = _columns(source.results, RunQuery())
     return ResultGrid(
         rows=rows,
         columns=tuple(columns),
-        family_spans=_spans(columns, lambda column: column.headings[:1]),
-        phenomenon_spans=_spans(columns, lambda column: column.headings),
+        family_spans=_spans(columns, lambda column: (column.family,)),
+        phenomenon_spans=_spans(columns, lambda column: (column.family, column.phenomenon)),
         row_count=len(found.rows),
         sweep_count=sum(row.is_sweep for row in found.rows),
         suite_count=len(found.columns),
@@ -307,12 +298,11 @@ def _sweep_row(
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
-    """The suites grouped by family and phenomenon, in order of appearance; pinned ones first."""
+    """The suites grouped by family and phenomenon, in order of appearance."""
     found: dict[str, GridColumn] = {}
     for kept in results:
         if kept.suite not in found and (not query.kind or kept.kind == query.kind):
-            pinned, phenomena = kept.suite in query.pinned_suites, frozenset(kept.phenomena)
-            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, phenomena, pinned)
+            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, frozenset(kept.phenomena))
     columns = [
         column
         for name, column in found.items()
@@ -323,12 +313,10 @@ def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
     for column in columns:
         families.setdefault(column.family, len(families))
         order.setdefault((column.family, column.phenomenon), len(order))
-    return sorted(columns, key=lambda c: (not c.pinned, families[c.family], order[c.family, c.phenomenon]))
+    return sorted(columns, key=lambda c: (families[c.family], order[c.family, c.phenomenon]))
 
 
 def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
-    if row.key in query.pins:
-        return True
     if (query.kind or query.suite or query.phenomenon) and not suites & row.results.keys():
         return False
     text = query.text.lower()
@@ -379,7 +367,6 @@ def _row(
         url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else own,
         runs=tuple(run.id for run in row.runs),
         newest=latest.started,
-        pinned=row.key in query.pins,
         cells=cells,
         fingerprint=fingerprint([str(len(row.runs)), row.name, *ids]),
         mean=row.mean(query.phenomenon),

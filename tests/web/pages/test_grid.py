@@ -153,16 +153,6 @@ def test_suites_of_a_family_and_of_a_phenomenon_stand_together() -> None:
     assert found.phenomenon_spans == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon stands under no other's
 
 
-def test_pinned_rows_and_columns_come_first_on_every_page_and_whatever_is_filtered() -> None:
-    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 5, 0, -1)]
-    results = [kept(2 * number, number, suite) for number in range(1, ROWS_PER_PAGE + 6) for suite in ("s", "t")]
-    wanted = RunQuery(pins=("a/m001@1",), pinned_suites=("t",), page=2)
-    found = made(runs, results, wanted)
-    assert rows(found)[:2] == ["m001", "m005"]
-    assert [(column.suite, column.pinned) for column in found.columns] == [("t", True), ("s", False)]
-    assert rows(made(runs, results, RunQuery(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
-
-
 def test_rows_and_columns_are_paged() -> None:
     runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 1, 0, -1)]
     results = [kept(number, 1, f"s{number:02}") for number in range(COLUMNS_PER_PAGE + 1)]
@@ -216,12 +206,11 @@ def test_the_table_has_the_results_that_the_cells_show() -> None:
 
 
 def test_an_address_keeps_what_is_not_changed() -> None:
-    wanted = RunQuery.parse(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
-    assert wanted.url(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2&pin=x&pin=y"
-    assert wanted.sort_url("model") == "/?q=a+b&kind=pairs&sort=-model&pin=x&pin=y"
-    assert wanted.sort_url("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax&pin=x&pin=y"
-    assert wanted.pin_url("y") == "/?q=a+b&kind=pairs&sort=model&page=3&pin=x"
-    assert RunQuery().pin_suite_url("s t") == "/?pincol=s+t"
+    wanted = RunQuery.parse(QueryParams("q=a b&kind=pairs&sort=model&page=3"))
+    assert wanted.url(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2"
+    assert wanted.sort_url("model") == "/?q=a+b&kind=pairs&sort=-model"
+    assert wanted.sort_url("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax"
+    assert RunQuery().url(suite="s t") == "/?suite=s+t"
 
 
 def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:

@@ -126,7 +126,9 @@ def _same_sentences(suite: SyntaxGymSuite, problems: ProblemList) -> None:
             if earlier != condition.name:
                 same[earlier, condition.name].append(item)
     for (earlier, later), items in same.items():
-        doomed = [str(i) for i, p in enumerate(suite.predictions, 1) if _needs_difference(p.formula.tree, earlier, later)]
+        doomed = [
+            str(i) for i, p in enumerate(suite.predictions, 1) if _needs_difference(p.formula.tree, earlier, later)
+        ]
         so = f", so prediction {' and '.join(doomed)} is always false there" if doomed else ""
         problems.warn(_listed(items), f"conditions {earlier} and {later} are the same sentence{so}")
 

@@ -1,4 +1,4 @@
-/* The pages about runs: tooltips of cells, and sorting, pinning and filtering without a page load. */
+/* The pages about runs: tooltips of cells, and sorting and filtering without a page load. */
 import { send, swap } from "./site.js";
 
 // One tooltip for all cells: a title attribute is slow and needs a pointer.
