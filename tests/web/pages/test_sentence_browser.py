@@ -134,3 +134,41 @@ def test_the_page_opens_with_an_example_answered_token_above_token_that_becomes_
     page.get_by_role("button", name="Make this a suite").click()
     page.wait_for_selector("#editor[data-ready]")
     assert page.locator("#grid tbody tr").count() == 2
+
+
+PIXELS = """async () => {
+  const [item] = await navigator.clipboard.read();
+  const image = await createImageBitmap(await item.getType("image/png"));
+  const canvas = new OffscreenCanvas(image.width, image.height), draw = canvas.getContext("2d");
+  draw.drawImage(image, 0, 0);
+  const { data } = draw.getImageData(0, 0, image.width, image.height), colours = new Set();
+  for (let at = 0; at < data.length; at += 4) colours.add(data.slice(at, at + 3).join());
+  return [image.width, image.height, colours.size];
+}"""
+
+
+def test_the_answers_are_copied_as_an_image(page: Any, context: Any) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/sentence?s=")
+    page.fill("#s1", "the boy swims .")
+    page.fill("#s2", "the boy swim .")
+    page.keyboard.press("Enter")
+    expect(page.locator(".scored > li")).to_have_count(2)
+    box = page.locator("#answers").bounding_box()
+    page.click("#as-image")
+    expect(page.locator("#as-image")).to_have_text("Copied")
+    width, height, colours = page.evaluate(PIXELS)
+    assert 0 < width <= 2 * box["width"] + 64
+    assert box["height"] < height <= 2 * box["height"] + 64  # twice the size of the page
+    assert colours > 20  # shades, letters
+
+
+def test_without_a_clipboard_the_image_is_saved(page: Any) -> None:
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
+    page.goto("/sentence?s=")
+    page.fill("#s1", "the boy swims .")
+    page.keyboard.press("Enter")
+    expect(page.locator(".scored > li")).to_have_count(1)
+    with page.expect_download() as saved:
+        page.click("#as-image")
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")

@@ -157,9 +157,71 @@ const instead = async (piece) => {
     words.className = "notice bad";
   }
 };
+
+/* ---- copy as image ---- */
+
+/* What an element shows, as boxes and words with their places on the page. */
+const painted = (root) => {
+  const boxes = [], words = [];
+  const shown = (one) => one.checkVisibility() && !one.closest(".unseen, .instead, .old-words");
+  for (const one of root.querySelectorAll(".piece, .aligned td")) {
+    if (shown(one)) boxes.push({ place: one.getBoundingClientRect(), style: getComputedStyle(one) });
+  }
+  const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    if (!shown(node.parentElement)) continue;
+    for (const { 0: text, index } of node.data.matchAll(/\S+/g)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + text.length);
+      words.push({ text, place: range.getBoundingClientRect(), style: getComputedStyle(node.parentElement) });
+    }
+  }
+  return { boxes, words };
+};
+/* The answers on a canvas, at twice the size of the page. */
+const picture = (root) => {
+  const { boxes, words } = painted(root), every = [...boxes, ...words].map(({ place }) => place);
+  const [left, top] = ["left", "top"].map((side) => Math.min(...every.map((place) => place[side])) - 16);
+  const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...every.map((place) => place[side])) + 16);
+  const canvas = document.createElement("canvas"), draw = canvas.getContext("2d");
+  Object.assign(canvas, { width: 2 * (right - left), height: 2 * (bottom - top) });
+  draw.fillStyle = getComputedStyle(document.body).backgroundColor;
+  draw.fillRect(0, 0, canvas.width, canvas.height);
+  draw.setTransform(2, 0, 0, 2, -2 * left, -2 * top);
+  for (const { place: { x, y, width, height }, style } of boxes) {
+    draw.beginPath();
+    draw.roundRect(x, y, width, height, parseFloat(style.borderStartEndRadius) || 0);
+    draw.fillStyle = style.backgroundColor;
+    draw.fill();
+    if (style.outlineStyle === "none") continue;
+    Object.assign(draw, { strokeStyle: style.outlineColor, lineWidth: parseFloat(style.outlineWidth) });
+    draw.stroke();
+  }
+  for (const { text, place, style } of words) {
+    Object.assign(draw, { font: `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`, fillStyle: style.color, direction: style.direction, textAlign: "left" });
+    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = draw.measureText(text);
+    draw.fillText(text, place.left, place.top + (place.height + above - below) / 2);
+  }
+  return new Promise((made) => { canvas.toBlob(made, "image/png"); });
+};
+/* To the clipboard, or to a file where a page may not write to it. */
+const copyImage = async (button) => {
+  const image = picture(by("answers"));
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": image })]);
+    button.textContent = "Copied";
+  } catch {
+    const link = Object.assign(element("a"), { href: URL.createObjectURL(await image), download: "sentence.png" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    button.textContent = "Saved as sentence.png";
+  }
+  setTimeout(() => { button.textContent = "Copy as image"; }, 2000);
+};
 document.addEventListener("click", (event) => {
   const piece = event.target.closest?.("button.piece");
   if (piece) instead(piece);
+  if (event.target.id === "as-image") copyImage(event.target);
 });
 
 if (by("answers").dataset.waiting !== undefined) look(`/sentence${location.search}`, latest);
