@@ -35,6 +35,19 @@ def test_a_flat_folder_has_the_digest_of_its_names_and_contents(tmp_path: Path) 
     assert fingerprint(tmp_path) == expected.hexdigest()[:12]
 
 
+def test_a_large_file_has_the_digest_of_the_digests_of_its_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprints, "CHUNK_BYTES", 4)
+    folder_of(tmp_path, a="0123456789", b="4444", c="")
+    chunks = b"".join(hashlib.sha256(part).digest() for part in (b"0123", b"4567", b"89"))
+    contents = hashlib.sha256(chunks).digest(), hashlib.sha256(b"4444").digest(), hashlib.sha256(b"").digest()
+    expected = hashlib.sha256(
+        b"".join(name + b"\0" + one for name, one in zip((b"a", b"b", b"c"), contents, strict=True))
+    )
+    assert fingerprint(tmp_path) == expected.hexdigest()[:12]
+
+
 def test_files_in_subfolders_count_and_what_training_keeps_does_not(tmp_path: Path) -> None:
     folder_of(tmp_path, config="1", part__deep__weights="1")
     first = fingerprint(tmp_path)

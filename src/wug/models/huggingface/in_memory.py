@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from wug import registry
@@ -32,6 +33,8 @@ LOADING_OPTIONS = ("dtype", "device", "trust_remote_code", "quantize", "adapter"
 """Options that have no effect on a loaded model."""
 IGNORED_SETTINGS = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
 """Settings that change no output, or follow from the weights."""
+HASHING_THREADS, STAGING_BYTES = 8, 1 << 24
+"""Threads that hash weights, each through a buffer of this size."""
 SAMPLED_VALUES = 16
 """Values of each tensor that are compared, to notice changes that torch does not count."""
 
@@ -154,13 +157,23 @@ def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBas
     """Twelve hexadecimal digits of weights, settings and tokenizer."""
     import torch
 
-    def hashed(tensor: Any) -> bytes:
-        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        return hashlib.sha256(content).digest()
+    named = sorted(model.state_dict().items())
+    pinned = any(tensor.is_cuda for _, tensor in named)  # a GPU copies into pinned memory many times faster
+    staging: SimpleQueue[torch.Tensor] = SimpleQueue()
+    for _ in range(HASHING_THREADS):
+        staging.put(torch.empty(STAGING_BYTES, dtype=torch.uint8, pin_memory=pinned))
+
+    def hashed(tensor: torch.Tensor) -> bytes:
+        found, buffer = hashlib.sha256(), staging.get()
+        try:
+            for piece in tensor.detach().contiguous().reshape(-1).view(torch.uint8).split(STAGING_BYTES):
+                found.update(buffer[: len(piece)].copy_(piece).numpy())
+        finally:
+            staging.put(buffer)
+        return found.digest()
 
     digest = hashlib.sha256(json.dumps([_settings(kind, model), _read(tokenizer)]).encode())
-    named = sorted(model.state_dict().items())
-    with ThreadPoolExecutor() as pool:  # copying and hashing release the lock of the interpreter
+    with ThreadPoolExecutor(HASHING_THREADS) as pool:  # copying and hashing release the lock of the interpreter
         for (name, tensor), content in zip(named, pool.map(hashed, (tensor for _, tensor in named)), strict=True):
             digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode() + content)
     return digest.hexdigest()[:12]

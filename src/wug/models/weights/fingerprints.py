@@ -27,6 +27,8 @@ IGNORED_FOLDERS = (".", "training", "epochs", "checkpoint", "__pycache__")
 """Prefixes of folders that do not belong to the model: training state, and other models."""
 MAX_FILES = 10_000
 """Maximum number of files of a model."""
+CHUNK_BYTES = 1 << 28
+"""Larger files are hashed in chunks, in parallel."""
 SETTLED_S = 2.0
 """Seconds after which another write changes a file's time, even on coarse file systems."""
 CHECKSUMS = "checksums.json"
@@ -86,13 +88,32 @@ def fingerprint(folder: Path) -> str:
 @lru_cache(maxsize=64)
 def _digested(folder: Path, seen: Seen) -> str:
     """The fingerprint of a folder, cached while its files do not change."""
-    digest = hashlib.sha256()
-    paths = [path for path, _ in seen]
+    chunks = [(path, first) for path, (_, size, _) in seen for first in range(0, max(size, 1), CHUNK_BYTES)]
+    sums = dict.fromkeys((path for path, _ in seen), b"")
     with ThreadPoolExecutor() as pool:  # hashing releases the lock of the interpreter
-        for path, contents in zip(paths, pool.map(content, paths), strict=True):
-            name = path.relative_to(folder).as_posix()
-            digest.update(os.fsencode(name) + b"\0" + bytes.fromhex(contents))
+        for (path, _), found in zip(chunks, pool.map(_chunk_digest, chunks), strict=True):
+            sums[path] += found
+    digest = hashlib.sha256()
+    for path, found in sums.items():
+        whole = found if len(found) == digest.digest_size else hashlib.sha256(found).digest()
+        digest.update(os.fsencode(path.relative_to(folder).as_posix()) + b"\0" + whole)
     return digest.hexdigest()[:12]
+
+
+def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
+    """The SHA-256 of the chunk of a file that begins at an offset."""
+    path, first = chunk
+    digest = hashlib.sha256()
+    try:
+        with stage("hash"), path.open("rb") as file:
+            file.seek(first)
+            left = CHUNK_BYTES
+            while left and (found := file.read(min(left, 1 << 20))):
+                digest.update(found)
+                left -= len(found)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return digest.digest()
 
 
 def content(path: Path) -> str:
