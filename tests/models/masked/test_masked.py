@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import tiny
 import tiny_masked
+import wug
 from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
@@ -147,15 +148,19 @@ def test_the_output_layer_runs_only_where_a_mask_is_and_gives_the_same(
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_scores_equal_those_of_minicons(tiny_model: Maker, architecture: str, metric: str) -> None:
-    scorer: Any = pytest.importorskip("minicons.scorer").MaskedLMScorer(str(tiny_model(architecture)), "cpu")
-    texts = [text for text in TEXTS if text.strip()]
-    encoded = scorer.tokenizer(texts, padding="longest")
-    expected = scorer.compute_stats(scorer.prepare_text(encoded, PLL_metric=metric))
-    found = load(tiny_model(architecture), pll=metric).score([Request(text) for text in texts])
-    for one, other in zip(found, expected, strict=True):
-        assert_same(one.logprobs, other)
+def test_scores_and_linking_functions_equal_those_of_minicons(tmp_path: Path, metric: str) -> None:
+    record = json.loads(Path(__file__).with_name("minicons.json").read_text(encoding="utf-8"))
+    texts = record["texts"]
+    path = tmp_path / "pairs.jsonl"
+    rows = ({"sentence_good": good, "sentence_bad": bad} for good, bad in zip(texts[::2], texts[1::2], strict=True))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    model = wug.open_model("wug-masked", device="cpu", options={"pll": metric})
+    for scored, expected in zip(model.score(texts), record[metric], strict=True):
+        assert_same(scored.logprobs, expected)
+    outcomes = wug.run(path, model, options={"link": "sum,token"}).outcomes.to_pandas()
+    for name, link in (("accuracy", "sum"), ("accuracy:token", "token")):
+        found = outcomes[outcomes["metric"] == name][["score_good", "score_bad"]].to_numpy().ravel()
+        assert found == pytest.approx(record[f"{metric}, {link}"], abs=1e-4)
 
 
 @pytest.fixture(scope="module")

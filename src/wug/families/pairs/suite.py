@@ -205,7 +205,7 @@ class PairsSuite:
             detail["context"] = pair.context
         if self.settings.asking.given:
             detail["method"] = self.settings.asking.method
-        if self.settings.links[0] != "sum":
+        if self.settings.asking.given or self.settings.links != ("sum",):
             detail |= {"score_good": good.score, "score_bad": bad.score}
         if pair.human is not None:
             detail["human"] = pair.human

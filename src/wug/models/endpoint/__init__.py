@@ -50,7 +50,8 @@ class EndpointScorer:
         self.options = {"bos": bos or _leads(self._reading), **noted(spec)}
         if isinstance(self._reading, EchoFormat) and self._reading.unsaid:
             self.options["first_word"] = "unscored"
-        self.chunk = 16 * server.threads
+        # Hosts that only chat are often slow and paid: a kill loses no more than both labels of the chats under way.
+        self.chunk = (2 if isinstance(self._reading, ModelError) else 16) * server.threads
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
@@ -178,14 +179,7 @@ OPTIONS = (
     ),
     Option("tokenizer", str, None, "folder or hub name of the model's tokenizer, to render chats here"),
     Option("concurrency", int, 16, "concurrent requests", least=1),
-    Option(
-        "timeout",
-        float,
-        120.0,
-        "timeout of a whole request in seconds",
-        least=0.001,
-        most=1e7,
-    ),
+    Option("timeout", float, 120.0, "timeout of a whole request in seconds", least=0.001, most=1e7),
     Option("retries", int, 6, "retries if the server is busy or away", least=0, most=9999),
     Option(
         "dtype",
