@@ -11,7 +11,7 @@ from command_line import refused, wug
 from reference import reference
 from wug.data import folder
 from wug.data.catalogue import find
-from wug.data.croissant import CONTEXT, croissant
+from wug.data.croissant import CONTEXT, _columns, croissant
 
 
 def test_the_description_of_blimp_has_what_the_valid_example_has(tmp_path: Path) -> None:
@@ -64,3 +64,24 @@ def test_a_set_without_a_licence_says_so(name: str) -> None:
 
 def test_the_context_is_the_one_of_the_specification() -> None:
     assert json.loads(reference("exchange/croissant/blimp_two_files.json").read_text())["@context"] == CONTEXT
+
+
+def test_a_path_with_a_space_has_an_address_and_an_identifier_without_one() -> None:
+    document, _ = croissant("sap")
+    [file] = [one for one in document["distribution"] if one["name"] == "Items for all subsets.xlsx"]
+    assert file["@id"] == "Items_for_all_subsets.xlsx"
+    assert file["contentUrl"].endswith("/Items%20for%20all%20subsets.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("first", "columns"),
+    [
+        ("A rose was helped by a dog .\trose ( x _ 1 ) ; * dog ( x _ 6 )\tin_distribution", {}),
+        (
+            "word\tfrequency\tno of items",
+            {"word": "sc:Text", "frequency": "sc:Float", "no of items": "sc:Integer"},
+        ),
+    ],
+)
+def test_a_table_without_a_header_has_no_columns(first: str, columns: dict[str, str]) -> None:
+    assert _columns(f"{first}\nthe\t2.5\t3\n", "train.tsv") == columns

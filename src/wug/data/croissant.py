@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, stem
 from wug.data.folder import folder_of, missing
@@ -23,6 +25,8 @@ TYPES = {
     ".zip": "application/zip",
     ".gz": "application/gzip",
 }
+HEADER_CELL = re.compile(r"[\w.:%()/#-]*(?: [\w.:%()/#-]+){0,3}")
+"""Up to four words: tables whose first line has sentences have no header."""
 JSON_TYPES = {"@type": "@json"}
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -110,13 +114,18 @@ def _file_object(chosen: TestSet, file: File) -> dict[str, Any]:
         sha256, size = File(file.path, file.name, "", None).checksum_of(here), here.stat().st_size
     return {
         "@type": "cr:FileObject",
-        "@id": file.path,
+        "@id": _id(file),
         "name": PurePosixPath(file.path).name,
-        "contentUrl": f"https://raw.githubusercontent.com/{repository}/{chosen.commit}/{file.path}",
+        "contentUrl": f"https://raw.githubusercontent.com/{repository}/{chosen.commit}/{quote(file.path)}",
         **({} if size is None else {"contentSize": f"{size} B"}),
         "encodingFormat": TYPES.get(PurePosixPath(file.path).suffix.lower(), "text/plain"),
         "sha256": sha256,
     }
+
+
+def _id(file: File) -> str:
+    """The path of a file; mlcroissant refuses white space in identifiers."""
+    return re.sub(r"\s", "_", file.path)
 
 
 def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
@@ -136,7 +145,7 @@ def _field(record: str, column: str, kind: str, file: File) -> dict[str, Any]:
         "@id": f"{record}/{column}",
         "name": column,
         "dataType": kind,
-        "source": {"fileObject": {"@id": file.path}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": _id(file)}, "extract": {"column": column}},
     }
 
 
@@ -154,6 +163,8 @@ def _columns(start: str, name: str) -> dict[str, str]:
         return {str(column): _type(value) for column, value in row.items()} if isinstance(row, dict) else {}
     if suffix in (".csv", ".tsv"):
         first, second = csv.reader(lines[:2], delimiter="\t" if suffix == ".tsv" else ",")
+        if not all(HEADER_CELL.fullmatch(cell) for cell in first):
+            return {}
         values = second + [""] * (len(first) - len(second))
         return {column: _type(_number(value)) for column, value in zip(first, values, strict=False) if column}
     return {}

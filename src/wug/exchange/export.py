@@ -27,6 +27,7 @@ SUBMISSION = "export_run"
 """The function of a family that writes the submission of its benchmark."""
 RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that a file or folder cannot have everywhere."""
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 
@@ -146,6 +147,12 @@ def why_without_samples(result: Result, options: ExportOptions) -> str | None:
     if options.with_samples:
         raise InputError(f"{result.suite}: {why}, so --with-samples cannot be followed")
     return f"{result.suite}: samples are left out: {why}"
+
+
+def json_line(row: object) -> bytes:
+    """A row of a JSON Lines file; no character in it ends a line for programs that split text at all of Unicode's."""
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS)
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def left_out(result: Result) -> list[str]:

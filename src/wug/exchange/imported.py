@@ -179,6 +179,18 @@ def fetched_data(name: str) -> Path | None:
     return data.path(name) if data.fetched(name) else None
 
 
+def hub_data(hub: str, part: str) -> Path | None:
+    """The file of a published set by its id and configuration on the Hugging Face Hub; None if there is none.
+
+    Raises:
+        DataError: If the file is not on this machine.
+    """
+    name = next((one for one in data.names() if data.find(one).set.hub == hub), None)
+    if name is None or part not in (Path(file.name).stem for file in data.find(name).set.files):
+        return None
+    return data.path(f"{name}/{part}")
+
+
 def adopted_data(name: str) -> Path | None:
     """The folder of a set's data that the user has from elsewhere; None if there is none."""
     folder = data.adopted(name)

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from command_line import refused, wug
@@ -100,17 +101,36 @@ def test_an_archive_is_read_like_a_json_log(tmp_path: Path) -> None:
     assert (found["n"], found["estimates"][0]["value"]) == (2, 0.5)
 
 
-def test_an_archive_in_zstandard_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = archive(tmp_path / "log.eval", log([sample("a", "C")]))
+def zstandard_archive(path: Path, content: Json) -> Path:
+    """An archive whose members are compressed as inspect_ai does: method 93, which Python before 3.14 cannot write."""
+    plain = {"header.json": {key: value for key, value in content.items() if key != "samples"}}
+    plain |= {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in content["samples"]}
+    packed = {name: json.dumps(one).encode() for name, one in plain.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as made:
+        for name, text in packed.items():
+            made.writestr(name, bytes(pyarrow.compress(text, codec="zstd")))
     data = bytearray(path.read_bytes())
-    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):  # the method, in local and central headers
+    for mark, method, size, name_at in ((b"PK\x03\x04", 8, 22, 30), (b"PK\x01\x02", 10, 24, 46)):
         start = data.find(mark)
         while start >= 0:
-            data[start + place : start + place + 2] = (93).to_bytes(2, "little")
+            name = next(one for one in packed if data[start + name_at :].startswith(one.encode()))
+            data[start + method : start + method + 2] = (93).to_bytes(2, "little")
+            data[start + size : start + size + 4] = len(packed[name]).to_bytes(4, "little")
             start = data.find(mark, start + 4)
     path.write_bytes(bytes(data))
-    monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    refused(wug("import", path, "--store", tmp_path / "s"), "inspect log convert --to json")
+    return path
+
+
+def test_an_archive_in_zstandard_is_read_without_further_packages(tmp_path: Path) -> None:
+    path = zstandard_archive(tmp_path / "log.eval", log([sample("a", "C"), sample("b", "I")]))
+    [found] = wug("import", path, "--store", tmp_path / "s", "--format", "json").results
+    assert (found["n"], found["estimates"][0]["value"]) == (2, 0.5)
+
+
+def test_a_damaged_archive_in_zstandard_is_refused_with_the_member(tmp_path: Path) -> None:
+    path = zstandard_archive(tmp_path / "log.eval", log([sample("a", "C")]))
+    path.write_bytes(path.read_bytes().replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfe"))
+    refused(wug("import", path, "--store", tmp_path / "s"), "log.eval, header.json", "damaged")
 
 
 @pytest.mark.parametrize(

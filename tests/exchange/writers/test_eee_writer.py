@@ -112,6 +112,14 @@ def test_outcomes_without_a_value_have_no_row_and_are_counted(tmp_path: Path) ->
     assert [row["sample_id"] for row in found] == ["1", "3"]
 
 
+def test_no_character_of_an_item_ends_a_line_for_programs_that_know_the_line_ends_of_unicode(tmp_path: Path) -> None:
+    rows = outcomes({"accuracy": [True]}, good="a\u2028b\u2029c\x85d", bad="b")
+    list(eee.write([exported(result("toy", "causal/x@1f", rows))], tmp_path, ExportOptions()))
+    [path] = tmp_path.rglob("*_samples.jsonl")
+    [line] = path.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["input"]["reference"] == ["a\u2028b\u2029c\x85d"]
+
+
 def test_a_run_without_outcomes_has_an_aggregate_only(tmp_path: Path) -> None:
     one = result("toy", "imported/x@step5", [], estimates=(Estimate("accuracy", "all", 0.5, 10, 0.2, 0.8, "wilson"),))
     list(eee.write([exported(one)], tmp_path, ExportOptions()))

@@ -91,6 +91,13 @@ def test_an_export_is_imported_as_the_same_outcomes(
     assert second.kind == "pairs"
 
 
+def test_a_suite_whose_name_no_file_can_have_is_imported_with_its_items(tmp_path: Path) -> None:
+    keep(tmp_path / "store", result("what?", "causal/x@1f", outcomes({"accuracy": [True, False]}, good="a", bad="b")))
+    assert wug("export", "last", "--to", "lm-eval", "-o", tmp_path / "out", "--store", tmp_path / "store").code == 0
+    [found] = wug("import", tmp_path / "out", "--store", tmp_path / "s", "--format", "json").results
+    assert (found["suite"], found["kind"], found["n"], found["warnings"]) == ("what?", "pairs", 2, [])
+
+
 def test_hugging_face_files_have_the_required_fields(tmp_path: Path) -> None:
     rows = outcomes({"accuracy": [True, True, True, False]}, good="g", bad="b")
     keep(tmp_path / "store", result("blimp", "causal/x@1f", rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_equal_options_are_won_by_the_first_under_lm_eval_and_are_errors_under_w
             "doc_to_target: !function utils.gold",
             ("line 8", "utils.gold", "never runs"),
         ),
-        ("multiple_choice", "generate_until", ("line 4", "generate_until")),
+        ("multiple_choice", "generate_until\ngeneration_kwargs: {}", ("line 4", "generate_until")),
         ("doc_to_target: gold", "doc_to_target: gold\nrepeats: 3", ("line 9", "repeats", "not supported")),
         ("doc_to_target: gold", "doc_to_target: gold\nnum_fewshot: 5", ("line 9", "num_fewshot: 0")),
         ("dataset_path: json", "dataset_path: super/hub", ("line 2", "super/hub", "data_files")),
@@ -134,6 +135,36 @@ def test_a_group_runs_its_tasks_and_an_including_file_wins(tmp_path: Path) -> No
     demo, other = read_tasks(tmp_path / "group.yml")
     assert (demo.name, other.name) == ("demo", "other")
     assert other.choices[0].candidates[0].option == " blue"
+
+
+def test_a_group_finds_tasks_in_quotes_next_to_files_that_need_python(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps(ROW) + "\n")
+    (tmp_path / "a.yaml").write_text("task: a\ndoc_to_text: !function utils.text\n")
+    (tmp_path / "b.yaml").write_text(TASK.replace("task: demo", '"task": "demo"  # quoted'))
+    (tmp_path / "group.yaml").write_text("group: one\ntask: [demo]\n")
+    assert [one.name for one in read_tasks(tmp_path / "group.yaml")] == ["demo"]
+
+
+def test_a_set_of_the_catalogue_is_found_by_its_id_on_the_hub(tmp_path: Path) -> None:
+    template = (
+        "dataset_path: nyu-mll/blimp\noutput_type: multiple_choice\nvalidation_split: train\ndoc_to_text: ''\n"
+        "doc_to_target: 0\ndoc_to_choice: '{{[sentence_good, sentence_bad]}}'\n"
+    )
+    (tmp_path / "_template_yaml").write_text(template)
+    path = tmp_path / "causative.yaml"
+    path.write_text("dataset_name: causative\ninclude: _template_yaml\ntask: blimp_causative\n")
+    refused(wug("run", path, "--no-save"), "wug data get blimp/causative")
+    packed = next(reference("pairs/blimp").glob("causative.jsonl*"))
+    text = gzip.decompress(packed.read_bytes()) if packed.suffix == ".gz" else packed.read_bytes()
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / "causative.jsonl").write_bytes(text)
+    assert wug("data", "get", "blimp/causative", "--from", tmp_path / "copies").code == 0
+    [task] = read_tasks(path)
+    first = json.loads(text.splitlines()[0])
+    assert [one.words for one in task.choices[0].candidates] == [first["sentence_good"], first["sentence_bad"]]
+    assert len(task.choices) == 1000
+    path.write_text(path.read_text().replace("causative\ninc", "no_paradigm\ninc"))
+    refused(wug("run", path, "--no-save"), "line 1", "nyu-mll/blimp", "data_files")
 
 
 def test_whole_numbers_of_a_csv_file_are_numbers(tmp_path: Path) -> None:

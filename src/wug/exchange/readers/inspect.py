@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from wug.errors import InputError
+from wug.errors import InputError, first_line
 from wug.exchange.imported import ImportedRun, ImportedSuite
 from wug.exchange.json_files import Json, finite_number, mapping, read_object, text
 from wug.files import max_unpacked_bytes, shortened
@@ -25,6 +26,10 @@ MEANS = ("accuracy", "mean")
 """Metrics that are means of the values of samples."""
 ZSTANDARD = 93
 """The compression method of ZIP archives that inspect_ai uses since 0.3.206."""
+UNPACK = """
+SELECT json
+FROM read_json_objects(?, format = 'unstructured', compression = 'zstd', maximum_object_size = ?::UINTEGER)
+"""
 MAX_GROUPS = 50
 """Values of a metadata field that may be groups."""
 
@@ -208,27 +213,22 @@ def _member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
         raise InputError(f"not JSON: {shortened(str(error))}", file=path, place=name) from None
 
 
-def _decompressed(archive: zipfile.ZipFile, about: zipfile.ZipInfo, path: Path) -> bytes:
+def _decompressed(archive: zipfile.ZipFile, about: zipfile.ZipInfo, path: Path) -> str | bytes:
+    """The content of a member; DuckDB decompresses Zstandard, which Python has since 3.14 only."""
     if about.compress_type != ZSTANDARD:
         return archive.read(about)
-    try:
-        return archive.read(about)  # Python 3.14, or zipfile-zstd
-    except NotImplementedError:
-        pass
-    try:
-        import zstandard
-    except ModuleNotFoundError:
-        raise InputError(
-            "compressed with Zstandard: pip install zstandard, or convert it with `inspect log convert --to json`",
-            file=path,
-        ) from None
+    import duckdb
+
     with path.open("rb") as file:
         file.seek(about.header_offset)
         lengths = file.read(30)[26:30]
         file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
         data = file.read(about.compress_size)
-    try:
-        found: bytes = zstandard.ZstdDecompressor().decompress(data, max_output_size=about.file_size)
-    except zstandard.ZstdError as error:
-        raise InputError(f"damaged: {error}", file=path, place=about.filename) from None
-    return found
+    with tempfile.TemporaryDirectory(prefix="wug-import-") as folder, duckdb.connect() as connection:
+        member = Path(folder) / "member.zst"
+        member.write_bytes(data)
+        try:
+            rows = connection.execute(UNPACK, [str(member), about.file_size + 1]).fetchall()
+        except duckdb.Error as error:
+            raise InputError(f"damaged: {first_line(error)}", file=path, place=about.filename) from None
+    return "".join(text for (text,) in rows)

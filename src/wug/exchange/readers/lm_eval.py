@@ -11,6 +11,7 @@ from typing import Any
 
 from wug import data, registry
 from wug.errors import InputError
+from wug.exchange.export import portable
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
 from wug.exchange.readers._lm_eval_samples import SampleFile, TaskOfSamples, metric_name, read_samples
@@ -197,7 +198,8 @@ def _plain(name: str) -> str:
 def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[ImportedSuite]:
     """The suites of a run: paradigms of a published set make one, other tasks one each."""
     found: dict[str, ImportedSuite] = {}
-    by_task = {sample.task: sample for sample in samples}
+    named = {portable(name): name for name in tasks}
+    by_task = {named.get(sample.task, sample.task): sample for sample in samples}
     if len(by_task) < len(samples):
         raise InputError("two files have samples of one task", file=samples[-1].path)
     for name in dict.fromkeys([*tasks, *by_task]):

@@ -17,6 +17,7 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
+    json_line,
     left_out,
     portable,
     refuse_non_finite,
@@ -186,8 +187,7 @@ def _write_samples(result: Result, document: Json, path: Path, name: str) -> Jso
         for item in samples(result):
             for outcome, sample in item:
                 refuse_non_finite_outcome(result, outcome)
-                line = json.dumps(_row(document, result, outcome, sample), ensure_ascii=False, allow_nan=False)
-                data = f"{line}\n".encode(errors="backslashreplace")
+                data = json_line(_row(document, result, outcome, sample))
                 digest.update(data)
                 rows += 1
                 yield data

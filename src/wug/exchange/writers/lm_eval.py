@@ -13,6 +13,7 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
+    json_line,
     left_out,
     portable,
     refuse_non_finite,
@@ -147,8 +148,7 @@ def _write_samples(result: Result, path: Path) -> None:
         for number, item in enumerate(samples(result)):
             for outcome, _ in item:
                 refuse_non_finite_outcome(result, outcome)
-            row = json.dumps(_row(number, item), ensure_ascii=False, allow_nan=False)
-            yield f"{row}\n".encode(errors="backslashreplace")
+            yield json_line(_row(number, item))
 
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, first_line
+from wug.exchange.imported import hub_data
 from wug.families.choices.items import ChoiceItem, delimited
 from wug.families.tables import groups_of, read_table, refuse_errors
 from wug.files import head, read_text, shortened
@@ -24,9 +26,10 @@ READ = {
 WITHOUT_EFFECT = {
     *("include", "task_alias", "group_alias", "tag", "dataset_name", "training_split", "fewshot_split", "metadata"),
     *("should_decontaminate", "doc_to_decontamination_query", "aggregate_metric_list", "fewshot_delimiter"),
+    "fewshot_config",
 }
 MAX_INCLUDES = 20
-_FIELD = re.compile(r"^(task|group|include|output_type|dataset_path)[ \t]*:", re.MULTILINE)
+_FIELD = re.compile(r"""^(["']?)(task|group|include|output_type|dataset_path)\1[ \t]*:""", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,10 @@ def read_tasks(path: Path) -> list[TaskFile]:
 
 def _named(name: str, listed: TaskField) -> Fields:
     """The task of a name, in a file of the group's folder."""
+    declared = re.compile(rf"""^(["']?)task\1[ \t]*:[ \t]*(["']?){re.escape(name)}\2[ \t]*(#.*)?\r?$""", re.MULTILINE)
     for path in sorted(listed.file.parent.glob("*.y*ml")):
-        if path != listed.file and is_task(path, head(path)):
-            fields = _fields(path)
-            if "task" in fields and fields["task"].value == name:
-                return fields
+        if declared.search(head(path)):
+            return _fields(path)
     raise listed.error(f"there is no task {name!r} in the files of this folder")
 
 
@@ -144,14 +146,14 @@ def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
 
 
 def _task(fields: Fields, path: Path) -> TaskFile:
+    kind = _need(fields, "output_type", path)
+    if kind.value != "multiple_choice":
+        raise kind.error(f"output_type {shortened(str(kind.value))!r} is not supported: only multiple_choice")
     for name, field in fields.items():
         if name not in READ | WITHOUT_EFFECT:
             raise field.error(f"the field {name} is not supported")
     if "num_fewshot" in fields and fields["num_fewshot"].value not in (0, None):
         raise fields["num_fewshot"].error("wug reads tasks without examples: num_fewshot: 0")
-    kind = _need(fields, "output_type", path)
-    if kind.value != "multiple_choice":
-        raise kind.error(f"output_type {shortened(str(kind.value))!r} is not supported: only multiple_choice")
     name = str(_need(fields, "task", path).value)
     choices = [_choice(row, number, fields, path) for number, row in enumerate(_rows(fields, path), 1)]
     if not choices:
@@ -178,7 +180,7 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
     source = _need(fields, "dataset_path", path)
     form = "dataset_path: json with dataset_kwargs: {data_files: {test: FILE}}"
     if source.value not in ("json", "csv"):
-        raise source.error(f"{source.value!r} is on the Hugging Face Hub. Download it, and write {form}")
+        return _published(fields, source, form)
     split = fields.get("test_split", fields.get("validation_split"))
     given = fields["dataset_kwargs"].value if "dataset_kwargs" in fields else None
     files = given.get("data_files") if isinstance(given, dict) else None
@@ -206,6 +208,17 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
         if source.value == "csv"
         else [record.fields for record in table.records]
     )
+
+
+def _published(fields: Fields, source: TaskField, form: str) -> list[Mapping[str, Any]]:
+    """The documents of a set of the catalogue that the Hugging Face Hub has, too."""
+    part = fields.get("dataset_name", source)
+    data = hub_data(str(source.value), str(part.value))
+    if data is None:
+        raise part.error(f"{source.value!r} is on the Hugging Face Hub. Download it, and write {form}")
+    table = read_table(data)
+    refuse_errors(table.problems, data)
+    return [record.fields for record in table.records]
 
 
 def _typed(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -246,9 +259,6 @@ def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> 
 
 def _rendered(field: TaskField, row: Mapping[str, Any], number: int) -> Any:
     """The value of a field for a document: a constant, a column, or a template in a sandbox."""
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     template = field.value
     if not isinstance(template, str):
         return template
@@ -257,13 +267,18 @@ def _rendered(field: TaskField, row: Mapping[str, Any], number: int) -> Any:
     if "{" not in template:
         return template
     try:
-        made = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(
-            template
-        )
-        return made.render(**row)
+        return _template(template).render(**row)
     except Exception as error:  # whatever a template does
         message = f"document {number}: the template {shortened(template)!r} fails: {first_line(error)}"
         raise field.error(message) from None
+
+
+@functools.cache
+def _template(text: str) -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(text)
 
 
 def _need(fields: Fields, name: str, path: Path) -> TaskField:
