@@ -39,7 +39,7 @@ SUITES = {
     "systematicity": ("pcfgset", "systematicity", 2_000, "ff42e0b92b8b"),
     "task_accuracy": ("pcfgset", "task_accuracy", 2_000, "1494aaf53715"),
 }
-MORPHOLOGY = 6
+MORPHOLOGY = 10
 """Suites with tests in tests/families/morphology."""
 SYNTAXGYM = 6
 LIMIT = 3_000_000

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -407,14 +408,63 @@ def test_built_in_suites_are_balanced_and_have_one_regular_form_each(name: str) 
     assert all(len(item.forms) == 4 and item.regular == item.expected for item in suite.items)
     places = [item.expected for item in suite.items]
     assert all(5 <= places.count(place) <= 27 for place in range(4))  # the order tells nothing
-    known = set(make._word_list())
-    assert not known & {form.text for item in suite.items for form in item.forms}
+    pytest.importorskip("wordfreq")
+    (language,) = {item.language for item in suite.items}
+    known = set(make.word_list(language))
+    assert not known & {text.lower() for item in suite.items for text in (item.lemma, *(f.text for f in item.forms))}
     assert morphology.check(builtin_suites()[name]) == []
 
 
-def test_no_word_is_in_two_built_in_suites() -> None:
-    lemmas = [item.lemma for suite in open_suites("wug_morphology") for item in suite.items]  # type: ignore[attr-defined]
-    assert len(lemmas) == len(set(lemmas)) == 360
+@pytest.mark.parametrize(("language", "unseen"), [("deu", set()), ("nld", {"jgd"})])
+def test_letters_follow_each_other_as_in_frequent_words(language: str, unseen: set[str]) -> None:
+    pytest.importorskip("wordfreq")
+    known = {f"^{word}$"[at : at + 3] for word in make.word_list(language)[:100_000] for at in range(len(word))}
+    items = [item for suite in open_suites("wug_morphology") for item in suite.items]  # type: ignore[attr-defined]
+    words = [
+        text.lower()
+        for item in items
+        if item.language == language
+        for text in (item.lemma, item.forms[item.expected].text)
+    ]
+    found = {f"^{word}$"[at : at + 3] for word in words for at in range(len(word))}
+    assert len(words) == 240
+    assert found - known == unseen  # as in hijgden, which is rarer
+
+
+def test_no_word_is_in_two_built_in_suites_of_a_language() -> None:
+    items = [item for suite in open_suites("wug_morphology") for item in suite.items]  # type: ignore[attr-defined]
+    assert Counter(item.language for item in items) == {"eng": 360, "deu": 120, "nld": 120}
+    assert len({(item.language, item.lemma) for item in items}) == 600
+
+
+@pytest.mark.parametrize(
+    ("language", "task", "lemma", "forms"),
+    [
+        ("deu", "plural", r"([A-Z].*)e", ("{0}en",)),
+        ("deu", "plural", r"([A-Z].*el)", ("{0}n", "{0}")),  # feminine, masculine
+        ("deu", "plural", r"([A-Z].*)o", ("{0}os",)),
+        ("deu", "participle", r"(.*[td])en", ("ge{0}et",)),
+        ("deu", "participle", r"(.*[^td])en", ("ge{0}t",)),
+        ("nld", "plural", r"(.*el)", ("{0}s",)),
+        ("nld", "plural", r"(?!.*el$)(.*[^aeiou][aeiou])([dgklmnpt])", ("{0}{1}{1}en",)),
+        ("nld", "plural", r"(.*)([aeo])\2(.)", ("{0}{1}{2}en",)),
+        ("nld", "past_plural", r"(.*[^pk])([pk])\2?en", ("{0}{1}ten",)),
+        ("nld", "past_plural", r"(.*[^aeiou][aeiou])([gmnl])\2en", ("{0}{1}den",)),
+        ("nld", "past_plural", r"(.*[^aeiou])([aeo])([gmnl])en", ("{0}{1}{1}{2}den",)),
+    ],
+)
+def test_regular_forms_of_german_and_dutch_words_follow_the_rule_of_their_ending(
+    language: str, task: str, lemma: str, forms: tuple[str, ...]
+) -> None:
+    pytest.importorskip("wordfreq")
+    rows = [row for row in make.make(task, 48, 5, language=language) if row["type"] == "regular"]
+    found = [(match.groups(), row["form"]) for row in rows if (match := re.fullmatch(lemma, row["lemma"]))]
+    assert found
+    for parts, form in found:
+        assert form in {text.format(*parts) for text in forms}
+    if task == "plural" and language == "deu":
+        genders = {row["task"] for row in rows if row["form"] == row["lemma"]}
+        assert genders == {"plural_masculine"}  # only masculine nouns have no ending
 
 
 def test_words_are_made_by_seed_and_far_from_frequent_words(tmp_path: Path) -> None:
@@ -424,7 +474,7 @@ def test_words_are_made_by_seed_and_far_from_frequent_words(tmp_path: Path) -> N
     first, second, third = (path.read_text(encoding="utf-8") for path in paths)
     assert first == second != third
     (suite,) = morphology.read(paths[0], {})
-    frequent = set(make._word_list()[: make.FREQUENT_WORDS])
+    frequent = set(make.word_list("eng")[: make.FREQUENT_WORDS])
     for lemma in (item.lemma for item in suite.items):
         assert not frequent & {lemma, *make._one_away(lemma)}
     assert (
@@ -434,11 +484,25 @@ def test_words_are_made_by_seed_and_far_from_frequent_words(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("stem", "suffix", "form"),
-    [("wug", "ed", "wugged"), ("rick", "ed", "ricked"), ("gloap", "er", "gloaper"), ("squen", "y", "squenny")],
+    ("language", "root", "spelled"),
+    [
+        ("eng", "wug", "wugg"),
+        ("eng", "rick", "rick"),
+        ("eng", "gloap", "gloap"),
+        ("eng", "squen", "squenn"),
+        ("nld", "blop", "blopp"),
+        ("nld", "praam", "pram"),
+        ("nld", "blijk", "blijk"),
+        ("deu", "tramm", "tramm"),
+    ],
 )
-def test_final_consonants_are_doubled_as_in_english(stem: str, suffix: str, form: str) -> None:
-    assert make.suffixed(stem, suffix) == form
+def test_roots_are_spelled_before_vowels_as_in_their_language(language: str, root: str, spelled: str) -> None:
+    assert make.before_vowel(root, language) == spelled
+
+
+def test_a_task_that_a_language_does_not_have_is_refused(tmp_path: Path) -> None:
+    said = wug("make", "morphology", "past", "--language", "deu", "-o", tmp_path / "a.csv")
+    refused(said, "no new words for past in the language deu. There are: participle, plural")
 
 
 # The page.

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from wug.families import commands as family
+from wug.families.morphology import make
 
 
-def _make(*, task: str, output: Path, seed: int, items: int, lexicon: Path | None, force: bool) -> None:
-    from wug.families.morphology import make
+def _make(*, task: str, language: str, output: Path, seed: int, items: int, lexicon: Path | None, force: bool) -> None:
     from wug.files import refuse_existing, write_text
 
     refuse_existing([output], force=force)
-    made = make.make(task, items, seed, lexicon)
+    made = make.make(task, items, seed, lexicon, language)
     write_text(output, make.as_csv(made))
     family.say(f"wrote {output}: {items:,} items, {len(made):,} forms")
 
@@ -62,8 +62,13 @@ MAKE = (
         "morphology",
         _make,
         (
-            click.Argument(
-                ["task"], type=click.Choice(["plural", "past", "third_person", "possessive", "adjective", "agentive"])
+            click.Argument(["task"], type=click.Choice(make.tasks())),
+            click.Option(
+                ["--language"],
+                type=click.Choice(list(make.languages())),
+                default="eng",
+                show_default=True,
+                help="Language of the words.",
             ),
             click.Option(["-o", "--output"], type=family.OUTPUT_FILE, required=True, help="CSV file to write."),
             family.SEED,
@@ -73,14 +78,16 @@ MAKE = (
             ),
             family.FORCE,
         ),
-        """Make a wug test with new English words: a form of each is asked for in carrier sentences.
+        """Make a wug test with new words: a form of each is asked for in carrier sentences.
 
-        The words are pronounceable, are not in a list of English words, and differ in at least two letters from its
-        10,000 most frequent words.
+        The words are pronounceable, are not in a word list of the language, and differ in at least two letters from its
+        10,000 most frequent words. There are six tasks for English (eng), plural and participle for German (deu), and
+        plural and past_plural for Dutch (nld). The word lists of the last two are those of the extra frequency.
 
         \b
         wug make morphology plural --seed 1 --items 60 -o plurals.csv
         wug make morphology past --items 100 --lexicon words.txt -o past.csv
+        wug make morphology plural --language deu -o german.csv
         """,
     ),
 )

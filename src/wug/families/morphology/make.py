@@ -1,4 +1,4 @@
-"""Making wug tests: pronounceable English nonce words, and the forms that they could have."""
+"""Making wug tests: pronounceable nonce words, and the forms that they could have."""
 
 from __future__ import annotations
 
@@ -7,144 +7,69 @@ import gzip
 import io
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from wug.errors import InputError
-from wug.families.morphology.item import REGULAR
+from wug.errors import InputError, MissingExtra
 from wug.files import read_lines
 
 FREQUENT_WORDS = 10_000
 """Words at the beginning of the word list from which a new word differs in two letters or more, unless it is to rhyme
 with irregular verbs, whose neighbour it then is."""
 COLUMNS = ("lemma", "form", "type", "task", "language", "ending", "neighbourhood")
-
-ONSETS = (
-    *"b d f g h j l m n p r s t v w y z bl br cl cr dr fl fr gl gr pl pr sl sm sn sp st sw tr tw".split(),
-    *"sh ch th shr thr scr spl spr str sk squ".split(),
-)
-VOWELS = ("a", "e", "i", "o", "u", "ee", "oo", "oa", "ai", "ou")
-ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "sibilant": ("sh", "ch", "ss", "x", "zz"),
-    "voiceless": ("p", "k", "ff", "th", "mp", "sk", "lk", "nk"),
-    "alveolar": ("t", "d", "nt", "nd", "lt", "ld", "st", "ft"),
-    "voiced": ("b", "g", "m", "n", "l", "rb", "rm", "rn", "lm", "rg"),
-}
-"""Final consonants by the class that chooses the ending."""
-AFTER_DIGRAPHS: Mapping[str, tuple[str, ...]] = {
-    "ee": ("p", "t", "k", "d", "m", "n", "l", "ch"),
-    "oo": ("p", "t", "k", "d", "m", "n", "l", "th", "ch"),
-    "oa": ("p", "t", "k", "d", "m", "n", "l", "th", "ch"),
-    "ai": ("t", "d", "n", "l", "m"),
-    "ou": ("t", "d", "n", "l", "ch"),
-}
-"""Consonants that English has after long vowels and diphthongs: /aʊ/ is followed by coronals only."""
-NEIGHBOURHOODS: Mapping[str, tuple[str, str]] = {
-    "ing": ("ing", "ung"),
-    "ink": ("ink", "ank"),
-    "eep": ("eep", "ept"),
-    "eed": ("eed", "ed"),
-    "end": ("end", "ent"),
-    "ind": ("ind", "ound"),
-    "ell": ("ell", "old"),
-    "ear": ("ear", "ore"),
-}
-"""Rimes of irregular verbs, and those of their past tense."""
-RIME_CLASSES = {"ink": "voiceless", "eep": "voiceless", "eed": "alveolar", "end": "alveolar", "ind": "alveolar"}
-VOWEL_CHANGES = {
-    "a": "o",
-    "e": "o",
-    "i": "a",
-    "o": "e",
-    "u": "a",
-    "ee": "e",
-    "oo": "o",
-    "oa": "e",
-    "ai": "e",
-    "ou": "i",
-}
-"""A change of the vowel where no irregular verb is near."""
+LETTERS = "abcdefghijklmnopqrstuvwxyzäöü"
+MAX_DRAWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class NonceWord:
-    """A new word with what is known of its sounds."""
+    """A new word with its candidate forms by type."""
 
-    stem: str
-    onset: str
-    vowel: str
-    coda: str
-    ending: str
-    neighbourhood: str = "none"
-
-    @property
-    def changed(self) -> str:
-        """The word with the vowel of an irregular past tense."""
-        if self.neighbourhood != "none":
-            return self.onset + NEIGHBOURHOODS[self.neighbourhood][1]
-        return self.onset + VOWEL_CHANGES[self.vowel] + self.coda
+    lemma: str
+    forms: Mapping[str, str]
+    groups: Mapping[str, str]
 
 
-def suffixed(stem: str, suffix: str) -> str:
-    """A stem with its suffix, the final consonant doubled where English spelling does: wug, wugged."""
-    doubles = suffix[:1] in "aeiouy" and re.search(r"(^|[^aeiou]|qu)[aeiou][bdgmnprtl]$", stem)
-    return f"{stem}{stem[-1] if doubles else ''}{suffix}"
+@cache
+def languages() -> Mapping[str, Any]:
+    """Sounds and forms by language (ISO 639-3)."""
+    return tomllib.loads((files("wug") / "assets" / "morphology" / "new_words.toml").read_text(encoding="utf-8"))
 
 
-def _s_forms(word: NonceWord) -> dict[str, str]:
-    sibilant = word.ending == "sibilant"
-    return {REGULAR: word.stem + ("es" if sibilant else "s"), "allomorph": word.stem + ("s" if sibilant else "es")}
+def tasks() -> list[str]:
+    """The forms that can be asked for in some language."""
+    return list(dict.fromkeys(task for language in languages().values() for task in language["tasks"]))
 
 
-FORMS: Mapping[str, Callable[[NonceWord], dict[str, str]]] = {
-    "plural": lambda word: {**_s_forms(word), "zero": word.stem, "en": suffixed(word.stem, "en")},
-    "past": lambda word: {
-        REGULAR: suffixed(word.stem, "ed"),
-        "vowel_change": word.changed,
-        "zero": word.stem,
-        **({"en": suffixed(word.stem, "en")} if word.ending == "alveolar" else {"t": f"{word.stem}t"}),
-    },
-    "third_person": lambda word: {**_s_forms(word), "zero": word.stem, "past": suffixed(word.stem, "ed")},
-    "possessive": lambda word: {
-        REGULAR: f"{word.stem}'s",
-        "plural": _s_forms(word)[REGULAR],
-        "zero": word.stem,
-        "plural_possessive": f"{_s_forms(word)[REGULAR]}'",
-    },
-    "adjective": lambda word: {
-        REGULAR: suffixed(word.stem, "y"),
-        "ness": word.stem + "ness",
-        "zero": word.stem,
-        "ment": word.stem + "ment",
-    },
-    "agentive": lambda word: {
-        REGULAR: suffixed(word.stem, "er"),
-        "past": suffixed(word.stem, "ed"),
-        "zero": word.stem,
-        "ness": word.stem + "ness",
-    },
-}
-"""The candidate forms of each task by type; the regular one is expected."""
-
-
-def make(task: str, items: int, seed: int, lexicon: Path | None = None) -> list[dict[str, str]]:
+def make(task: str, items: int, seed: int, lexicon: Path | None = None, language: str = "eng") -> list[dict[str, str]]:
     """The rows of a wug test: one per candidate form, with the classes of endings in equal numbers."""
-    words = [*_word_list(), *([] if lexicon is None else (line.strip().lower() for line in read_lines(lexicon)))]
-    known = frozenset(words)
-    near = frozenset(spelling for word in words[:FREQUENT_WORDS] for spelling in (word, *_one_away(word)))
+    if task not in languages()[language]["tasks"]:
+        there = ", ".join(languages()[language]["tasks"])
+        raise InputError(f"no new words for {task} in the language {language}. There are: {there}")
+    words = [*word_list(language), *([] if lexicon is None else (line.strip().lower() for line in read_lines(lexicon)))]
+    known, frequent = frozenset(words), frozenset(words[:FREQUENT_WORDS])
     draw = random.Random(f"{task} {seed}")
-    kinds = _kinds(task)
-    chosen: dict[str, dict[str, str]] = {}
+    kinds = _kinds(language, task)
+    lemmas: set[str] = set()
     rows: list[dict[str, str]] = []
     for number in range(items):
-        word = _draw(kinds[number % len(kinds)], draw, task, frozenset(chosen), known, near)
-        chosen[word.stem] = FORMS[task](word)
-        about = {"task": task, "language": "eng", "ending": word.ending, "neighbourhood": word.neighbourhood}
-        found = list(chosen[word.stem].items())
+        ending, rhyme = kinds[number % len(kinds)]
+        for _ in range(MAX_DRAWS):
+            word = _candidate(language, task, ending, rhyme, draw)
+            if word is not None and word.lemma not in lemmas and _is_new(word, known, frequent, rhymes=bool(rhyme)):
+                break
+        else:
+            kind = f"{ending}, {rhyme or 'none'}"
+            raise InputError(f"no more new words of the kind {kind} for {task}: ask for fewer items")
+        lemmas.add(word.lemma)
+        found = list(word.forms.items())
         draw.shuffle(found)  # the order of the forms must tell nothing
-        rows += ({"lemma": word.stem, "form": form, "type": type, **about} for type, form in found)
+        rows += ({"lemma": word.lemma, "form": form, "type": type, **word.groups} for type, form in found)
     return rows
 
 
@@ -157,72 +82,78 @@ def as_csv(rows: list[dict[str, str]]) -> str:
     return out.getvalue()
 
 
-def _kinds(task: str) -> list[tuple[str, str]]:
-    """Classes of endings and neighbourhoods, in turn: half of the verbs of `past` rhyme with irregular ones."""
-    endings = ["voiced", "voiceless", "alveolar" if task == "past" else "sibilant"]
-    if task != "past":
-        return [(ending, "none") for ending in endings]
-    pairs = zip(endings * len(NEIGHBOURHOODS), [*NEIGHBOURHOODS] * len(endings), strict=True)
-    return [kind for ending, near in pairs for kind in ((ending, "none"), (RIME_CLASSES.get(near, "voiced"), near))]
+def _kinds(language: str, task: str) -> list[tuple[str, str]]:
+    """Classes of endings, and rimes or nothing, in turn: half of the verbs of some tasks rhyme with irregular ones."""
+    endings, rhymes = languages()[language]["tasks"][task]["endings"].split(), languages()[language].get("rhymes", {})
+    if not languages()[language]["tasks"][task].get("rhyming"):
+        return [(ending, "") for ending in endings]
+    pairs = zip(endings * len(rhymes), [*rhymes] * len(endings), strict=True)
+    return [kind for ending, rhyme in pairs for kind in ((ending, ""), (rhymes[rhyme][1], rhyme))]
 
 
-def _draw(
-    kind: tuple[str, str],
-    draw: random.Random,
-    task: str,
-    taken: frozenset[str],
-    known: frozenset[str],
-    near: frozenset[str],
-) -> NonceWord:
-    """A new word of this kind that is far enough from known words."""
-    for _ in range(20_000):
-        word = _candidate(*kind, draw)
-        if word is None:
-            continue
-        forms = FORMS[task](word)
-        if (
-            word.stem not in taken
-            and (word.neighbourhood != "none" or word.stem not in near)
-            and len(set(forms.values())) == len(forms)
-            and not known.intersection(forms.values())
-        ):
-            return word
-    raise InputError(f"no more new words of the kind {', '.join(kind)} for {task}: ask for fewer items")
+def _is_new(word: NonceWord, known: frozenset[str], frequent: frozenset[str], *, rhymes: bool) -> bool:
+    """Whether a word is far enough from known words, and its forms are new and different."""
+    lemma, forms = word.lemma.lower(), {form.lower() for form in word.forms.values()}
+    near = not rhymes and (lemma in frequent or not frequent.isdisjoint(_one_away(lemma)))
+    return not near and len(forms) == len(word.forms) and known.isdisjoint((lemma, *forms))
 
 
-def _candidate(ending: str, neighbourhood: str, draw: random.Random) -> NonceWord | None:
-    """A syllable with this ending; None for one that English does not have."""
-    onset = draw.choice(ONSETS)
-    if neighbourhood != "none":
-        rime = NEIGHBOURHOODS[neighbourhood][0]
+def _candidate(language: str, task: str, ending: str, rhyme: str, draw: random.Random) -> NonceWord | None:
+    """A word of this kind; None for one that the language could not have."""
+    sounds = languages()[language]
+    default = {"vowels": sounds["vowels"], "codas": ending, "lemma": "{word}", "task": task}
+    settings = default | sounds["tasks"][task] | sounds["tasks"][task].get(ending, {})
+    onset = draw.choice(sounds["onsets"].split())
+    if rhyme:
         if len(onset) == 1:
             return None
-        return NonceWord(onset + rime, onset, "", rime, ending, neighbourhood)
-    vowel, coda = draw.choice(VOWELS), draw.choice(ENDINGS[ending])
-    if coda not in AFTER_DIGRAPHS.get(vowel, (coda,)):
+        root, changed = onset + rhyme, onset + sounds["rhymes"][rhyme][0]
+    else:
+        vowel, coda = draw.choice(settings["vowels"].split()), draw.choice(sounds["codas"][settings["codas"]].split())
+        after = {vowel: codas.split() for vowels, codas in sounds["after"].items() for vowel in vowels.split()}
+        if coda not in after.get(vowel, (coda,)):
+            return None
+        if len(onset) > 1 and onset[-1] == coda[0]:  # no plilm, thrurm or smom
+            return None
+        if len(vowel) == 1:
+            coda = sounds.get("after_short", {}).get(coda, coda)
+        root, changed = onset + vowel + coda, onset + sounds["changes"][vowel] + coda
+        if any((vowel + coda).endswith(rime) for rime in sounds["rhymes"]):
+            return None
+    if re.search(sounds["excluded"], root):
         return None
-    if onset == "squ" and vowel not in ("a", "e", "i", "ee", "ai"):
-        return None
-    if len(onset) > 1 and onset[-1] == coda[0]:  # no plilm, thrurm or smom
-        return None
-    if len(vowel) == 1:
-        coda = {"k": "ck", "ch": "tch", "l": "ll"}.get(coda, coda)
-    if any((vowel + coda).endswith(rime) for rime, _ in NEIGHBOURHOODS.values()):
-        return None
-    return NonceWord(onset + vowel + coda, onset, vowel, coda, ending)
+    spellings = {"word": root, "Word": root.capitalize(), "base": before_vowel(root, language)}
+    spellings |= {"changed": changed, "changed_base": before_vowel(changed, language)}
+    lemma = settings["lemma"].format(**spellings)
+    forms = {type: form.format(**spellings, lemma=lemma) for type, form in settings["forms"].items()}
+    groups = {"task": settings["task"], "language": language, "ending": ending, "neighbourhood": rhyme or "none"}
+    return NonceWord(lemma, forms, groups)
 
 
-def _word_list() -> list[str]:
-    """English words of 2 to 10 letters, the most frequent first."""
-    data = (files("wug") / "assets" / "morphology" / "english_words.txt.gz").read_bytes()
-    return gzip.decompress(data).decode().split()
+def before_vowel(root: str, language: str) -> str:
+    """A root as it is spelled before a vowel: English wug, wugg-; Dutch praam, pram-."""
+    for pattern, replacement in languages()[language].get("before_vowels", ()):
+        if re.search(pattern, root):
+            return re.sub(pattern, replacement, root)
+    return root
+
+
+def word_list(language: str) -> list[str]:
+    """Known words, the most frequent first: a list of English words of 2 to 10 letters, or the words of wordfreq."""
+    if "wordfreq" not in languages()[language]:
+        data = (files("wug") / "assets" / "morphology" / "english_words.txt.gz").read_bytes()
+        return gzip.decompress(data).decode().split()
+    try:
+        import wordfreq
+    except ImportError:
+        raise MissingExtra(f"the word list of the language {language}", "frequency") from None
+    return list(wordfreq.iter_wordlist(languages()[language]["wordfreq"]))
 
 
 def _one_away(word: str) -> Iterator[str]:
-    letters = "abcdefghijklmnopqrstuvwxyz"
     for place in range(len(word) + 1):
         before, after = word[:place], word[place:]
         if after:
             yield before + after[1:]
-            yield from (before + letter + after[1:] for letter in letters)
-        yield from (before + letter + after for letter in letters)
+            yield from (before + letter + after[1:] for letter in LETTERS)
+        yield from (before + letter + after for letter in LETTERS)

@@ -35,6 +35,7 @@ ANSWERED = "exact_match@1"
 FORMED = {
     "plural": "plural of new nouns",
     "past": "past tense of new verbs",
+    "participle": "past participle of new verbs",
     "third_person": "third person of new verbs",
     "possessive": "possessive of new nouns",
     "agentive": "agent noun of new verbs",
@@ -46,8 +47,9 @@ MAX_FORM_TYPES = 12
 
 def question(result: Result) -> str:
     """The question about a single task; empty for several."""
-    formed = FORMED.get(str(result.meta.get("tasks") or ""))
-    return f"Does the model form the {formed}?" if formed else ""
+    tasks = str(result.meta.get("tasks") or "").split(", ")
+    formed = {FORMED.get(task) or FORMED.get(task.partition("_")[0], "") for task in tasks}  # plural_feminine
+    return f"Does the model form the {formed.pop()}?" if len(formed) == 1 and "" not in formed else ""
 
 
 def example(result: Result, rows: Rows) -> LinesPart | None:
