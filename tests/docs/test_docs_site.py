@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ def test_every_page_of_the_documentation_and_every_figure_is_there(pages: dict[P
     for page in (ROOT / "docs").rglob("*.md"):
         assert built[0] / page.relative_to(ROOT / "docs").with_suffix(".html") in pages
     figures = [load for load in pages[built[0] / "gallery.html"].loads if load.startswith("gallery/")]
-    assert len(figures) == 9
+    assert len(figures) == 2 * 9  # light and dark
 
 
 def test_tables_on_the_site_can_be_copied_with_their_tabs(built: tuple[Path, str]) -> None:
@@ -140,35 +141,115 @@ def test_the_python_reference_has_every_name(built: tuple[Path, str], pages: dic
     assert {f"wug.{name}" for name in dir(wug)} <= pages[built[0] / "reference.html"].names
 
 
-def test_a_browser_asks_nothing_of_the_network_and_search_works_without_a_server(built: tuple[Path, str]) -> None:
+@pytest.fixture(scope="module")
+def seen(built: tuple[Path, str]) -> Seen:
+    """What a browser found on the site."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("no chromium on this machine: apt install chromium")
     pytest.importorskip("playwright.sync_api")
     # In a thread of its own: other tests of this process may have a browser of theirs.
     with ThreadPoolExecutor(1) as apart:
-        asked = apart.submit(_asked, path, built[0]).result()
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+        return apart.submit(_seen, path, built[0]).result()
 
 
-def _asked(chromium: str, site: Path) -> list[str]:
-    """What the browser asks for while some pages are read and something is searched."""
+def test_a_browser_asks_nothing_of_the_network_and_search_works_without_a_server(seen: Seen) -> None:
+    assert [url for url in seen.asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+    assert "ocalism" in seen.results
+
+
+def test_no_line_of_text_has_more_than_75_characters(seen: Seen) -> None:
+    long = {name: lines for name, lines in seen.long_lines.items() if lines}
+    assert long == {}
+
+
+def test_figures_follow_the_colours_of_the_page(seen: Seen) -> None:
+    for scheme, drawn in seen.figures.items():
+        assert len(drawn) == 9
+        assert {name.rpartition("-")[2] for name in drawn} == {f"{scheme}.svg"}
+
+
+def test_pages_have_the_typeface_and_the_colours_of_the_program(built: tuple[Path, str], seen: Seen) -> None:
+    assert seen.faces == {"light": True, "dark": True}
+    sheet = (ROOT / "src/wug/views/templates/page.css").read_text(encoding="utf-8")
+    for scheme, colours in zip(("light", "dark"), sheet.split("@media screen")[:2], strict=True):
+        of = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6})", colours))
+        assert seen.colours[scheme] == [of["paper"], of["ink"], of["accent"]]
+        drawn = (built[0] / f"gallery/regions-{scheme}.svg").read_text(encoding="utf-8")
+        assert of["chart-1"] in drawn
+        assert of["chart-ink"] in drawn
+
+
+@dataclass
+class Seen:
+    """What a browser found on the site."""
+
+    asked: list[str] = field(default_factory=list)
+    results: str = ""
+    long_lines: dict[str, list[str]] = field(default_factory=dict)
+    figures: dict[str, list[str]] = field(default_factory=dict)
+    """Those shown in the gallery, by colour scheme."""
+    faces: dict[str, bool] = field(default_factory=dict)
+    colours: dict[str, list[str]] = field(default_factory=dict)
+    """Of the page, its text and its links, by colour scheme."""
+
+
+LONG_LINES = """() => {
+  const found = [], range = document.createRange();
+  for (const block of document.querySelectorAll(".md-content :is(p, li, dd)")) {
+    if (block.closest("td, th, pre")) continue;
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT), lines = [];
+    let bottom = -Infinity;
+    for (let node; (node = walker.nextNode());) {
+      if (node.parentElement.closest("p, li, dd, td, th, pre") !== block) continue;
+      for (let place = 0; place < node.length; place += 1) {
+        range.setStart(node, place), range.setEnd(node, place + 1);
+        const box = range.getBoundingClientRect();
+        if (!box.width) continue;
+        if (box.top > bottom - 4) lines.push("");
+        bottom = box.bottom, lines[lines.length - 1] += node.data[place];
+      }
+    }
+    found.push(...lines.filter((line) => line.trim().length > 75));
+  }
+  return found;
+}"""
+COLOURS = """() => {
+  const two = (number) => (+number).toString(16).padStart(2, "0");
+  const hex = (colour) => "#" + colour.match(/\\d+/g).slice(0, 3).map(two).join("");
+  const of = (selector, name) => hex(getComputedStyle(document.querySelector(selector))[name]);
+  return [of("body", "backgroundColor"), of(".md-content p", "color"), of(".md-content li a", "color")];
+}"""
+SHOWN = """() =>
+  [...document.querySelectorAll("img.figure")].filter((one) => one.checkVisibility()).map((one) => one.src)"""
+
+
+def _seen(chromium: str, site: Path) -> Seen:
+    """Read some pages, search for something, and look at the gallery in both colour schemes."""
     from playwright.sync_api import sync_playwright
 
-    asked: list[str] = []
+    seen = Seen()
     with sync_playwright() as play:
         browser = play.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=1000 * PATIENCE
         )
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(1000 * PATIENCE)
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: seen.asked.append(request.url))
         for name in ("index.html", "tutorial.html", "gallery.html", "reference.html", "coming-from/minicons.html"):
             page.goto((site / name).as_uri())
             page.wait_for_load_state("networkidle")
+            seen.long_lines[name] = page.evaluate(LONG_LINES)
         page.keyboard.press("/")
         page.keyboard.type("localism")
         page.wait_for_selector(".md-search-result__item")
-        assert "ocalism" in page.inner_text(".md-search-result__list")
+        seen.results = page.inner_text(".md-search-result__list")
+        for scheme in ("light", "dark"):
+            own = browser.new_page(color_scheme=scheme)
+            own.goto((site / "gallery.html").as_uri())
+            seen.figures[scheme] = own.evaluate(SHOWN)
+            own.goto((site / "index.html").as_uri())
+            seen.faces[scheme] = own.evaluate("document.fonts.ready.then(() => document.fonts.check('16px Inter'))")
+            seen.colours[scheme] = own.evaluate(COLOURS)
         browser.close()
-    return asked
+    return seen
