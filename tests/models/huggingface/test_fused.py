@@ -12,7 +12,7 @@ import transformers
 
 import tiny_architectures
 from wug.models.causal.forward import CausalEngine, ScoringMethods
-from wug.models.huggingface.fused import ROTARY, fuse_norms, fused_rotary, rotary_module, rotate
+from wug.models.huggingface.fused import ROTARY, Rotation, fuse_norms, rotate_in_place, rotating, rotation_of
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -48,29 +48,29 @@ def _random(kind: str, config: str, **more: Any) -> Any:
 @pytest.mark.parametrize("name", ["llama", "mistral", "qwen2"])
 def test_fused_rotary_positions_give_the_numbers_of_the_model(name: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name))
-    module = rotary_module(model)
-    assert module is sys.modules[type(model).__module__]
+    rotation = rotation_of(model)
+    assert rotation == Rotation(sys.modules[type(model).__module__], rotate_in_place)  # Triton needs a GPU
     texts = tiny_architectures.texts([40, 3, 17], seed=5)
     expected = [tiny_architectures.alone(model, text) for text in texts]
-    original = getattr(module, ROTARY)
+    original = getattr(rotation.module, ROTARY)
     engine = CausalEngine(model, ScoringMethods())
-    engine._rotary = module  # as on a GPU
+    engine._rotation = rotation  # as on a GPU
     for found, right in zip(engine.logprobs(texts), expected, strict=True):
         assert np.abs(found - np.array(right)).max(initial=0) < 1e-5
-    assert getattr(module, ROTARY) is original
+    assert getattr(rotation.module, ROTARY) is original
 
 
 def test_a_pair_of_dimensions_is_rotated_by_the_angle_of_its_position() -> None:
     angle = torch.tensor([[[0.5, 0.5]]])
-    found, _ = rotate(torch.tensor([[[[3.0, 4.0]]]]), torch.zeros(1, 1, 1, 2), angle.cos(), angle.sin())
+    found, _ = rotate_in_place(torch.tensor([[[[3.0, 4.0]]]]), torch.zeros(1, 1, 1, 2), angle.cos(), angle.sin())
     turned = complex(3, 4) * complex(np.cos(0.5), np.sin(0.5))
     assert found.flatten().tolist() == pytest.approx([turned.real, turned.imag])
 
 
 def test_other_positions_are_left_to_the_model() -> None:
     gpt2 = tiny_architectures.model(tiny_architectures.configuration("gpt2"))
-    assert rotary_module(gpt2) is None
-    with fused_rotary(None):
+    assert rotation_of(gpt2) is None
+    with rotating(None):
         assert not hasattr(sys.modules[type(gpt2).__module__], ROTARY)
 
 
@@ -82,4 +82,35 @@ def test_an_interleaved_rotation_is_recognised_as_another_one(monkeypatch: pytes
         return [x * cos.unsqueeze(1) + y * sin.unsqueeze(1) for x, y in zip((q, k), turned, strict=True)]
 
     monkeypatch.setattr(sys.modules[type(model).__module__], ROTARY, interleaved)
-    assert rotary_module(model) is None
+    assert rotation_of(model) is None
+
+
+def test_a_model_that_rotates_some_dimensions_only_keeps_its_own_rotation() -> None:
+    torch.manual_seed(5)
+    config = transformers.GPTNeoXConfig(
+        vocab_size=60, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2
+    )
+    model: Any = transformers.GPTNeoXForCausalLM(config).eval()
+    module = sys.modules[type(model).__module__]
+    text = list(range(1, 20))
+    expected = CausalEngine(model, ScoringMethods()).logprobs([text])[0]
+    engine = CausalEngine(model, ScoringMethods())
+    engine._rotation = Rotation(module, rotate_in_place)
+    assert engine.logprobs([text])[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 5, 3, 8), (3, 32, 128, 128), (1, 9, 7, 80)])
+def test_the_kernel_for_gpus_gives_the_numbers_of_plain_operations(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    from wug.models.huggingface.rotary_kernel import rotated
+
+    texts, heads, positions, size = shape
+    draw = torch.Generator("cuda").manual_seed(3)
+    states = torch.randn(texts, positions, heads, size, generator=draw, device="cuda").to(dtype).transpose(1, 2)
+    cos, sin = (torch.randn(texts, positions, size, generator=draw, device="cuda").to(dtype) for _ in range(2))
+    swapped = torch.cat([-states[..., size // 2 :], states[..., : size // 2]], -1).double()
+    expected = states.double() * cos.double()[:, None] + swapped * sin.double()[:, None]
+    close = 1e-5 if dtype == torch.float32 else 2e-2
+    assert torch.allclose(rotated(states, cos, sin).double(), expected, rtol=close, atol=close)
+    assert torch.allclose(rotated(states, cos[:1], sin[:1])[0].double(), expected[0], rtol=close, atol=close)

@@ -24,7 +24,7 @@ from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.causal.word_boundaries import WordStarts, add_word_ends, text_starts
 from wug.models.huggingface.cpu import ThreadPool
 from wug.models.huggingface.devices import device_of, halving, nan_error
-from wug.models.huggingface.fused import fused_rotary, rotary_module
+from wug.models.huggingface.fused import rotating, rotation_of
 from wug.models.tokenization.ragged import Ints, Ragged
 
 Floats = npt.NDArray[np.float64]
@@ -100,7 +100,7 @@ class CausalEngine:
         self._logits = methods.output_layer or LogitSource(self.device, vocabulary)
         self._distribution = distribution
         self._takes_use_cache = _takes(model, "use_cache")
-        self._rotary = rotary_module(model) if self.device.type == "cuda" else None
+        self._rotation = rotation_of(model) if self.device.type == "cuda" else None
         nothing = np.empty(0, dtype=np.int64)
         self._later = None if word_starts is None else word_starts.later
         self._first = nothing if word_starts is None or word_starts.first is None else np.sort(word_starts.first)
@@ -134,7 +134,7 @@ class CausalEngine:
         with (
             torch.inference_mode(),
             _without_cudnn_attention(self.device),
-            fused_rotary(self._rotary),
+            rotating(self._rotation),
             nullcontext() if layer is None else layer.capture(),
         ):
             if pool is None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import torch
 from transformers import PreTrainedModel
 from transformers.activations import NewGELUActivation
 
+from wug.models.huggingface.devices import device_of
+
 ROTARY = "apply_rotary_pos_emb"
 """What modules of transformers call the function that rotates queries and keys."""
+
+log = logging.getLogger("wug")
 
 
 def fuse_activations(model: PreTrainedModel) -> None:
@@ -59,44 +66,70 @@ def _same_function(module: torch.nn.Module, other: torch.nn.Module, weight: torc
     return bool(torch.allclose(first, second, rtol=rounding, atol=rounding))
 
 
-def rotary_module(model: PreTrainedModel) -> ModuleType | None:
-    """The module of a model whose rotary positions `rotate` computes; None for models with others or none.
+class Rotation(NamedTuple):
+    """A faster way to rotate queries and keys, for the models of a module."""
+
+    module: ModuleType
+    rotate: Callable[..., tuple[torch.Tensor, torch.Tensor]]
+
+
+def rotation_of(model: PreTrainedModel) -> Rotation | None:
+    """The fastest rotation that computes the rotary positions of a model; None for models with others or none.
 
     Modules of transformers take five kernels for each of queries and keys, a sixth of the time of a 7B model.
     """
     module = sys.modules[type(model).__module__]
     if not hasattr(module, ROTARY):
         return None
-    generator = torch.Generator().manual_seed(1957)
-    queries, keys = (torch.randn(2, 3, 5, 8, generator=generator) for _ in range(2))
-    cos, sin = (torch.randn(2, 5, 8, generator=generator) for _ in range(2))
-    try:
-        expected = getattr(module, ROTARY)(queries, keys, cos, sin)
-        same = all(map(torch.allclose, expected, rotate(queries, keys, cos, sin)))
-    except (RuntimeError, TypeError, ValueError, IndexError):
-        return None
-    return module if same else None
+    device = device_of(model)
+    draw = partial(torch.randn, generator=torch.Generator().manual_seed(1957))
+    queries, keys = (draw(2, 5, 3, 8).to(device).transpose(1, 2) for _ in range(2))
+    cos, sin = (draw(2, 5, 8).to(device) for _ in range(2))
+    for rotate in (rotate_by_triton, rotate_in_place):
+        try:
+            expected = getattr(module, ROTARY)(queries, keys, cos, sin)
+            if all(map(partial(torch.allclose, atol=1e-6), expected, rotate(queries, keys, cos, sin))):
+                return Rotation(module, rotate)
+        except (ImportError, RuntimeError, TypeError, ValueError, IndexError) as error:
+            log.debug("%s is not used: %s", rotate.__name__, error)
+    return None
 
 
 @contextmanager
-def fused_rotary(module: ModuleType | None) -> Iterator[None]:
-    """Meanwhile, models of the module rotate queries and keys with `rotate`."""
-    if module is None:
+def rotating(rotation: Rotation | None) -> Iterator[None]:
+    """Meanwhile, models of the module rotate queries and keys in the faster way, unless only some dimensions turn."""
+    if rotation is None:
         yield
         return
-    original = getattr(module, ROTARY)
-    setattr(module, ROTARY, rotate)
+    original = getattr(rotation.module, ROTARY)
+
+    def rotate(queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        plain = len(rest) == 1 and not named and cos.shape[-1] == queries.shape[-1]
+        return (rotation.rotate if plain else original)(queries, keys, cos, *rest, **named)
+
+    setattr(rotation.module, ROTARY, rotate)
     try:
         yield
     finally:
-        setattr(module, ROTARY, original)
+        setattr(rotation.module, ROTARY, original)
 
 
-def rotate(
-    queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, unsqueeze_dim: int = 1
+def rotate_by_triton(
+    queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rotate pairs of dimensions, one from each half, by the angles of their positions."""
-    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+    """Rotate pairs of dimensions, one from each half, by the angles of their positions, in one kernel of a GPU."""
+    if not queries.is_cuda:
+        raise ValueError("the kernel runs on a GPU only")
+    from wug.models.huggingface.rotary_kernel import rotated
+
+    return rotated(queries, cos, sin), rotated(keys, cos, sin)
+
+
+def rotate_in_place(
+    queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same in four of PyTorch's operations, which write into the result."""
+    cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
     return _rotated(queries, cos, sin), _rotated(keys, cos, sin)
 
 

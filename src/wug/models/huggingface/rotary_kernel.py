@@ -1,0 +1,68 @@
+"""Rotary positions in one Triton kernel, where PyTorch's operations take four passes over memory."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+HEADS_PER_PROGRAM = 8
+
+
+def _rotate_token(
+    states: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    found: torch.Tensor,
+    count: int,
+    positions: int,
+    states_text: int,
+    states_head: int,
+    states_position: int,
+    found_text: int,
+    found_head: int,
+    found_position: int,
+    angle_text: int,
+    angle_position: int,
+    half: tl.constexpr,
+    block: tl.constexpr,
+    heads: tl.constexpr,
+) -> None:
+    """Rotate some heads of one token; strides are named after their tensor and dimension."""
+    token = tl.program_id(0).to(tl.int64)
+    text, position = token // positions, token % positions
+    head = tl.program_id(1) * heads + tl.arange(0, heads)[:, None]
+    column = tl.arange(0, block)[None, :]
+    inside = (head < count) & (column < half)
+    angle = text * angle_text + position * angle_position + column
+    source = states + text * states_text + position * states_position + head * states_head + column
+    target = found + text * found_text + position * found_position + head * found_head + column
+    first = tl.load(source, mask=inside).to(tl.float32)
+    second = tl.load(source + half, mask=inside).to(tl.float32)
+    rotated = first * tl.load(cos + angle, mask=column < half) - second * tl.load(sin + angle, mask=column < half)
+    tl.store(target, rotated, mask=inside)
+    cos, sin = cos + half, sin + half
+    rotated = second * tl.load(cos + angle, mask=column < half) + first * tl.load(sin + angle, mask=column < half)
+    tl.store(target + half, rotated, mask=inside)
+
+
+_KERNEL = triton.jit(_rotate_token, do_not_specialize=["positions"])
+
+
+def rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotate (texts, heads, positions, dimensions) by the angles (texts, positions, dimensions).
+
+    Sums are in float32 and rounded once.
+    """
+    texts, heads, positions, size = states.shape
+    cos, sin = (angles.contiguous().expand(texts, -1, -1) for angles in (cos, sin))
+    if cos.shape != (texts, positions, size) or sin.shape != cos.shape or states.stride(-1) != 1:
+        raise ValueError("the rotation does not cover all dimensions")
+    found = torch.empty_like(states)
+    half = size // 2
+    _KERNEL[(texts * positions, triton.cdiv(heads, HEADS_PER_PROGRAM))](
+        states, cos, sin, found, heads, positions,
+        *states.stride()[:3], *found.stride()[:3], *cos.stride()[:2],
+        half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM,
+    )  # fmt: skip
+    return found
