@@ -7,7 +7,8 @@
 The models are Llamas with random weights, made on the device. Sentences are BLiMP (WUG_REFERENCE_DATA or
 ../shared/data), three tenths of it unless `--sample` says otherwise, or the built-in suites where it is absent. The
 tokenizer is that of `scoring.py`. The floor is the arithmetic of the distinct prefixes (2 FLOP per parameter and
-prefix) at the rate of a large matrix product that is measured first. The first pass is timed, and loading is not.
+prefix) at the rate of a large matrix product that is measured first. The first pass is timed, and loading is not. The
+plain loop has the model as transformers makes it, and one batch to warm up.
 Differences are per token: of trees from single sentences, and of the plain loop from single sentences.
 """
 
@@ -115,6 +116,14 @@ def compare(size: str, dtype: str, texts: list[str], tokenizer: Any, rate: float
     from wug.types import Request
 
     model = make_model(size, dtype, given.device)
+    ids = [[0, *row] for row in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    plain_loop(model, ids[: given.batch], given.batch)
+    synchronize(given.device)
+    start = time.perf_counter()
+    loop = plain_loop(model, ids, given.batch)  # before wug replaces layers of the model by fused ones
+    loop_seconds = time.perf_counter() - start
+    some = np.random.default_rng(4).permutation(len(ids))[:SINGLE_TEXTS]
+    single = plain_loop(model, [ids[number] for number in some], 1)
     start = time.perf_counter()
     loaded = loading.HubModel(model, tokenizer, size, "random")
     scorer = causal.around(loaded, ModelSpec("causal", size, options={"dtype": dtype, "device": given.device}))
@@ -125,16 +134,9 @@ def compare(size: str, dtype: str, texts: list[str], tokenizer: Any, rate: float
     scored = scorer.score(requests)
     seconds = time.perf_counter() - start
     trees = np.asarray(scored.sums())
-    ids = [[0, *row] for row in tokenizer(texts, add_special_tokens=False)["input_ids"]]
     prefixes = len({tuple(row[:end]) for row in ids for end in range(1, len(row))})
     floor = prefixes * 2 * parameters_of_products(model) / rate
-    synchronize(given.device)
-    start = time.perf_counter()
-    loop = plain_loop(model, ids, given.batch)
-    loop_seconds = time.perf_counter() - start
     lengths = np.asarray([len(row) - 1 for row in ids])
-    some = np.random.default_rng(4).permutation(len(ids))[:SINGLE_TEXTS]
-    single = plain_loop(model, [ids[number] for number in some], 1)
     rows = {"wug": (seconds, trees), f"plain loop, batch {given.batch}": (loop_seconds, loop)}
     for way, (spent, values) in rows.items():
         gaps = np.abs(values[some] - single) / lengths[some]
