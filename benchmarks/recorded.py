@@ -53,6 +53,8 @@ TITLES = {
     "choices": "Options in a context",
     "coverage": "How often intervals hold what they should",
     "store": "The store: size, commands and pages",
+    "large": "Sentences scored by models of 1.3 to 13 billion parameters",
+    "large, float32": "Sentences scored by a 7B model in float32",
 }
 AIMED = {
     "decoding": ["decoding.py", "--localism", "0", "--generate", "100"],
@@ -90,12 +92,15 @@ def on_gpu(*, dry: bool) -> dict[str, list[str]]:
             "scoring": ["scoring.py", *bf16, *shlex.split("--sizes tiny --sample 268 --batch 64")],
             "localism": ["decoding.py", *shlex.split("--count 0 --localism 5")],
             "decoding": ["decoding.py", *shlex.split("--count 20 --localism 0 --generate 4")],
+            "large": ["large.py", *shlex.split("--device cpu --sizes tiny --sample 268")],
         }
     return {
         "localism": ["decoding.py", *shlex.split("--device cuda --count 0 --localism 9567")],
         "scoring": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 124M --sample 0 --batch 512")],
         "scoring, 1.3B": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 1.3B --sample 0 --batch 256")],
         "decoding": ["decoding.py", *shlex.split("--device cuda --localism 0 --generate 200")],
+        "large": ["large.py"],
+        "large, float32": ["large.py", *shlex.split("--sizes 7B --dtypes float32 --sample 2010")],
     }
 
 
