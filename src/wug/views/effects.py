@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from wug.rows import Filter, Rows
 from wug.types import Metric, Result
 from wug.views import vega
 from wug.views.charts import rounded
+from wug.views.grouped import by_field, dots, field_figures, interval_note
 from wug.views.parts import EstimatesPart, Figure
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ def effects_part(result: Result) -> EstimatesPart | None:
     """The estimates of effects, collapsed; None if there are none."""
     found = effect_estimates(result)
     return EstimatesPart(found, folded="Mean effects in bits") if found else None
+
+
+def group_effects(result: Result, metric: str, without: Container[str] = ()) -> Iterator[Figure]:
+    """The means of an effect by group, for fields with at least two values."""
+    unit = result.metric(metric).unit
+    what = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
+    draw = partial(dots, note=interval_note(result, metric), what=what, share=False)
+    fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in without}
+    yield from field_figures(fields, draw, id=f"{metric}-groups", what=plain(metric).capitalize())
 
 
 def effects_figure(result: Result, rows: Rows) -> Figure | None:

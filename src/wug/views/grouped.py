@@ -16,9 +16,9 @@ from wug.formatting import (
     is_deviation,
     is_measurable,
     other_estimates,
-    percent,
     plain,
     plural,
+    value_text,
 )
 from wug.identity import Group
 from wug.rows import OutcomeRow, Rows
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MIN_POINT_ITEMS = 10
 """Points of a curve with fewer items are not drawn."""
 MAX_CHART_ROWS, MAX_TABLE_ROWS = 100, 1000
+MAX_SHARED_VALUES = 12
+"""Fields with more values do not share a chart with others."""
 
 
 def overall_parts(result: Result) -> Iterator[ViewPart]:
@@ -106,9 +108,20 @@ def curve_points(rows: Iterable[FormattedEstimate], series: str = "") -> list[ch
 
 
 def dots(
-    id: str, title: str, points: Sequence[charts.Point], *, note: str, what: str, first: str, series: str = ""
+    id: str,
+    title: str,
+    points: Sequence[charts.Point],
+    *,
+    note: str,
+    what: str,
+    first: str,
+    series: str = "",
+    share: bool = True,
 ) -> Figure:
-    """A dot chart of proportions with its table; `first` names the rows, `series` the dots in a row."""
+    """A dot chart of proportions, or of numbers around 0, with its table.
+
+    `first` names the rows, `series` the dots in a row.
+    """
     grouped = any(one.group for one in points)
     names = list(dict.fromkeys((one.group, one.row) for one in points))
     drawn, listed = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
@@ -120,14 +133,15 @@ def dots(
             charts.intervals,
             [one for one in points if (one.group, one.row) in drawn],
             title=what,
-            share=True,
+            share=share,
+            zero=not share,
             series_are=series or "model",
         ),
         title=title,
         note=f"{note}{more}".strip(),
         columns=(*(["group"] if grouped else []), first, *([series] if series else []), what, "interval", "n"),
         rows=tuple(
-            (*([one.group] if grouped else []), one.row, *([one.series] if series else []), *_cells(one))
+            (*([one.group] if grouped else []), one.row, *([one.series] if series else []), *_cells(one, share))
             for one in points
             if (one.group, one.row) in listed
         ),
@@ -141,6 +155,24 @@ def dots(
             for one in points
         ),
     )
+
+
+def field_figures(
+    fields: Mapping[str, Sequence[FormattedEstimate]],
+    draw: Callable[..., Figure],
+    *,
+    id: str,
+    what: str,
+    point: Callable[..., charts.Point] = point,
+) -> Iterator[Figure]:
+    """A metric by group: small fields in one chart, each large field in a separate one."""
+    ordered = [(plain(name), best_first(rows)) for name, rows in fields.items()]
+    small = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
+    if small:
+        points = [point(row, group=name if len(small) > 1 else "") for name, rows in small for row in rows]
+        yield draw(id, f"{what} by {', '.join(name for name, _ in small)}", points, first=small[0][0])
+    for index, (name, rows) in enumerate(one for one in ordered if len(one[1]) > MAX_SHARED_VALUES):
+        yield draw(f"{id}-{index}", f"{what} by {name}", [point(row) for row in rows], first=name)
 
 
 def curve(
@@ -215,9 +247,9 @@ def _over_runs(result: Result, metric: str) -> bool:
     return any(is_deviation(e.method) for e in result.estimates if e.metric == metric)
 
 
-def _cells(one: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
-    interval = one.interval or interval_text(one.low, one.high, None, share=True)
-    return percent(one.value), interval or "–", "–" if one.n is None else f"{one.n:,}"
+def _cells(one: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:
+    interval = one.interval or interval_text(one.low, one.high, None, share=share)
+    return value_text(one.value, share=share), interval or "–", "–" if one.n is None else f"{one.n:,}"
 
 
 def _within(row: FormattedEstimate) -> tuple[float | None, float | None]:

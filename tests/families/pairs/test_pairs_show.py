@@ -21,6 +21,7 @@ from wug.evaluation.evaluate import build_result
 from wug.families import pairs as family
 from wug.families.pairs import view
 from wug.families.pairs.view.figures import RIGHT, TIED, WRONG, histogram
+from wug.formatting import number
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Rows
@@ -169,6 +170,16 @@ def test_accuracy_by_field_and_phenomenon_stands_under_headings_best_first(resul
         "phenomenon\nisland_effects",
     ]
     assert found.rows[0] == ("field", "morphology", "66.7%", "[20.8, 93.9]", "3")
+
+
+def test_margins_by_group_are_means_in_bits_with_a_line_at_0(result: Result) -> None:
+    found = figure(result, "Margin by field, paradigm, phenomenon")
+    assert found.columns == ("group", "field", "margin (bits)", "interval", "n")
+    bits = {row[1]: row[2] for row in found.rows if row[0] == "field"}
+    # swims. costs 3 nats and every other word 1: two nats for, two against, and one and a half for sings.
+    assert bits == {"morphology": number((2.0 - 2.0 + 1.5) / 3 / math.log(2)), "syntax": "0"}
+    assert found.records[0]["margin (bits)"] == pytest.approx(0.5 / math.log(2))
+    assert '"zero": 0' in json.dumps(found.chart.to_dict())
 
 
 def test_every_paradigm_stands_under_its_phenomenon(result: Result) -> None:
@@ -418,6 +429,7 @@ def test_the_order_of_reading(result: Result) -> None:
         "Accuracy by paradigm",
         "Margins",
         "EstimatesPart",
+        "Margin by field, paradigm, phenomenon",
     ]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import re
+import math
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import wug
 from reference import reference
+from wug.evaluation.opening import builtin_models
 from wug.families.syntaxgym.formula import parse
 
 A, B, C, D = (f"(2;%{name}%)" for name in "abcd")
@@ -74,54 +78,33 @@ def test_two_times_a_surprisal_is_in_bits() -> None:
     assert effects(f"2 * {A} < {B} / 2") == [("", False, True)]
 
 
-def evaluated(formula: str, regions: dict[tuple[int, str], float]) -> list[float]:
-    """The effects of a prediction by string replacement and Python's own arithmetic."""
-    found = []
-    for part in formula.replace("[", "(").replace("]", ")").split("&"):
-        numbers = re.sub(r"\((\d+);%([^%]+)%\)", lambda m: repr(regions[int(m[1]), m[2]]), part)
-        numbers = numbers.strip()
-        while numbers.startswith("(") and numbers.endswith(")") and numbers.count("(") == numbers.count(")"):
-            inner = numbers[1:-1]
-            depths = np.cumsum([(c == "(") - (c == ")") for c in inner])
-            if depths.min(initial=0) < 0:
-                break
-            numbers = inner
-        left, sign, right = re.split("([<>])", numbers)
-        found.append((eval(right) - eval(left)) * (1 if sign == "<" else -1))
-    return found
+@pytest.fixture(scope="module")
+def parity() -> ModuleType:
+    """The benchmark that computes effects with plain transformers and numpy."""
+    path = Path(__file__).resolve().parents[3] / "benchmarks" / "effect_parity.py"
+    spec = importlib.util.spec_from_file_location("effect_parity", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["effect_parity"] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.mark.parametrize(
-    ("name", "metrics"),
-    [
-        ("npz_ambig", ["effect_0a", "effect_0b", "interaction_0c"]),
-        ("number_prep", ["effect_0a", "effect_0b"]),
-        ("cleft", ["effect_0"]),
-        ("center_embed", ["effect_0"]),
-    ],
-)
-def test_effects_on_published_suites_are_those_of_plain_arithmetic(name: str, metrics: list[str]) -> None:
-    path: Path = reference("syntaxgym") / "suites" / f"{name}.json"
-    [result] = wug.run(path, "wug-causal", limit=7)
-    [prediction] = json.loads(path.read_text(encoding="utf-8"))["predictions"]
-    rows = []
-    for outcome in result.outcomes:
-        if outcome.metric == "all_predictions":
-            conditions: dict[str, Any] = outcome.detail["conditions"]
-            regions = {
-                (region["number"], condition): sum(bits for _, bits in region["tokens"] if bits is not None)
-                for condition, found in conditions.items()
-                for region in found["regions"]
-            }
-            rows.append(evaluated(prediction["formula"], regions))
-    values = np.array(rows)
-    whole = {one.metric: one for one in result.estimates if one.group == "all"}
-    assert [metric for metric in whole if re.match("effect|interaction", metric)] == metrics
-    for column, metric in enumerate(metrics):
-        items = values[:, column]
-        assert whole[metric].value == pytest.approx(items.mean(), abs=1e-9)
-        assert whole[f"standardised_{metric}"].value == pytest.approx(items.mean() / items.std(ddof=1), abs=1e-9)
-        assert (whole[metric].n, whole[metric].method) == (7, "bootstrap-t")
-        holds = [outcome.value for outcome in result.outcomes if outcome.metric == "prediction_0"]
-        if len(metrics) == 1:
-            assert holds == (items > 0).tolist()
+def test_effects_on_all_published_suites_are_those_of_plain_transformers_and_numpy(parity: ModuleType) -> None:
+    paths = sorted((reference("syntaxgym") / "suites").glob("*.json"))
+    plain, names = parity.PlainModel(builtin_models()["wug-causal"]), []
+    for path, result in zip(paths, wug.run(paths, "wug-causal", limit=8), strict=True):
+        suite = json.loads(path.read_text(encoding="utf-8"))
+        expected = parity.by_numpy(suite, plain, {outcome.item for outcome in result.outcomes})
+        assert parity.difference(expected, parity.by_wug(result)) < parity.TOLERANCE, path.name
+        names += expected
+    assert (len(paths), len(names), sum("interaction" in name for name in names)) == (34, 74, 6)
+
+
+def test_the_comparison_sees_a_wrong_value_or_name(parity: ModuleType) -> None:
+    found = parity.mean_effect(np.array([1.0, 2.0, 4.0, 5.0, 9.0]))
+    assert parity.difference({"effect_0": found}, {"effect_0": found}) == 0
+    assert parity.difference({"effect_0": found}, {"effect_0": replace(found, value=found.value + 2.1)}) > 0.4
+    assert math.isinf(parity.difference({"effect_0": found}, {"interaction_0": found}))
+    assert math.isinf(parity.difference({"effect_0": found}, {"effect_0": replace(found, high=None)}))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from wug.families.links import link_label, shown_scale
+from wug.families.links import MARGIN, link_label, shown_scale
 from wug.formatting import bits, finite, plain
 from wug.identity import Group
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
 from wug.views.chance import chance_note, result_chance
-from wug.views.effects import effects_figure
+from wug.views.effects import effects_figure, group_effects
 from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
 from wug.views.parts import (
     CountsPart,
@@ -71,6 +71,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from _figures(result)
     if effects := effects_figure(result, rows):
         yield effects
+    yield from group_effects(result, MARGIN)
 
 
 def items(result: Result, rows: Rows) -> ItemsView:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
-from wug.families.links import link_label, shown_scale
+from wug.families.links import MARGIN, link_label, shown_scale
 from wug.families.pairs.outcomes import (
     ACCURACY,
     MACRO_ACCURACY,
@@ -23,7 +23,7 @@ from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import LN2, Outcome, Result
-from wug.views.effects import effects_part
+from wug.views.effects import effects_part, group_effects
 from wug.views.grouped import deviation_note, overall_of
 from wug.views.parts import (
     CountsPart,
@@ -77,6 +77,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, *_scale(result)))
         if effects := effects_part(result):
             yield effects
+        yield from group_effects(result, MARGIN, without=figures.repeated_field(result))
     if correlations := overall_of(result, PEARSON, SPEARMAN):
         yield EstimatesPart(tuple(correlations))
         draw = partial(figures.human_figure, rows, *_scale(result))

@@ -22,7 +22,7 @@ from wug.formatting import FormattedEstimate, finite, number, percent, plain, pl
 from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views import charts, grouped
-from wug.views.grouped import best_first, by_field, dots, interval_note, overall_of
+from wug.views.grouped import best_first, by_field, dots, field_figures, interval_note, overall_of
 from wug.views.parts import Figure
 
 CROSSED = "pattern_type"
@@ -30,8 +30,6 @@ SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm
 """Fields with separate charts."""
 PHENOMENA = ("phenomenon", "term")
 """Groups of paradigms; the first that exists is used."""
-MAX_SHARED_VALUES = 12
-"""Fields with more values do not share a chart with others."""
 HISTOGRAM_BARS = 40
 """The approximate number of bars."""
 MIN_CLIPPED_PAIRS = 200
@@ -66,7 +64,8 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
         yield _paradigms(
             fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}.".strip())
         )
-    yield from _others({name: rows for name, rows in fields.items() if name not in SEPARATE}, draw)
+    others = {name: rows for name, rows in fields.items() if name not in SEPARATE}
+    yield from field_figures(others, draw, id="others", what="Accuracy", point=point)
 
 
 def _types_and_patterns(
@@ -96,6 +95,11 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
         yield draw("terms", f"Accuracy by {' and '.join(there)}", points, first=" or ".join(there))
 
 
+def repeated_field(result: Result) -> Sequence[str]:
+    """The field with nearly the same groups as another one, if there is one."""
+    return [name for name in PHENOMENA if name in by_field(result, ACCURACY)][1:]
+
+
 def _languages(
     rows: Sequence[FormattedEstimate], macro: Sequence[FormattedEstimate], draw: Callable[..., Figure]
 ) -> Figure:
@@ -115,17 +119,6 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
     ordered = sorted(best_first(fields["paradigm"]), key=rank)
     points = [point(row, group=plain(terms.get(row.group, ""))) for row in ordered]
     return draw("paradigms", "Accuracy by paradigm", points, first="paradigm")
-
-
-def _others(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    """All other groups: small fields in one chart, each large field in a separate one."""
-    ordered = [(plain(name), best_first(rows)) for name, rows in fields.items()]
-    small = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
-    if small:
-        points = [point(row, group=name if len(small) > 1 else "") for name, rows in small for row in rows]
-        yield draw("others", f"Accuracy by {', '.join(name for name, _ in small)}", points, first=small[0][0])
-    for index, (name, rows) in enumerate(one for one in ordered if len(one[1]) > MAX_SHARED_VALUES):
-        yield draw(f"others-{index}", f"Accuracy by {name}", [point(row) for row in rows], first=name)
 
 
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
