@@ -12,8 +12,7 @@ import pytest
 import run_factory
 from html_helpers import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
-from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, region_means
-from wug.families.syntaxgym.view.split_words import item_note, result_note
+from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, item_note, region_means, result_note
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Filter, Rows

@@ -29,7 +29,7 @@ from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.cache import Cache
 from wug.evaluation.evaluate import RequestMemo, run_key_for
-from wug.evaluation.executors.serial import SerialExecutor
+from wug.evaluation.executors import Executor, choose
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.remote import Finished, RemoteTask, evaluate_model
@@ -48,10 +48,10 @@ UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
 log = logging.getLogger("wug")
 
 
-def executor(workers: int | None, plan: Plan) -> ProcessExecutor | SerialExecutor:
+def executor(workers: int | None, plan: Plan) -> Executor:
     """An executor with as many processes as `worker_count` says; the serial one for a single process."""
     count = worker_count(plan, workers)
-    return ProcessExecutor(count, required=workers is not None) if count > 1 else SerialExecutor()
+    return ProcessExecutor(count, required=workers is not None) if count > 1 else choose("serial", None, plan)
 
 
 def worker_count(plan: Plan, workers: int | None) -> int:
@@ -116,7 +116,7 @@ class ProcessExecutor:
         except UNPICKLABLE as error:
             if self._required:
                 raise ModelError(f"a suite cannot be sent to another process ({error}): use one worker") from None
-            SerialExecutor().run(recorder)
+            choose("serial", None, plan).run(recorder)
             return
         positions = {id(suite): position for position, suite in enumerate(plan.suites)}
         lost = _run_all(deque(recorder.pending()), self._count, payload, positions, recorder)

@@ -9,9 +9,8 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.choices import formats
-from wug.families.choices.exchange import SAMPLE_OPTIONS, from_sample, to_sample
 from wug.families.choices.items import OPTIONS, Candidate, ChoiceItem, ChoicesSettings, lint, lint_repeated
-from wug.families.choices.suite import ChoicesSuite
+from wug.families.choices.suite import SAMPLE_OPTIONS, ChoicesSuite, from_sample, to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
 from wug.families.exclusion import kept
 from wug.families.tables import capped, refuse_errors, stem

@@ -14,13 +14,16 @@ from wug.families.sampling import levels_of, limited, sampled
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.identity import OVERALL, Group
 from wug.labels import of_suite
+from wug.samples import Sample, choice_sample, plain_sample
 from wug.stats import wilson
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
+from wug.types import Estimate, Metric, Notice, Outcome, Request, Result, Row, Scored, Scorer
 
 STRADDLED = "a token spans the end of the context and the beginning of an option"
 TOKENLESS = "no token begins where an option does"
 UNSCORED = "the model gives no log-probability for an option"
 """Reasons for not judging an item."""
+SAMPLE_OPTIONS = 0
+"""An imported choice may have any number of options, and each option may have its own context."""
 FIRST_MAXIMUM = Metric("accuracy_lm_eval", headline=False, meaning="the right option is the first of the most probable")
 
 
@@ -289,3 +292,28 @@ def _detail(choice: ChoiceItem) -> dict[str, Any]:
         "right": choice.right + 1,
         **_source(choice),
     }
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """The choice of an outcome."""
+    detail = outcome.detail
+    if "options" not in detail:
+        return plain_sample(outcome, result)
+    context, options = str(detail.get("context") or ""), tuple(map(str, detail["options"]))
+    given: dict[str, Any] = {
+        "context": context,
+        "contexts": tuple(map(str, detail.get("contexts") or ())),
+        "scores": tuple(detail.get("scores") or ()),
+        "fields": {"context": context, "options": list(options), "answer": detail["right"]},
+    }
+    return choice_sample(options, int(detail["right"]) - 1, outcome.value, tuple(detail.get("logprobs") or ()), **given)
+
+
+def from_sample(sample: Sample) -> dict[str, Any]:
+    """The details of an outcome of an imported choice."""
+    assert sample.right is not None
+    several = {"contexts": list(sample.contexts)} if sample.contexts else {"context": sample.context}
+    detail = {**several, "options": list(sample.choices), "right": sample.right + 1}
+    if sample.logprobs:
+        detail["logprobs"] = list(sample.logprobs)
+    return {**detail, **({"scores": list(sample.scores)} if sample.scores else {})}

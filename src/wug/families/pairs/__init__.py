@@ -12,12 +12,11 @@ from wug.errors import InputError, SuiteError
 from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert
-from wug.families.pairs.exchange import SAMPLE_OPTIONS, from_sample, to_sample
 from wug.families.pairs.formats import files_in
 from wug.families.pairs.formats.lines import companion
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.lint import lint
-from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
+from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY, SAMPLE_OPTIONS, from_sample, to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
 from wug.families.pairs.published import score_columns
 from wug.families.pairs.questions import asked

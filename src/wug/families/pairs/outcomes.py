@@ -19,8 +19,9 @@ import numpy as np
 from wug.families.pairs.pair import Pair
 from wug.formatting import finite, plural
 from wug.identity import OVERALL, Group
+from wug.samples import Sample, choice_sample
 from wug.stats import Floats, mean_of_shares
-from wug.types import Estimate, Metric, Notice, Outcome, Row, Value
+from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5
@@ -35,6 +36,8 @@ MIN_CORRELATED_PAIRS = 3
 """Two points always lie on a line."""
 MIN_GROUP_PAIRS = 10
 """Pairs of a group for which correlations are reported."""
+SAMPLE_OPTIONS = 2
+"""An imported choice is a pair if it has this many options after one context."""
 LABEL_KEYS = ("logprob_first", "logprob_second")
 YES_NO_KEYS = ("logprob_yes_good", "logprob_no_good", "logprob_yes_bad", "logprob_no_bad")
 SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad", "order", *LABEL_KEYS, *YES_NO_KEYS)
@@ -227,3 +230,29 @@ def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> E
     half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + factor * value * value) / (n - 3))
     low, high = math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
     return Estimate(metric, group, value, n, low, high, "bonett-wright" if factor else "fisher z")
+
+
+def to_sample(outcome: Outcome, result: Result) -> Sample:
+    """The pair of an outcome."""
+    pair, detail = PairOutcome.of(outcome), outcome.detail
+    logprobs = (detail.get("logprob_good"), detail.get("logprob_bad"))
+    scores = (detail.get("score_good"), detail.get("score_bad"))
+    given: dict[str, Any] = {
+        "context": str(detail.get("context") or ""),
+        "scores": scores if None not in scores else (),
+        "fields": {"sentence_good": pair.good, "sentence_bad": pair.bad},
+    }
+    known = () if None in logprobs else (float(logprobs[0]), float(logprobs[1]))  # type: ignore[arg-type]
+    return choice_sample((pair.good, pair.bad), 0, outcome.value, known, **given)
+
+
+def from_sample(sample: Sample) -> dict[str, Any]:
+    """The details of an outcome of an imported pair."""
+    assert sample.right is not None
+    wrong = 1 - sample.right
+    detail: dict[str, Any] = {"good": sample.choices[sample.right], "bad": sample.choices[wrong]}
+    if sample.logprobs:
+        detail |= {"logprob_good": sample.logprobs[sample.right], "logprob_bad": sample.logprobs[wrong]}
+    if sample.scores:
+        detail |= {"score_good": sample.scores[sample.right], "score_bad": sample.scores[wrong]}
+    return {**detail, **({"context": sample.context} if sample.context else {})}

@@ -8,15 +8,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_text, write_text
 from wug.models.lstm.weights import GATES, Weights, assembled, own_tensors
 from wug.models.tokenization.words import SPLITTINGS, write_words
-
-if TYPE_CHECKING:
-    pass
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
 """The files of a folder."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ import numpy.typing as npt
 from wug.errors import InputError, ModelError
 from wug.files import MAX_BYTES_ENV, max_unpacked_bytes
 from wug.models.weights.pickle_limits import check_instructions, check_values
-
-if TYPE_CHECKING:
-    pass
 
 MAGIC = b"l\xfc\x9cF\xf9 j\xa8P\x19."
 """The end of the pickled number 0x1950a86a20f9469cfc6c, with which the older layout begins."""

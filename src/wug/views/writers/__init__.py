@@ -13,8 +13,13 @@ packages add formats with the entry point `wug.views.writers`.
 
 from __future__ import annotations
 
+import csv
+import json
+from collections.abc import Iterator
+from itertools import chain
+
 from wug.formatting import bits, percent
-from wug.tables import Display, FormattedTable, Kind, Tabular, is_missing, nested_text
+from wug.tables import Display, FormattedTable, Kind, Tabular, is_missing, json_safe, nested_text, no_formula
 
 
 def display_of(table: Tabular) -> Display:
@@ -42,3 +47,41 @@ def _formatted(value: object, unit: str) -> str:
     if not isinstance(value, float):
         return nested_text(value)
     return percent(value) if unit == "share" else bits(value) if unit == "bits" else f"{value:.6g}"
+
+
+def delimited_lines(table: Tabular, delimiter: str, *, raw: bool = False) -> Iterator[str]:
+    """The lines of a delimited file; text that a spreadsheet would evaluate gets an apostrophe, unless `raw`."""
+    out = _Line()
+    # The writer quotes the characters of its line terminator: with CR LF, a lone CR in a value is quoted.
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
+    cell = _cell if raw else _guarded
+    for row in chain((table.names,), table.values()):
+        writer.writerow(map(cell, row))
+        yield out.text
+
+
+class _Line:
+    """Takes one row at a time from a CSV writer."""
+
+    text = ""
+
+    def write(self, row: str) -> None:
+        self.text = row.removesuffix("\r\n") + "\n"
+
+
+def _cell(value: object) -> object:
+    if is_missing(value):
+        return ""
+    return value if isinstance(value, (str, int, float)) else nested_text(value)
+
+
+def _guarded(value: object) -> object:
+    return no_formula(value) if isinstance(value, str) else _cell(value)
+
+
+def records(table: Tabular) -> Iterator[str]:
+    """Each row as a JSON object."""
+    names = list(table.names)
+    for row in table.values():
+        found = json_safe(dict(zip(names, row, strict=True)))
+        yield json.dumps(found, ensure_ascii=False, allow_nan=False)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from wug.tables import Tabular, json_safe
+from wug.views.writers import records
 
 SUFFIXES = (".json",)
 MEDIA_TYPE = "application/json"
@@ -21,11 +22,3 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
         yield f"{before}\n{record}"
         before = ","
     yield "[]\n" if before == "[" else "\n]\n"
-
-
-def records(table: Tabular) -> Iterator[str]:
-    """Each row as a JSON object."""
-    names = list(table.names)
-    for row in table.values():
-        found = json_safe(dict(zip(names, row, strict=True)))
-        yield json.dumps(found, ensure_ascii=False, allow_nan=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wug.tables import Tabular
-from wug.views.writers.json import records
+from wug.views.writers import records
 
 SUFFIXES = (".jsonl",)
 MEDIA_TYPE = "application/jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wug.tables import Tabular
-from wug.views.writers.csv import delimited_lines
+from wug.views.writers import delimited_lines
 
 SUFFIXES = (".tsv",)
 MEDIA_TYPE = "text/tab-separated-values; charset=utf-8"

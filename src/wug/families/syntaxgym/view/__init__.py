@@ -17,16 +17,17 @@ from wug.families.syntaxgym.view.regions import (
     Tokens,
     conditions,
     item_figure,
+    item_note,
     mean_figure,
     measured,
     metric_of,
     names_of,
     region_means,
+    result_note,
 )
 from wug.families.syntaxgym.view.regions import (
     question as question,
 )
-from wug.families.syntaxgym.view.split_words import item_note, result_note
 from wug.formatting import bits, finite, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from wug.families.syntaxgym.suite import SUMMARY
-from wug.formatting import finite, number
+from wug.formatting import finite, number, plural
 from wug.rows import Filter, Rows
 from wug.stats import mean_interval
 from wug.types import Outcome, Result
@@ -199,4 +199,38 @@ def _region(given: Mapping[str, Any]) -> ShownRegion:
             (None if text is None else str(text), finite(surprisal)) for text, surprisal in given.get("tokens") or ()
         ),
         unknown=tuple(map(str, given.get("oovs") or ())),
+    )
+
+
+def split_regions(sentences: Conditions, marked: Collection[int]) -> dict[int, dict[str, int]]:
+    """Regions whose number of tokens depends on the condition, with these numbers by condition."""
+    counts: dict[int, dict[str, int]] = {}
+    for condition, regions in sentences.items():
+        for region in regions:
+            if region.number in marked and region.tokens:
+                counts.setdefault(region.number, {})[condition] = len(region.tokens)
+    return {number: found for number, found in counts.items() if len(set(found.values())) > 1}
+
+
+def item_note(sentences: Conditions, marked: Collection[int]) -> str:
+    """A sentence about each region of an item that is split differently; empty without one."""
+    said = []
+    for region, counts in split_regions(sentences, marked).items():
+        by_count: dict[int, list[str]] = {}
+        for condition, count in counts.items():
+            by_count.setdefault(count, []).append(condition)
+        parts = [f"{plural(count, 'token')} in {', '.join(names)}" for count, names in sorted(by_count.items())]
+        said.append(f"Region {region} has {' and '.join(parts)}.")
+    return " ".join(said)
+
+
+def result_note(items: Iterable[Conditions], marked: Collection[int]) -> str:
+    """For how many items a compared region is split differently; empty if for none."""
+    every = list(items)
+    split = sum(bool(split_regions(sentences, marked)) for sentences in every)
+    if not split:
+        return ""
+    return (
+        f"In {split:,} of {plural(len(every), 'item')}, a compared region has more tokens in one condition than in "
+        "another. Its surprisal is that of all its tokens, so part of a difference may come from how words are split."
     )
