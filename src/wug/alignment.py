@@ -162,7 +162,7 @@ def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: 
 def _moves(letters: str, before: int, token: str, unknown: Collection[str]) -> Iterator[tuple[int, int, int]]:
     """Every (start, end, cost) of a token after the character `before`."""
     forms = _forms(token)
-    start, cost = _skip_spaces(letters, before), 0
+    start, cost = first_visible(letters, before), 0
     while True:
         if is_unknown(token, unknown):
             for end, more in _unknown_ends(letters, start):
@@ -173,7 +173,7 @@ def _moves(letters: str, before: int, token: str, unknown: Collection[str]) -> I
                 yield start, matched, cost + rank * _OTHER_FORM
         if start >= len(letters) or letters[start].isalnum():
             return
-        start, cost = _skip_spaces(letters, start + 1), cost + _DROPPED
+        start, cost = first_visible(letters, start + 1), cost + _DROPPED
 
 
 def _unknown_ends(letters: str, start: int) -> Iterator[tuple[int, int]]:
@@ -197,7 +197,7 @@ def _match(letters: str, start: int, form: str) -> int | None:
         return start + len(form)
     place = start
     for letter in form:
-        place = _skip_spaces(letters, place)
+        place = first_visible(letters, place)
         if place >= len(letters) or letters[place] != letter:
             return None
         place += 1
@@ -210,10 +210,11 @@ def _dropping(letters: str, start: int, end: int) -> int:
     return _FAR if any(map(str.isalnum, visible)) else _DROPPED * len(visible)
 
 
-def _skip_spaces(letters: str, place: int) -> int:
-    while place < len(letters) and letters[place].isspace():
-        place += 1
-    return place
+def first_visible(text: str, start: int) -> int:
+    """The first character from `start` on that is not white space."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
 
 
 def _forms(token: str) -> list[str]:

@@ -11,7 +11,7 @@ from command_line import refused, wug
 from reference import reference
 from wug.data import folder
 from wug.data.catalogue import find
-from wug.data.croissant import CONTEXT, _columns, croissant
+from wug.data.croissant import _columns, context, croissant
 
 
 def test_the_description_of_blimp_has_what_the_valid_example_has(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_set_without_a_licence_says_so(name: str) -> None:
 
 
 def test_the_context_is_the_one_of_the_specification() -> None:
-    assert json.loads(reference("exchange/croissant/blimp_two_files.json").read_text())["@context"] == CONTEXT
+    assert json.loads(reference("exchange/croissant/blimp_two_files.json").read_text())["@context"] == context()
 
 
 def test_a_path_with_a_space_has_an_address_and_an_identifier_without_one() -> None:

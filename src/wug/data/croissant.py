@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -27,35 +28,6 @@ TYPES = {
 }
 HEADER_CELL = re.compile(r"[\w.:%()/#-]*(?: [\w.:%()/#-]+){0,3}")
 """Up to four words: tables whose first line has sentences have no header."""
-JSON_TYPES = {"@type": "@json"}
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", **JSON_TYPES},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", **JSON_TYPES},
-    **{
-        name: f"cr:{name}"
-        for name in (
-            *("extract", "field", "fileProperty", "fileObject", "fileSet", "format", "includes", "isLiveDataset"),
-            *("jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated"),
-            *("replace", "samplingRate"),
-        )
-    },
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-"""The context of the specification, unchanged: validators warn about any other."""
 
 
 def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
@@ -74,7 +46,7 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
         warnings.append(f"recordSet lacks {lacking}. Fetch them first: wug data get {name}")
     years = [int(str(paper.fields["year"])) for paper in chosen.papers if "year" in paper.fields]
     document = {
-        "@context": CONTEXT,
+        "@context": context(),
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": selection.name,
@@ -91,6 +63,12 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
     }
     records = list(_record_sets(selection))
     return {**document, **({"recordSet": records} if records else {})}, warnings
+
+
+def context() -> dict[str, Any]:
+    """The context of the specification, unchanged: validators warn about any other."""
+    text = files("wug").joinpath("assets", "schemas", "croissant_context.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def _licence(licence: str) -> str | list[str]:

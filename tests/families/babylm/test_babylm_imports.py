@@ -10,7 +10,7 @@ import pytest
 
 from command_line import refused, wug
 from wug.families.babylm import tasks
-from wug.families.babylm.sizes import SIZES
+from wug.families.babylm.tasks import sizes
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_collated_submission_needs_all_tasks(evaluation_data: Path, tmp_path: 
 
 
 def test_the_sizes_by_paradigm_add_up_to_that_of_the_task() -> None:
-    blimp, supplement = SIZES["blimp_filtered"], SIZES["supplement_filtered"]
+    blimp, supplement = sizes()["blimp_filtered"], sizes()["supplement_filtered"]
     assert isinstance(blimp, dict)
     assert isinstance(supplement, dict)
     assert (len(blimp), sum(blimp.values()), min(blimp.values()), max(blimp.values())) == (67, 59_875, 681, 986)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.babylm.sizes import SIZES
 from wug.families.tables import Record, read_table, stem
 from wug.files import read_lines, shortened
 
@@ -130,12 +131,17 @@ def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
     ]
 
 
+def sizes() -> Mapping[str, Mapping[str, int] | int]:
+    """Items by folder and UID; a number if all UIDs have as many. Other folders are known by their total only."""
+    return tomllib.loads(files("wug").joinpath("assets", "babylm", "sizes.toml").read_text(encoding="utf-8"))
+
+
 def size_warnings(name: str, folder: str, counts: Mapping[str, int]) -> tuple[str, ...]:
     """A warning if a folder with an official name has another number of items, in all or of a UID."""
     expected, total = TASKS[name].folders.get(folder), sum(counts.values())
     if expected is None:
         return ()
-    each = SIZES.get(folder, {})
+    each = sizes().get(folder, {})
     wanted = dict.fromkeys(counts, each) if isinstance(each, int) else each
     wrong = [f"{uid}: {counts.get(uid, 0)} and not {n}" for uid, n in wanted.items() if counts.get(uid, 0) != n]
     if expected == total and not wrong:

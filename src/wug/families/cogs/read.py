@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,98 +28,27 @@ class Generalisation:
     title: str
 
 
-_COGS = """
-3.1 known words in new grammatical roles
-    subj_to_obj_common      a common noun seen as subject becomes an object
-    subj_to_obj_proper      a name seen as subject becomes an object
-    obj_to_subj_common      a common noun seen as object becomes a subject
-    obj_to_subj_proper      a name seen as object becomes a subject
-    prim_to_subj_common     a common noun seen alone becomes a subject
-    prim_to_subj_proper     a name seen alone becomes a subject
-    prim_to_obj_common      a common noun seen alone becomes an object
-    prim_to_obj_proper      a name seen alone becomes an object
-    prim_to_inf_arg         a verb seen alone becomes an infinitive
-3.2 modified phrases in new grammatical roles
-    obj_pp_to_subj_pp       a modifier seen on objects modifies a subject
-3.3 deeper recursion
-    cp_recursion            that-clauses nest deeper than seen
-    pp_recursion            modifiers nest deeper than seen
-3.4 alternations of a verb's arguments
-    active_to_passive       a verb seen in the active is passive
-    passive_to_active       a verb seen in the passive is active
-    obj_omitted_transitive_to_transitive    a verb seen without its object has one
-    unacc_to_transitive     an unaccusative verb is transitive
-    do_dative_to_pp_dative  a double-object dative becomes one with "to"
-    pp_dative_to_do_dative  a dative with "to" becomes a double-object one
-3.5 verb classes
-    only_seen_as_transitive_subj_as_unacc_subj              an agent becomes the subject of an unaccusative
-    only_seen_as_unacc_subj_as_obj_omitted_transitive_subj  a theme becomes an agent, the object left out
-    only_seen_as_unacc_subj_as_unerg_subj                   a theme becomes the subject of an unergative
-"""
+_PUBLISHED = tomllib.loads(files("wug").joinpath("assets", "cogs", "published.toml").read_text(encoding="utf-8"))
 _STRUCTURAL = ("3.2", "3.3")
-_SLOG = """
-recursion depth
-    PP_3               prepositional phrases nest 3 deep
-    PP_5-12            prepositional phrases nest 5 to 12 deep
-    CP_3               that-clauses nest 3 deep
-    CP_5-12            that-clauses nest 5 to 12 deep
-    center_embed_3     relative clauses are centre-embedded 3 deep
-    center_embed_5-12  relative clauses are centre-embedded 5 to 12 deep
-modifier position
-    PP_modif_subj      a prepositional phrase modifies a subject
-    PP_modif_iobj      a prepositional phrase modifies an indirect object
-    RC_modif_subj      a relative clause modifies a subject
-    RC_modif_iobj      a relative clause modifies an indirect object
-gap position
-    RC_iobj_extracted  the gap of a relative clause is an indirect object
-    Q_iobj_ditransV    the gap of a question is an indirect object
-wh-questions
-    Q_subj_active      a question for the subject of an active verb
-    Q_subj_passive     a question for the subject of a passive verb
-    Q_dobj_ditransV    a question for the direct object of a ditransitive verb
-    Q_modified_NPs     a question with a modified noun phrase
-    Q_long_mv          a question out of a that-clause
-"""
 
 
-def _types(table: str) -> dict[str, Generalisation]:
-    found, section = {}, ""
-    for line in table.strip().splitlines():
-        if line.startswith(" "):
-            name, title = line.split(maxsplit=1)
-            lexical = section[:1].isdigit() and section[:3] not in _STRUCTURAL
-            found[name] = Generalisation(name, section, "lexical" if lexical else "structural", title)
-        else:
-            section = line
+def _types(sections: Mapping[str, Mapping[str, str]]) -> dict[str, Generalisation]:
+    found: dict[str, Generalisation] = {}
+    for section, types in sections.items():
+        lexical = section[:1].isdigit() and section[:3] not in _STRUCTURAL
+        kind: Literal["lexical", "structural"] = "lexical" if lexical else "structural"
+        found |= {name: Generalisation(name, section, kind, title) for name, title in types.items()}
     return found
 
 
-GENERALISATIONS = _types(_COGS)
+GENERALISATIONS = _types(_PUBLISHED["cogs"])
 """The 21 types of COGS (Kim and Linzen 2020) by name, in the order of the paper."""
-SLOG_TYPES = _types(_SLOG)
+SLOG_TYPES = _types(_PUBLISHED["slog"])
 """The 17 types of SLOG (Li et al. 2023) by name, in four classes, in the order of the paper."""
 KNOWN_TYPES = GENERALISATIONS | SLOG_TYPES
 SPLITS = ("train", "dev", "test", "gen")
-EDITIONS: Mapping[str, tuple[str, Dialect]] = {
-    "053bf121a569": ("cogs-train", "cogs"),
-    "d0385cb7b6b8": ("cogs-dev", "cogs"),
-    "86fa23bdccf6": ("cogs-test", "cogs"),
-    "037888822c18": ("cogs-gen-2022", "cogs"),
-    "b6e80bce7737": ("cogs-gen-2020", "cogs"),  # 51 lines of obj_pp_to_subj_pp differ from that of 2022
-    "95c6b6b296d5": ("slog-dev", "slog"),
-    "7c855c27fd3f": ("slog-test", "slog"),
-    "3b8b403bcd41": ("slog-variable-free-train", "variable_free"),
-    "8a54807d562e": ("slog-variable-free-dev", "variable_free"),
-    "643c571aefd0": ("slog-variable-free-test", "variable_free"),
-    "b70300c6a62a": ("recogs-v2-dev", "recogs"),
-    "684c4fc9f9e7": ("recogs-v2-test", "recogs"),
-    "6fbefd718e01": ("recogs-positional-dev", "recogs"),
-    "08b10488ec68": ("recogs-positional-test", "recogs"),
-    "033362dd6d7c": ("variable-free-dev", "variable_free"),
-    "add6182737f8": ("variable-free-test", "variable_free"),
-    "8e90404956b7": ("variable-free-gen", "variable_free"),
-}
-"""The published files by the checksum of their lines. Their forms are known to be well-formed."""
+EDITIONS: Mapping[str, tuple[str, Dialect]] = {key: tuple(edition) for key, edition in _PUBLISHED["editions"].items()}
+"""Name and dialect of the published files by the checksum of their lines. Their forms are known to be well-formed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -22,48 +23,6 @@ SIGMA = {
     "train-ml": "sqrt(mean(residuals(fit)^2))",
     "test-sd": "sd(test$y - predict(fit, test))",
 }
-SCRIPT = """\
-# Reading times: {measure}, predicted by {label}.
-# The rows, folds and sigma are those of wug, whose delta_ll is {delta!r}.
-d <- read.csv("{data}", na.strings = "", colClasses = c({characters}))
-baseline <- {baseline}
-target <- {target}
-
-loglik <- function(formula, train, test) {{
-  fit <- lm(formula, data = train)
-  dnorm(test$y, predict(fit, test), {sigma}, log = TRUE)
-}}
-folds <- sort(unique(d$fold))
-delta <- rep(NA, nrow(d))
-for (k in folds) {{
-  test <- d$fold == k
-  train <- {train}
-  delta[test] <- loglik(target, d[train, ], d[test, ]) - loglik(baseline, d[train, ], d[test, ])
-}}
-cat(sprintf("delta_ll %.12f\\n", mean(delta)))
-print(summary(lm(target, data = d)))
-
-# Mixed models: compare fixed effects with REML = FALSE.
-if (requireNamespace("lme4", quietly = TRUE)) {{
-  mixed <- lme4::lmer({mixed}, data = d, REML = FALSE)
-  without <- lme4::lmer({mixed_baseline}, data = d, REML = FALSE)
-  print(summary(mixed))
-  print(anova(without, mixed))
-}}
-
-# Is the effect of {first} linear? Compare the log-likelihoods of both models on the test rows.
-if (requireNamespace("mgcv", quietly = TRUE)) {{
-  library(mgcv)
-  for (k in folds) {{
-    test <- d$fold == k
-    train <- {train}
-    linear <- gam({linear}, data = d[train, ])
-    smooth <- gam({smooth}, data = d[train, ])
-    ll <- function(fit) mean(dnorm(d$y[test], predict(fit, d[test, ]), sqrt(fit$sig2), log = TRUE))
-    cat(sprintf("fold %d: smooth minus linear %.6f\\n", k, ll(smooth) - ll(linear)))
-  }}
-}}
-"""
 
 
 def write_r(
@@ -115,7 +74,8 @@ def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, 
         found = [name for name in ("text", "word") if getattr(settings, name) is not None]
         random = " + ".join(f"(1 | {name})" for name in found) or "(1 | item)"
     rest = f" + {_formula(others)}" if others else ""
-    return SCRIPT.format(
+    script = files("wug").joinpath("assets", "reading", "mixed_models.R.template").read_text(encoding="utf-8")
+    return script.format(
         characters=", ".join(f'{name} = "character"' for name in RESERVED[:4]),
         measure=fit.measure,
         label=re.sub(r"[\r\n]", " ", predictors.label),

@@ -13,13 +13,13 @@ from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
+from wug.alignment import first_visible
 from wug.errors import InputError, ModelError
 from wug.files import checksum
 from wug.models.endpoint.answers import EchoFormat, Next, read_chat, read_chat_tokens, read_count, read_echo, read_text
 from wug.models.endpoint.calibration import BEGINNINGS, MIN_BEST_LOGPROB, MIN_COMPARISONS, NEUTRAL, PROBE
 from wug.models.endpoint.client import Refusal, Server
 from wug.models.tokenization.chat_templates import ChatTemplate
-from wug.models.tokenization.tokens import visible
 from wug.types import Chat, ChatWrapper, Request, Scored
 
 TOP_TOKENS = 20
@@ -293,7 +293,7 @@ class EndpointChat:
 
 
 def _scored(text: str, places: Sequence[tuple[int, int]], logprobs: Sequence[float | None]) -> Scored:
-    starts = tuple(visible(text, a) for a, _ in places)
+    starts = tuple(first_visible(text, a) for a, _ in places)
     return Scored(text, starts, tuple(max(a, b) for a, (_, b) in zip(starts, places, strict=True)), tuple(logprobs))
 
 

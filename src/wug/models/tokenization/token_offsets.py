@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from wug.alignment import BYTE_LETTERS, align, is_unknown, left_out
+from wug.alignment import BYTE_LETTERS, align, first_visible, is_unknown, left_out
 from wug.errors import InputError
 
 PART = "\N{REPLACEMENT CHARACTER}"
@@ -114,7 +114,7 @@ def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes |
     spans, start = [], 0
     for piece in raw:
         end = start + len(piece)
-        first = _first_visible(text, owners[start] if start < len(owners) else len(text))
+        first = first_visible(text, owners[start] if start < len(owners) else len(text))
         spans.append((first, max(first, owners[end - 1] + 1 if piece else first)))
         start = end
     return spans
@@ -150,7 +150,7 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
         if alone or not _may_be(token, text[start:end]):
             return None
         before = start
-        first = _first_visible(text, start)
+        first = first_visible(text, start)
         spans.append((first, max(first, end)))
     return spans
 
@@ -231,15 +231,9 @@ def _spans(text: str, spots: Sequence[int], ranges: Sequence[Span]) -> list[Span
     """Ranges of characters as ranges of the text, each from its first visible character on."""
     spans = []
     for start, end in ranges:
-        first = _first_visible(text, spots[start])
+        first = first_visible(text, spots[start])
         spans.append((first, max(first, spots[end - 1] + 1 if end > start else first)))
     return spans
-
-
-def _first_visible(text: str, start: int) -> int:
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
 
 
 def _shown(tokens: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from wug.alignment import first_visible
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
 from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
@@ -69,7 +70,7 @@ class TokenizedTexts:
         ends: list[list[int]] = []
         pieces: dict[int, tuple[str, ...]] = {}
         for place, (text, spans, here) in enumerate(zip(texts, offsets, ids.split(), strict=True)):
-            starts.append([visible(text, a) for a, _ in spans])
+            starts.append([first_visible(text, a) for a, _ in spans])
             ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
             if unknown.id is not None and unknown.id in here:
                 named = zip(here, starts[-1], ends[-1], strict=True)
@@ -227,7 +228,7 @@ def word_spans(backend: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int,
             name = (place,) if word is None else word  # a special token written in the text is a separate word
             low, high = here.get(name, (start, end))
             here[name] = (min(low, start), max(high, end))
-        trimmed = ((visible(text, low), high) for low, high in here.values())
+        trimmed = ((first_visible(text, low), high) for low, high in here.values())
         spans.append([(low, low + len(text[low:high].rstrip())) for low, high in trimmed if text[low:high].strip()])
     return spans
 
@@ -300,13 +301,6 @@ def score_by(
 
 def _or_none(values: Floats, kind: Callable[[float], float]) -> tuple[Any, ...]:
     return tuple(None if value != value else kind(value) for value in values.tolist())
-
-
-def visible(text: str, start: int) -> int:
-    """The first character from `start` on that is not white space; white space counts with the word after it."""
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
 
 
 def likeliest(logits: torch.Tensor, tokenizer: PreTrainedTokenizerBase, start: int, count: int) -> list[Token]:

@@ -13,8 +13,8 @@ packages add formats with the entry point `wug.views.writers`.
 
 from __future__ import annotations
 
-import csv
-import json
+import csv as _csv  # this package has modules of the names csv and json
+import json as _json
 from collections.abc import Iterator
 from itertools import chain
 
@@ -53,7 +53,7 @@ def delimited_lines(table: Tabular, delimiter: str, *, raw: bool = False) -> Ite
     """The lines of a delimited file; text that a spreadsheet would evaluate gets an apostrophe, unless `raw`."""
     out = _Line()
     # The writer quotes the characters of its line terminator: with CR LF, a lone CR in a value is quoted.
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
+    writer = _csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
     cell = _cell if raw else _guarded
     for row in chain((table.names,), table.values()):
         writer.writerow(map(cell, row))
@@ -84,4 +84,4 @@ def records(table: Tabular) -> Iterator[str]:
     names = list(table.names)
     for row in table.values():
         found = json_safe(dict(zip(names, row, strict=True)))
-        yield json.dumps(found, ensure_ascii=False, allow_nan=False)
+        yield _json.dumps(found, ensure_ascii=False, allow_nan=False)
