@@ -136,7 +136,7 @@ def trial(folder: Path, device: str | None, *, small: bool) -> int:
             [sys.executable, "-m", "wug", "make", "pcfgset", *samples, "--seed", "1", "-o", str(material)], check=True
         )
     options = "--batch-size 256 --optimiser muon --learning-rate 2e-3".split()
-    sizes = "--layers 1 --embedding-size 32 --inner 64".split() if small else []
+    sizes = "--layers 1 --embedding-size 32 --ffn-size 64".split() if small else []
     for compiled in ("no", "yes"):
         shutil.rmtree(folder / "trained", ignore_errors=True)
         train = [sys.executable, "-m", "wug", "train", "seq2seq", str(material), "-o", str(folder / "trained")]

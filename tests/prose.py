@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")]
 PAGES += sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "reference.md")
-"""Without the Python reference, which is generated from docstrings."""
+PAGES += sorted(page for name in ("src/wug/assets", "packages", "examples") for page in (ROOT / name).rglob("*.md"))
+"""Without the Python reference, which is generated from docstrings; with the cards of suites and models."""
 SOURCE = ROOT / "src" / "wug"
 EXEMPT = {
     *("families/cogs/make/grammar.py", "families/pcfgset/make_commands.py", "families/syntaxgym/tables.py"),

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
 
 class WugError(Exception):
-    """Anything that the user can act on; its text says what happened, where, and what to do."""
+    """Anything that the user can act on; its text says what happened, where, and what to do.
+
+    Examples:
+        >>> try:
+        ...     wug.open_suites("wug_agreemnt")
+        ... except wug.WugError as error:
+        ...     message = str(error)
+    """
 
 
 class InputError(WugError):

@@ -91,7 +91,12 @@ _NUMBER = re.compile(r"-?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 @members(checked)
 class Table:
-    """Columns of equal length, in order, each with its name."""
+    """Columns of equal length, in order, each with its name.
+
+    Examples:
+        >>> wug.Table({"word": ["The", "keys"], "bits": [3.7, 14.2]})["word"]
+        ['The', 'keys']
+    """
 
     __slots__ = ("_columns", "kinds", "labels", "units")
     display: Display | None = None

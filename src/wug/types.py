@@ -156,7 +156,13 @@ class ChatFormat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A text whose tokens a scorer assigns log-probabilities to, or only those in the characters `span`."""
+    """A text whose tokens a scorer assigns log-probabilities to, or only those in the characters `span`.
+
+    Examples:
+        >>> request = wug.Request("The keys are here.", span=(9, 12))
+        >>> wug.open_model("wug-causal").score(request).surprisal(9, 12) > 0
+        True
+    """
 
     text: str
     span: tuple[int, int] | None = None
@@ -202,7 +208,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a scored text."""
+    """One token of a scored text.
+
+    Examples:
+        >>> wug.open_model("wug-causal").score("The keys").tokens[0].start
+        0
+    """
 
     text: str
     start: int
@@ -223,6 +234,11 @@ class Scored:
 
     A token belongs to the position of its first visible character, so "Ġswims" belongs to "swims". A token without
     characters (an EOS token) has `start == end == len(text)`.
+
+    Examples:
+        >>> scored = wug.open_model("wug-causal").score("The keys are here.")
+        >>> scored.surprisal() > scored.surprisal(9, 12) > 0
+        True
     """
 
     text: str
@@ -289,7 +305,12 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The output of a generator for a source."""
+    """The output of a generator for a source.
+
+    Examples:
+        >>> wug.open_model("wug-pcfg").generate("reverse A1 B2").text
+        'B2 A1'
+    """
 
     text: str
     notices: tuple[str, ...] = ()
@@ -333,7 +354,12 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as its suite declares it; views take unit and direction from here."""
+    """A metric as its suite declares it; views take unit and direction from here.
+
+    Examples:
+        >>> wug.run("wug_agreement_pp", limit=4)[0].metrics[0].unit
+        'share'
+    """
 
     name: str
     unit: Unit = "share"
@@ -367,7 +393,13 @@ def effect_metrics(name: str, derived: Derivation, meaning: str, unit: Unit = "b
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One judgement on one item. Every table, chart and page is made of these rows."""
+    """One judgement on one item. Every table, chart and page is made of these rows.
+
+    Examples:
+        >>> outcome = wug.run("wug_agreement_pp", limit=4)[0].outcomes[0]
+        >>> outcome.metric
+        'prediction_0'
+    """
 
     item: str
     metric: str
@@ -390,7 +422,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value over many items, with its interval."""
+    """A value over many items, with its interval.
+
+    Examples:
+        >>> estimate = wug.run("wug_agreement_pp", limit=4)[0].headlines[-1]
+        >>> estimate.n, estimate.low <= estimate.value <= estimate.high
+        (4, True)
+    """
 
     metric: str
     group: str
@@ -471,7 +509,12 @@ Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interru
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one model on one suite."""
+    """The result of one model on one suite.
+
+    Examples:
+        >>> wug.run("wug_agreement_pp", limit=4)[0].n
+        4
+    """
 
     suite: str
     kind: str
@@ -611,7 +654,12 @@ class Generator(Model, Protocol):
 
 @runtime_checkable
 class Suite(Protocol):
-    """A test suite: sends requests to a model and judges its outputs."""
+    """A test suite: sends requests to a model and judges its outputs.
+
+    Examples:
+        >>> len(wug.open_suites("wug_agreement_pp")[0].sample(4))
+        4
+    """
 
     @property
     def name(self) -> str:

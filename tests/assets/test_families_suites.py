@@ -109,7 +109,7 @@ def test_the_card_of_a_family_tells_of_the_suite_with_its_number_of_items(name: 
 
 
 def test_the_list_shows_every_suite_with_its_family_its_items_and_a_line_about_it() -> None:
-    rows = {row["suite"]: row for row in wug("list", "suites", "--json").results}
+    rows = {row["suite"]: row for row in wug("list", "suites", "--format", "json").results}
     for name, (family, _, items, _) in SUITES.items():
         assert (rows[name]["family"], rows[name]["items"]) == (family, items)
     assert all(row["about"] and "`" not in row["about"] for row in rows.values())

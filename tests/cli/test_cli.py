@@ -117,7 +117,7 @@ def test_two_suites_and_two_models_give_four_results(wug: Wug, tiny_causal: Make
     found = wug.json("run", "wug_agreement_pp", "wug_reflexive", "--model", models[0], "--model", models[1])
     assert [result["suite"] for result in found] == ["wug_agreement_pp", "wug_reflexive"] * 2
     assert len({result["model"] for result in found}) == 2
-    runs = json.loads(wug("list", "runs", "--json"))
+    runs = json.loads(wug("list", "runs", "--format", "json"))
     assert [run["specification"] for run in reversed(runs)] == models
 
 

@@ -57,7 +57,7 @@ def test_list_alone_lists_something_of_everything(db: Path) -> None:
     shown = wug("list", "--store", db).out
     for part in (SUITE, "wug-causal", "causal/b@1", "wug data list"):
         assert part in shown
-    found = json.loads(wug("list", "--json", "--store", db).out)
+    found = json.loads(wug("list", "--format", "json", "--store", db).out)
     assert list(found) == ["suites", "models", "runs"]
 
 

@@ -123,7 +123,7 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
 ) -> None:
     (tmp_path / "localism").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert "localism" in wug("list", "suites", "--json").out
+    assert "localism" in wug("list", "suites", "--format", "json").out
 
 
 def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

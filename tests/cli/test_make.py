@@ -109,7 +109,7 @@ def test_a_file_that_exists_is_not_written_over_without_force(tmp_path: Path) ->
         (["pcfgset"], 2, "--output"),
         (["pcfgset", "-o", "x", "--table", "none.tsv"], 1, "none.tsv: no such file"),
         (["pcfgset", "-o", "x", "--table", "none.tsv", "--no-table"], 2, "exclude each other"),
-        (["pcfgset", "-o", "x", "--beside", "none.src"], 2, "--statistics"),
+        (["pcfgset", "-o", "x", "--compare-with", "none.src"], 2, "--statistics"),
         (["pcfgset", "-o", "x", "--no-table", "--unary", 0, "--function", 0.9, "--samples", 9], 1, "never end"),
         (["localism", "-o", "x", "--source", "none.src"], 1, "none.src: no such file"),
         (["localism", "-o", "x", "--source", "none.src", "--samples", 3], 2, "--samples is about new sources"),
@@ -171,10 +171,10 @@ def test_a_table_and_the_probabilities_decide_what_is_drawn(tmp_path: Path) -> N
     assert not any("," in source for source in sources)
 
 
-def test_statistics_are_printed_beside_those_of_another_set(tmp_path: Path) -> None:
-    beside = tmp_path / "other.src"
-    beside.write_text("copy A1 B2\n", encoding="utf-8")
-    arguments = ("--rounds", 1, "--longest", 2, "--statistics", "--beside", beside)
+def test_statistics_are_compared_with_those_of_another_set(tmp_path: Path) -> None:
+    other = tmp_path / "other.src"
+    other.write_text("copy A1 B2\n", encoding="utf-8")
+    arguments = ("--rounds", 1, "--longest", 2, "--statistics", "--compare-with", other)
     said = wug("make", "increasing-length", "-o", tmp_path / "lengths", *arguments)
     lines = said.out.splitlines()
     assert lines[0] == "increasing_length.src: 10 lines, compared with 1"
@@ -243,11 +243,11 @@ def test_what_is_made_in_one_process_is_scored_in_another(tmp_path: Path) -> Non
     assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "error: none: no such file\n")
 
 
-def test_a_chart_shows_a_set_beside_another(tmp_path: Path) -> None:
+def test_a_chart_compares_a_set_with_another(tmp_path: Path) -> None:
     folder, chart = tmp_path / "set", tmp_path / "set.svg"
     said = wug("make", "pcfgset", "--samples", 200, "-o", folder, "--chart", chart)
     assert said.code == 0
     said = wug("make", "pcfgset", "--samples", 200, "--seed", 2, "-o", tmp_path / "other", "--chart", chart,
-               "--beside", folder / "test.src")  # fmt: skip
+               "--compare-with", folder / "test.src")  # fmt: skip
     assert said.code == 0
-    assert "beside" in chart.read_text(encoding="utf-8")
+    assert "(compared)" in chart.read_text(encoding="utf-8")

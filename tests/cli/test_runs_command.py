@@ -30,7 +30,7 @@ def db() -> Path:
 
 
 def listed() -> list[int]:
-    return [row["run"] for row in json.loads(wug("runs", "list", "--json").out)]
+    return [row["run"] for row in json.loads(wug("runs", "list", "--format", "json").out)]
 
 
 @pytest.mark.parametrize("command", [("list", "runs"), ("runs", "list")])
@@ -44,7 +44,7 @@ def test_showing_a_run_says_why_it_failed_and_how_far_it_came(db: Path) -> None:
     assert "it failed: the server does not answer" in wug("show", 2).err
     said = wug("show", "last").err
     assert "1,200 of 4,000 requests · 0 of 6 suites done" in said
-    assert "the same command takes it up again" in said
+    assert "the same command resumes it" in said
 
 
 def test_a_run_is_named_noted_and_shown_by_its_name(db: Path) -> None:
@@ -56,20 +56,20 @@ def test_a_run_is_named_noted_and_shown_by_its_name(db: Path) -> None:
 
 
 def test_runs_are_removed_brought_back_and_deleted_for_good(db: Path) -> None:
-    assert "removed runs 1 and 3. wug runs undo brings them back" in wug("runs", "rm", 1, "last").err
+    assert "removed runs 1 and 3. To restore: wug runs undo" in wug("runs", "rm", 1, "last").err
     assert listed() == [2]
     refused(wug("show", 1), "run 1 was removed; wug runs undo 1 restores it")
-    assert "runs 3 and 1 are back" in wug("runs", "undo").err
+    assert "restored runs 3 and 1" in wug("runs", "undo").err
     assert listed() == [3, 2, 1]
     wug("runs", "rm", 2)
-    assert [row["run"] for row in json.loads(wug("runs", "list", "--removed", "--json").out)] == [2]
+    assert [row["run"] for row in json.loads(wug("runs", "list", "--removed", "--format", "json").out)] == [2]
     assert "1 removed run deleted for good" in wug("runs", "purge").err
     assert "no run was removed" in wug("runs", "undo").err
     assert wug("runs", "last").out == "3\n"
 
 
 def test_the_list_for_programs_has_every_field(db: Path) -> None:
-    last, failed, _ = json.loads(wug("list", "runs", "--json").out)
+    last, failed, _ = json.loads(wug("list", "runs", "--format", "json").out)
     assert failed["message"] == "the server does not answer"
     assert (last["progress"]["done"], last["progress"]["requests"]) == (1200, 4000)
 

@@ -28,7 +28,7 @@ def test_a_sweep_is_one_line_among_the_runs() -> None:
     lines = [line.split() for line in wug("list", "runs").out.splitlines()]
     assert [line[0] for line in lines] == ["run", "10", "sweep:slow", "sweep:fast"]
     assert lines[3][3:7] == ["6", "complete", "6", "models"]
-    assert len(json.loads(wug("list", "runs", "--json").out)) == 10
+    assert len(json.loads(wug("list", "runs", "--format", "json").out)) == 10
 
 
 def test_the_curves_of_a_sweep_are_means_over_seeds_at_each_step() -> None:
@@ -116,13 +116,13 @@ def lines() -> list[str]:
 
 def test_a_sweep_is_removed_as_one_thing_and_brought_back() -> None:
     said = wug("runs", "rm", "sweep:fast")
-    assert "removed sweep:fast (6 runs). wug runs undo brings them back" in said.err
+    assert "removed sweep:fast (6 runs). To restore: wug runs undo" in said.err
     assert lines() == ["run", "sweep:slow"]
     refused(wug("show", "sweep:fast"), "unknown sweep 'fast'")
-    assert "are back" in wug("runs", "undo").err
+    assert "restored" in wug("runs", "undo").err
     assert lines() == ["run", "sweep:slow", "sweep:fast"]
     wug("runs", "rm", "sweep:fast", "sweep:slow")
-    assert "sweep:fast (6 runs) are back" in wug("runs", "undo", "sweep:fast").err
+    assert "restored sweep:fast (6 runs)" in wug("runs", "undo", "sweep:fast").err
     assert lines() == ["run", "sweep:fast"]
 
 

@@ -22,7 +22,7 @@ from wug.results.store import Store
 from wug.types import Request
 
 CORES = ("--batch-size", 4, "--device", "cpu", "--seed", 3)
-TINY = (*CORES, "--layers", 1, "--embedding-size", 16, "--inner", 16)
+TINY = (*CORES, "--layers", 1, "--embedding-size", 16, "--ffn-size", 16)
 KINDS: dict[str, tuple[Any, ...]] = {
     "causal": (*TINY, "--vocab", 300, "--context-length", 16, "--heads", 2),
     "masked": (*TINY, "--vocab", 300, "--context-length", 16, "--heads", 2),
@@ -127,7 +127,7 @@ def test_a_model_that_answers_learns_its_examples_by_heart(
         1,
         "--embedding-size",
         32,
-        "--inner",
+        "--ffn-size",
         64,
         "--dropout",
         0,
@@ -299,7 +299,7 @@ def test_too_little_memory_is_said_with_a_remedy(
 def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: Path, examples: Path) -> None:
     lstm = ("--network", "lstm", "--steps", 1)
     refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--heads", 4), "--heads is for --network t5")
-    refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--inner", 15), "15 cells", "even --inner")
+    refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--ffn-size", 15), "15 cells", "even --ffn-size")
     shared = ("--network", "lstm", "--steps", 1, "--share-layers")
     refused(train("seq2seq", examples, tmp_path / "m", *shared), "--share-layers is for --network t5")
     for words in (("--attention", "dot"), ("--untied",), ("--start", "normal")):

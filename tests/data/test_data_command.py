@@ -15,7 +15,7 @@ from wug import data
 
 
 def test_list_shows_sets_of_a_family_and_a_language() -> None:
-    rows = json.loads(wug("data", "list", "--family", "pairs", "--language", "fr", "--json").out)
+    rows = json.loads(wug("data", "list", "--family", "pairs", "--language", "fr", "--format", "json").out)
     assert [row["set"] for row in rows] == ["clams-fr", "multiblimp", "qfrblimp"]
     assert rows[2]["licence"] == "CC-BY-NC-SA-4.0"
     assert rows[2]["title"].startswith("QFrBLiMP")
@@ -37,7 +37,7 @@ def test_show_tells_licence_citation_source_and_parts() -> None:
     assert lines["source"] == "github.com/najoungkim/COGS at 165a7b669eade971fa47bf568a2e51925360fed8"
     assert lines["path"] == "not fetched: wug data get cogs"
     assert "gen" in lines["parts"].split(", ")
-    files = json.loads(wug("data", "show", "cogs/gen", "--json").out)["files"]
+    files = json.loads(wug("data", "show", "cogs/gen", "--format", "json").out)["files"]
     assert [(file["path"], file["size"]) for file in files] == [("data/gen.tsv", 5532102)]
 
 

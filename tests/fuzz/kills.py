@@ -30,7 +30,7 @@ from fuzz.campaign import Case, Wrong, apart
 
 CHUNK, PAUSE = 5, 0.01
 """Questions that are asked and kept at a time, and seconds before each answer: so that there is time to be killed."""
-TINY = ("--batch-size", 4, "--device", "cpu", "--seed", 3, "--layers", 1, "--embedding-size", 16, "--inner", 16)
+TINY = ("--batch-size", 4, "--device", "cpu", "--seed", 3, "--layers", 1, "--embedding-size", 16, "--ffn-size", 16)
 ROWS = ("--vocab", 300, "--context-length", 16)
 STEPS = ("--steps", 40, "--checkpoint-every", 7)
 

@@ -31,7 +31,7 @@ seeds = [1, 2]
 
 [networks.t5]
 title = "Transformer"
-train = "seq2seq --steps 12 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --checkpoint-every 2"
+train = "seq2seq --steps 12 --layers 1 --embedding-size 16 --ffn-size 16 --batch-size 8 --checkpoint-every 2"
 
 [materials.base]
 make = "pcfgset --samples 60 --no-table"
@@ -72,7 +72,7 @@ seeds = [1]
 
 [networks.lstm]
 title = "LSTM"
-train = "seq2seq --network lstm --steps 12 --embedding-size 8 --inner 8 --batch-size 8 --checkpoint-every 2 --threads 1"
+train = "seq2seq --network lstm --steps 12 --embedding-size 8 --ffn-size 8 --batch-size 8 --checkpoint-every 2"
 
 [materials.base]
 make = "pcfgset --samples 60 --no-table"

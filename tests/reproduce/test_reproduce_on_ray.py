@@ -46,7 +46,7 @@ seeds = [1]
 
 [networks.lstm]
 title = "LSTM"
-train = "seq2seq --network lstm --steps 8 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --threads 1"
+train = "seq2seq --network lstm --steps 8 --layers 1 --embedding-size 16 --ffn-size 16 --batch-size 8 --threads 1"
 
 [materials.exceptions]
 make = "overgeneralisation --ratio 0.02 --samples 40"

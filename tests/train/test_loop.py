@@ -17,7 +17,7 @@ from wug.train.seq2seq import T5Lesson
 from wug.train.steps import Lesson
 
 EXAMPLES = Examples(tuple(f"copy a{n} b{n % 3}" for n in range(24)), tuple(f"a{n} b{n % 3}" for n in range(24)))
-SHAPE = NetworkSize(layers=1, embedding_size=16, heads=2, inner=16, dropout=0.1)
+SHAPE = NetworkSize(layers=1, embedding_size=16, heads=2, ffn_size=16, dropout=0.1)
 
 
 def lesson(seed: int = 0) -> Lesson:

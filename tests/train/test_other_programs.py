@@ -31,7 +31,7 @@ TINY = (
     1,
     "--embedding-size",
     16,
-    "--inner",
+    "--ffn-size",
     16,
     "--batch-size",
     4,

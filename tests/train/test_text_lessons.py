@@ -32,7 +32,7 @@ from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
 from wug.types import Request
 
 UNITS = ["The cat sleeps here.", "A dog ran.", "My aunt saw the old man."] * 8
-SHAPE = NetworkSize(layers=2, embedding_size=16, heads=2, inner=24)
+SHAPE = NetworkSize(layers=2, embedding_size=16, heads=2, ffn_size=24)
 
 
 def causal(units: list[str] = UNITS, length: int = 8, shape: NetworkSize = SHAPE) -> CausalLesson:
@@ -154,7 +154,7 @@ def test_a_file_in_half_precision_scores_like_the_whole_one(tmp_path: Path, make
 
 @pytest.mark.parametrize("inner", [16, 24], ids=["plain", "projected"])
 def test_a_word_lstm_scores_what_its_lesson_learnt(tmp_path: Path, inner: int) -> None:
-    lesson = word_lstm(NetworkSize(layers=2, embedding_size=16, inner=inner))
+    lesson = word_lstm(NetworkSize(layers=2, embedding_size=16, ffn_size=inner))
     lesson.save(tmp_path, "float32")
     model = load_lstm(ModelSpec("lstm", str(tmp_path), options={"device": "cpu"}))
     (scored,) = model.score([Request("the cat sleeps")])

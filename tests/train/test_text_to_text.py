@@ -20,7 +20,7 @@ from wug.train.options import NetworkSize, TrainingConfig
 from wug.train.seq2seq import AttentionLSTMLesson, T5Lesson
 
 LESSONS = [T5Lesson, AttentionLSTMLesson]
-SHAPE = NetworkSize(layers=1, embedding_size=32, heads=4, inner=64)
+SHAPE = NetworkSize(layers=1, embedding_size=32, heads=4, ffn_size=64)
 
 
 def tasks(count: int, seed: int = 0) -> Examples:
@@ -96,7 +96,7 @@ def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
 
 
 def test_an_odd_number_of_cells_is_refused() -> None:
-    with pytest.raises(InputError, match="even --inner"):
+    with pytest.raises(InputError, match="even --ffn-size"):
         AttentionLSTMLesson(tasks(4), NetworkSize(1, 8, 1, 15), batch=2, seed=0, device="cpu")
 
 
@@ -137,7 +137,7 @@ def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
 def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path) -> None:
     examples = tasks(30)
     torch.manual_seed(1)
-    shape = NetworkSize(layers=3, embedding_size=32, heads=4, inner=64, shared=True)
+    shape = NetworkSize(layers=3, embedding_size=32, heads=4, ffn_size=64, shared=True)
     lesson = T5Lesson(examples, shape, batch=30, seed=1, device="cpu")
     single = T5Lesson(examples, NetworkSize(1, 32, 4, 64), batch=30, seed=1, device="cpu")
     size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (lesson, single))

@@ -33,7 +33,13 @@ log = logging.getLogger("wug")
 
 @members(public)
 class Comparison:
-    """Differences between each side and the first, on shared items; as a table, one row per difference."""
+    """Differences between each side and the first, on shared items; as a table, one row per difference.
+
+    Examples:
+        >>> models = ["wug-causal", "wug-lstm"]
+        >>> wug.compare(wug.run("wug_agreement_pp", models, limit=8)).table["metric"]
+        ['prediction_0', 'prediction_1', 'all_predictions']
+    """
 
     __slots__ = ("found",)
 
@@ -138,8 +144,8 @@ def compare(
         InputError: If there are fewer than two sides, or a side has two results of a suite and model.
 
     Examples:
-        >>> results = wug.run("wug_agreement_pp", ["wug-causal", "wug-lstm"])
-        >>> wug.compare(results).to_pandas()
+        >>> results = wug.run("wug_agreement_pp", ["wug-causal", "wug-lstm"], limit=8)
+        >>> frame = wug.compare(results).to_pandas()
     """
     if not isinstance(by, str) and not callable(by):
         raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
@@ -170,7 +176,7 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
         MissingExtra: If the packages that draw charts are not installed.
 
     Examples:
-        >>> wug.report(wug.run("wug_agreement_pp"), "page.html")
+        >>> wug.report(wug.run("wug_agreement_pp", limit=8), "page.html")
     """
     from wug.views import charts
     from wug.views.report import ReportedResult, render

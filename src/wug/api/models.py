@@ -54,7 +54,12 @@ AnyModel: TypeAlias = (
 
 @members(public)
 class Model:
-    """A model that scores or generates text; loaded when it is first used."""
+    """A model that scores or generates text; loaded when it is first used.
+
+    Examples:
+        >>> wug.open_model("wug-causal").score("The keys").text
+        'The keys'
+    """
 
     __slots__ = ("opened",)
 

@@ -67,7 +67,12 @@ class ReadingRequest:
 
 @members(public)
 class Reading:
-    """Reading times and their target models: estimates, words, coefficients, figures."""
+    """Reading times and their target models: estimates, words, coefficients, figures.
+
+    Examples:
+        >>> found = wug.reading("times.csv", "rt", "length", "bits")
+        >>> figure = found.plot("delta_ll")
+    """
 
     __slots__ = ("_fits", "_sets", "_suite", "results")
 
@@ -270,8 +275,9 @@ def reading(
         WugError: For a column, a key, a value or a fit that cannot be used.
 
     Examples:
-        >>> found = wug.reading("times.csv", "rt", models="wug-causal", word="word", text="story", position="word_n")
-        >>> found.to_pandas()
+        >>> columns = {"word": "word", "text": "story", "position": "word_n"}
+        >>> found = wug.reading("times.csv", "rt", "length", models="wug-causal", **columns)
+        >>> frame = found.to_pandas()
     """
     named = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _several(predictors)
     uses, where = _several(options.pop("use", None)), _several(options.pop("where", None))

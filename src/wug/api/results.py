@@ -33,7 +33,13 @@ OUTCOME_COLUMNS = ("suite", "kind", "model", "item", "metric", "value")
 
 @members(public)
 class Results(Sequence[Result]):
-    """A list of results, one per suite and model; as a table, one row per estimate."""
+    """A list of results, one per suite and model; as a table, one row per estimate.
+
+    Examples:
+        >>> results = wug.run("wug_agreement_pp", ["wug-causal", "wug-lstm"], limit=8)
+        >>> len(results.select(model="wug-lstm"))
+        1
+    """
 
     __slots__ = ("_results", "runs", "store")
 
@@ -75,10 +81,16 @@ class Results(Sequence[Result]):
         return html(self._results)
 
     def select(self, suite: str | None = None, model: str | None = None, metric: str | None = None) -> Results:
-        """The results of a suite, of a model (by its id or its short name), or with one metric only.
+        """The results of a suite, of a model, or with one metric only.
+
+        Args:
+            suite: The name of the suite.
+            model: The id of the model, or its short name.
+            metric: The name of the metric.
 
         Examples:
-            >>> results.select(model="wug-lstm", metric="accuracy").to_pandas()
+            >>> results = wug.run("wug_coord", ["wug-causal", "wug-lstm"], limit=8)
+            >>> frame = results.select(model="wug-lstm", metric="accuracy").to_pandas()
         """
         names = short_names(result.model for result in self._results)
         metrics = {one.metric for result in self._results for one in result.estimates}
@@ -188,7 +200,12 @@ class Results(Sequence[Result]):
 
 @members(public)
 class Store:
-    """The runs in a store."""
+    """The runs in a store.
+
+    Examples:
+        >>> wug.open_store("runs").results(1)[0].suite
+        'wug_agreement_pp'
+    """
 
     __slots__ = ("_store", "path")
 
@@ -234,7 +251,7 @@ def open_store(path: str | Path | None = None) -> Store:
 
     Examples:
         >>> store = wug.open_store("runs")
-        >>> store.results(1).to_pandas()
+        >>> frame = store.results(1).to_pandas()
     """
     file = user_path(path or os.environ.get("WUG_STORE") or default_store())
     if not file.exists():
@@ -267,7 +284,7 @@ def import_results(
         InputError: If a file is damaged or of no known format, or two files contradict each other.
 
     Examples:
-        >>> wug.import_results("results_2026-11-17T10-29-17.763328.json", store="runs")
+        >>> results = wug.import_results("results/", store="runs")
     """
     from wug.exchange.importing import import_files
 

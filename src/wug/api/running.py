@@ -188,10 +188,8 @@ def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Ta
     Raises:
         WugError: If the file or an option cannot be read.
 
-    Example:
-        >>> table = wug.people(
-        ...     "answers.csv", {"item": "sentence", "rater": "who", "correct": "right"}
-        ... )  # doctest: +SKIP
+    Examples:
+        >>> table = wug.people("answers.csv", {"item": "sentence", "rater": "who", "correct": "right"})
     """
     from wug.evaluation.evaluate import build_result
     from wug.evaluation.signature import build_signature
@@ -319,6 +317,12 @@ def metric(
         better: "higher", "lower" or "neither".
         headline: Whether summaries show it.
         meaning: What it means; by default the first line of the function's docstring.
+
+    Returns:
+        The metric; without a function, a decorator that makes one.
+
+    Raises:
+        InputError: If an argument has the wrong type or an unknown value.
 
     Examples:
         >>> @wug.metric(unit="bits")

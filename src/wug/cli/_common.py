@@ -58,14 +58,21 @@ STORE = click.Option(
     envvar="WUG_STORE",
     help="Folder of the run store.  [default: store in the user's data folder]",
 )
-FORMAT = click.Option(
-    ["--format", "form"],
-    type=click.Choice(format_names()),
-    default="table",
-    envvar="WUG_FORMAT",
-    show_default=True,
-    help="Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.",
-)
+
+
+def _format(about: str) -> click.Option:
+    return click.Option(
+        ["--format", "form"],
+        type=click.Choice(format_names()),
+        default="table",
+        envvar="WUG_FORMAT",
+        show_default=True,
+        help=about,
+    )
+
+
+FORMAT = _format("Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.")
+TABLE_FORMAT = _format("Format of the output.")
 SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Store the run.")
 SUMMARY = click.Option(["--summary"], is_flag=True, help="Print only the headline metric of each suite.")
 BY = click.Option(

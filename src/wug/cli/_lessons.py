@@ -30,8 +30,8 @@ def causal(training: Training) -> None:
     TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
 
     \b
+    wug train causal corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
     wug train causal corpus.txt -o my-model --steps 6000
-    wug train causal corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
     wug run wug_agreement_pp --model my-model
     """
     from wug.train.text_models import CausalLesson
@@ -46,8 +46,8 @@ def masked(training: Training) -> None:
     TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
 
     \b
+    wug train masked corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
     wug train masked corpus.txt -o my-model --steps 6000
-    wug train masked corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
     wug run wug_agreement_pp --model my-model
     """
     from wug.train.text_models import MaskedLesson
@@ -91,6 +91,7 @@ def lstm(training: Training) -> None:
     other words are <unk>. Each sentence starts after <eos>.
 
     \b
+    wug train lstm corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
     wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
     wug run wug_agreement_pp --model my-lstm
     """
@@ -133,9 +134,8 @@ def seq2seq(training: Training) -> None:
     directions. Both have as many layers in the encoder as in the decoder.
 
     \b
-    wug make pcfgset --samples 400000 --seed 1 -o data
-    wug train seq2seq data -o my-pcfg --epochs 6
-    wug train seq2seq data -o my-lstm --epochs 6 --network lstm
+    wug train seq2seq my_scan -o tiny --steps 9 --layers 1 --batch-size 8     a quick trial
+    wug train seq2seq my_pcfgset -o my-lstm --epochs 6 --network lstm
     wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
     wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
     """
@@ -223,7 +223,7 @@ def _sizes(training: Training) -> dict[str, Any]:
     return {
         "layers": training.layers,
         "width": training.embedding_size,
-        "inner": training.inner,
+        "inner": training.ffn_size,
         "dropout": training.dropout,
     }
 
@@ -233,7 +233,7 @@ def _network_size(training: Training) -> NetworkSize:
         layers=training.layers,
         embedding_size=training.embedding_size,
         heads=training.heads,
-        inner=training.inner,
+        ffn_size=training.ffn_size,
         dropout=training.dropout,
         shared=training.share_layers,
     )

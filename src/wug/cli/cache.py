@@ -29,7 +29,6 @@ def command() -> None:
 
     \b
     wug cache show
-    wug cache clear --model causal/gpt2@607a30d
     wug cache clear --older-than 90
     """
 
@@ -37,7 +36,11 @@ def command() -> None:
 @common.having(CACHE)
 @command.command("show")
 def show(cache: Path | None) -> None:
-    """Print the size of the cache, and the number of outputs and bytes per model."""
+    """Print the size of the cache, and the number of outputs and bytes per model.
+
+    \b
+    wug cache show
+    """
     path = cache or common.default_cache()
     if not path.exists():
         printing.emit(f"{path}: empty")
@@ -58,7 +61,12 @@ def show(cache: Path | None) -> None:
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")
 @click.option("--all", "everything", is_flag=True, help="All outputs.")
 def clear(model: str | None, older_than: float | None, everything: bool, cache: Path | None) -> None:
-    """Delete outputs: of a model, those older than some days, or all."""
+    """Delete outputs: of a model, those older than some days, or all.
+
+    \b
+    wug cache clear --older-than 90
+    wug cache clear --model causal/gpt2@607a30d
+    """
     from wug.errors import UnknownName
     from wug.evaluation.cache import Cache
 

@@ -61,7 +61,7 @@ class CompareOptions:
         "metrics have Tango's interval and McNemar's test.",
     ),
     common.STORE,
-    common.FORMAT,
+    common.TABLE_FORMAT,
 )
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN]...")

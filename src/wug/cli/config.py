@@ -11,13 +11,18 @@ from wug.cli import _config as config
 from wug.tables import RowTable, json_safe
 
 
-@common.having(common.FORMAT)
+@common.having(common.TABLE_FORMAT)
 @click.command("config")
 def command(form: str) -> None:
     """Show the configuration: each value and where it is set.
 
     wug.toml in the current folder, or in the user's config folder, sets defaults for options. The command line has
     precedence, then the environment, the file in the current folder, and the user's file.
+
+    \b
+    wug config
+
+    A wug.toml:
 
     \b
     model = "causal:gpt2"

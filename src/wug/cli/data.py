@@ -15,6 +15,7 @@ from wug.cli import _printing as printing
 from wug.cli.list import print_table
 from wug.cli.main import SuggestingGroup
 from wug.families.commands import OUTPUT_FILE
+from wug.tables import RowTable, Table
 
 if TYPE_CHECKING:
     from wug.data import SetSelection
@@ -33,11 +34,11 @@ def command() -> None:
     """
 
 
+@common.having(common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--family", help="Only sets of this family; other: sets that wug does not run.")
 @click.option("--language", help="Only sets in this language, such as nl.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(family: str | None, language: str | None, as_json: bool) -> None:
+def list_(family: str | None, language: str | None, form: str) -> None:
     """List the sets of the catalogue.
 
     \b
@@ -50,8 +51,8 @@ def list_(family: str | None, language: str | None, as_json: bool) -> None:
     if family is not None and family not in families:
         raise UnknownName("family", family, families)
     rows = [_row(data.find(name)) for name in data.names(family, language)]
-    if as_json:
-        printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
+    if form != "table":
+        common.deliver_table(Table.of_rows(rows), form, None)
         return
     if not rows:
         common.say("no such set")
@@ -63,11 +64,11 @@ def list_(family: str | None, language: str | None, as_json: bool) -> None:
     print_table([{name: row[name] for name in columns} for row in shown])
 
 
+@common.having(common.TABLE_FORMAT)
 @command.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every file.")
-def show(name: str, as_json: bool) -> None:
-    """Describe a set: licence, citation, source, parts.
+def show(name: str, form: str) -> None:
+    """Describe a set: licence, citation, source, parts; as json, also every file.
 
     \b
     wug data show blimp
@@ -77,10 +78,6 @@ def show(name: str, as_json: bool) -> None:
     selection = data.find(name)
     chosen = selection.set
     here = str(data.path(name)) if data.fetched(name) else None
-    if as_json:
-        content = asdict(chosen) | {"part": selection.part, "files": [asdict(file) for file in selection.files]}
-        printing.emit(json.dumps(content | {"path": here}, ensure_ascii=False, indent=2))
-        return
     lines = {
         "family": chosen.family,
         "languages": ", ".join(chosen.languages),
@@ -94,6 +91,11 @@ def show(name: str, as_json: bool) -> None:
         "path": here or f"not fetched: wug data get {selection.name}{' --accept' if chosen.restriction else ''}",
         "parts": ", ".join(chosen.part_names()) if not selection.part else None,
     }
+    if form != "table":
+        files = [asdict(file) for file in selection.files]
+        document = asdict(chosen) | {"part": selection.part, "files": files, "path": here}
+        common.deliver_table(RowTable(("field", "value"), lines.items(), document=document), form, None)
+        return
     printing.echo(f"{selection.name}: {chosen.title}")
     for label, value in lines.items():
         if value:

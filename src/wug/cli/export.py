@@ -95,14 +95,14 @@ def command(
     RUN is a number, the beginning of a name, or last, which need not be said.
 
     \b
-    wug export 7 --to csv -o judgements.csv
-    wug export 7 8 --what comparison --to latex
-    wug export 7 8 --to latex --wide --label wug-lstm=LSTM
-    wug export 7 --what surprisals --to tsv        SyntaxGym's table of region surprisals
-    wug export 7 --what suite -o evaluated.json    the suite with the values written in
-    wug export 7 --chart --suite number_prep -o chart.svg
-    wug export 7 8 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
-    wug export 7 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
+    wug export 1 --to csv -o judgements.csv
+    wug export 1 2 --what comparison --to latex
+    wug export 1 2 --to latex --wide --label wug-lstm=LSTM
+    wug export 1 --what surprisals --to tsv        SyntaxGym's table of region surprisals
+    wug export 1 --what suite -o evaluated.json    the suite with the values written in
+    wug export 1 --chart --suite wug_npi_licensing -o chart.svg
+    wug export 1 2 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
+    wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
     from wug.errors import InputError
     from wug.results.run_names import numbers

@@ -43,7 +43,7 @@ def command(
     predictions for BabyLM, and the published tables of SyntaxGym. Each model and checkpoint becomes one run.
 
     \b
-    wug import results_2026-11-17T10-29-17.763328.json
+    wug import results/                               results and samples of lm-eval
     wug import evals/pythia-v0 --sweep pythia-v0      learning curves: wug show sweep:pythia-v0
     wug import log.json --from inspect --model gpt-4o-mini
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.tables import RowTable, Table
 
 if TYPE_CHECKING:
     from wug.options import Option
@@ -25,7 +25,7 @@ LATEST_RUNS = 5
 """Runs in the summary."""
 
 
-@common.having(common.STORE)
+@common.having(common.STORE, common.TABLE_FORMAT)
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
@@ -35,8 +35,7 @@ LATEST_RUNS = 5
     is_flag=True,
     help="Show tags and options too, and removed runs.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: bool, store_path: Path | None) -> None:
+def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path | None, form: str) -> None:
     """List built-in suites, models, or stored runs.
 
     With no argument, summarise all three.
@@ -45,7 +44,7 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
     wug list
     wug list suites --tag agreement
     wug list models --all
-    wug list runs --json
+    wug list runs --format json
     """
     if tags and what not in (None, "suites"):
         raise click.UsageError(f"--tag is for suites, not for {what}")
@@ -54,11 +53,15 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
         "models": _builtin_models,
         "runs": lambda: _runs(store_path, everything=everything),
     }
-    if as_json:
+    if form != "table":
         rows = {name: make() for name, make in made.items() if what in (None, name)}
         if "models" in rows:
             rows["models"] += _kinds()
-        printing.emit(json.dumps(rows if what is None else rows[what], ensure_ascii=False, indent=2))
+        if what is None and form != "json":
+            raise click.UsageError(f"--format {form} needs one table: wug list suites, models or runs")
+        table = Table.of_rows(rows[what] if what else ())
+        document = rows[what] if what else rows
+        common.deliver_table(RowTable(table.names, table.values(), document=document), form, None)
         return
     if what in (None, "suites"):
         _print_suites(made["suites"](), everything, tags)
@@ -208,7 +211,7 @@ def _builtin_models() -> ListedRows:
         {
             "model": name,
             "about": _first_paragraph(folder / "README.md"),
-            "asked by default": [family for family, fitting in defaults.items() if fitting == name],
+            "default for": [family for family, fitting in defaults.items() if fitting == name],
         }
         for name, folder in builtin_models().items()
     ]

@@ -107,7 +107,8 @@ def cli() -> None:
     """Test what a language model knows about language, the way linguists test speakers.
 
     \b
-    wug run wug_agreement_pp --model causal:gpt2     evaluate a model
+    wug run wug_agreement_pp                         evaluate a model on a suite, both built in
+    wug run my_suite.json --model causal:gpt2        your suite, a model of the Hugging Face Hub
     wug check my_suite.json                          find errors in a suite
     wug report 1 -o page.html                        write a report
 
@@ -149,7 +150,7 @@ def main() -> NoReturn:
         _end(f"error: {_explain(error)}", 1)
 
 
-RENAMED = {"engine": "executor", "db": "store"}
+RENAMED = {"engine": "executor", "db": "store", "inner": "ffn-size", "beside": "compare-with", "json": "format json"}
 """Options of earlier versions."""
 SYNONYMS = {"batch_size": "batch"}
 """Names of model options in other programs."""

@@ -34,7 +34,7 @@ def command() -> None:
 
     \b
     wug make coord --n 200 --seed 1 --filename coord.tab
-    wug make pcfgset --seed 1 -o my_pcfgset
+    wug make pcfgset --samples 5000 --seed 1 -o my_pcfgset
     wug make localism --source test.src -o unrolled.tsv
     wug make scan --split length -o my_scan
     wug make cogs --seed 1 -o my_cogs

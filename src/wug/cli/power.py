@@ -12,7 +12,7 @@ from wug.families.commands import OUTPUT_FILE
 CHARTS = (".svg", ".png", ".pdf")
 
 
-@common.having(common.STORE, common.FORMAT)
+@common.having(common.STORE, common.TABLE_FORMAT)
 @click.command("power")
 @click.argument("words", nargs=-1, required=True, metavar="RUN [RUN]")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
@@ -44,9 +44,9 @@ def command(
     of their difference (two-sided, 5%) finds it with a wanted power.
 
     \b
-    wug power 7
-    wug power 7 --metric margin --width 0.5
-    wug power 7 8 --difference 0.05 -o power.svg
+    wug power 1
+    wug power 1 --metric margin --width 0.5
+    wug power 1 2 --difference 0.05 -o power.svg
     """
     from wug.errors import InputError
     from wug.results.power import PowerWanted, needed_items

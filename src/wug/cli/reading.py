@@ -53,7 +53,7 @@ def _family_options(command: click.Command) -> click.Command:
 
 
 @common.having(
-    common.DEVICE, common.MODEL_OPTIONS, common.CACHE, common.NO_CACHE, common.SAVE, common.STORE, common.FORMAT
+    common.DEVICE, common.MODEL_OPTIONS, common.CACHE, common.NO_CACHE, common.SAVE, common.STORE, common.TABLE_FORMAT
 )
 @_family_options
 @click.command("reading")
@@ -79,9 +79,9 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
     with the predictors. ΔLL is the gain in log-likelihood per row on test folds.
 
     \b
-    wug reading spr.csv --model causal:gpt2 --word word --text story --position zone --measure rt
+    wug reading spr.csv --model wug-causal --word word --text story --position zone --measure rt --baseline length
     wug reading eye.csv --measure gaze --baseline "freq + len" --predictors surp --split none
-    wug reading spr.csv --surprisals words.csv --word word --text story --position zone --measure rt
+    wug reading spr.csv --surprisals words.csv --measure rt --word word --text story --position zone
     """
     from wug.api.reading import run_reading
     from wug.evaluation.cache import Cache

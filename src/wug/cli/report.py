@@ -27,8 +27,8 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
 
     \b
     wug report
-    wug report 7 -o page.html
-    wug report 7 8 9 -o models.html
+    wug report 1 -o page.html
+    wug report 1 2 -o models.html
     """
     from wug.files import format_of
     from wug.results.run_names import numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from wug.cli import show
 from wug.cli.list import print_runs, run_rows
 from wug.cli.main import SuggestingGroup
 from wug.families.commands import OUTPUT_FILE
+from wug.tables import Table
 
 if TYPE_CHECKING:
     from wug.results.records import Run
@@ -28,32 +28,29 @@ def command() -> None:
 
     \b
     wug runs list
-    wug runs rename 7 "GPT-2, first try"
-    wug runs note last "with the corrected suite"
-    wug runs rm 3 4
+    wug runs rename 2 "GPT-2, first try"
     wug runs rm sweep:NAME
-    wug runs undo
-    wug runs path last
-    wug runs share 3 4 -o bundle.zip
-    wug runs add bundle.zip
 
     RUN is a number, a name, the beginning of a name that no other run has, or last. To rm and undo, sweep:NAME
     means all runs of a sweep.
     """
 
 
-@common.having(common.STORE)
+@common.having(common.STORE, common.TABLE_FORMAT)
 @command.command("list")
-@click.option("--removed", is_flag=True, help="Those that were removed.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def list_(removed: bool, as_json: bool, store_path: Path | None) -> None:
-    """List the runs, latest first, with the progress of running ones."""
+@click.option("--removed", is_flag=True, help="List removed runs instead.")
+def list_(removed: bool, store_path: Path | None, form: str) -> None:
+    """List the runs, latest first, with the progress of running ones.
+
+    \b
+    wug runs list
+    """
     with _store(store_path) as store:
         rows = run_rows(store.reader.runs(removed=removed))
-    if as_json:
-        printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
-    else:
+    if form == "table":
         print_runs(rows, gap=False, max_rows=None)
+    else:
+        common.deliver_table(Table.of_rows(rows), form, None)
 
 
 command.add_command(show.command, "show")
@@ -64,7 +61,11 @@ command.add_command(show.command, "show")
 @click.argument("run")
 @click.argument("name")
 def rename(run: str, name: str, store_path: Path | None) -> None:
-    """Give a run a name; an empty one takes it away."""
+    """Give a run a name, or remove its name with "".
+
+    \b
+    wug runs rename 2 "GPT-2, first try"
+    """
     from wug.results import run_admin as tidying
     from wug.results import run_names as naming
 
@@ -79,7 +80,11 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
 @click.argument("run")
 @click.argument("text")
 def note(run: str, text: str, store_path: Path | None) -> None:
-    """Note something about a run; an empty text takes it away."""
+    """Add a note to a run, or remove its note with "".
+
+    \b
+    wug runs note last "with the corrected suite"
+    """
     from wug.results import run_admin as tidying
     from wug.results import run_names as naming
 
@@ -92,22 +97,30 @@ def note(run: str, text: str, store_path: Path | None) -> None:
 @common.having(common.STORE)
 @command.command("rm")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--force", is_flag=True, help="Remove also runs that seem to be running, such as on a lost machine.")
+@click.option("--force", is_flag=True, help="Also remove runs that seem to be running, such as on a lost machine.")
 def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
-    """Remove runs from every list and page; `wug runs undo` brings them back."""
+    """Remove runs from every list and page; `wug runs undo` restores them.
+
+    \b
+    wug runs rm 1 2
+    """
     from wug.results import run_admin as tidying
 
     with _store(store_path) as store:
         found = _found(store, runs)
         tidying.remove(store, found, force=force)
-    common.say(f"removed {_described(runs, found)}. wug runs undo brings {_them(found)} back")
+    common.say(f"removed {_described(runs, found)}. To restore: wug runs undo")
 
 
 @common.having(common.STORE)
 @command.command("undo")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
 def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
-    """Bring removed runs back: those that are named, or those that were removed last."""
+    """Restore removed runs: those that you name, or those that were removed last.
+
+    \b
+    wug runs undo
+    """
     from wug.results import run_admin as tidying
 
     with _store(store_path) as store:
@@ -116,13 +129,17 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
             common.say("no run was removed")
             return
         tidying.restore(store, found)
-    common.say(f"{_described(runs, found)} {'is' if len(found) == 1 else 'are'} back")
+    common.say(f"restored {_described(runs, found)}")
 
 
 @common.having(common.STORE)
 @command.command("last")
 def last(store_path: Path | None) -> None:
-    """Print the number of the latest run."""
+    """Print the number of the latest run.
+
+    \b
+    wug runs last
+    """
     from wug.results import run_names as naming
 
     with _store(store_path) as store:
@@ -132,7 +149,11 @@ def last(store_path: Path | None) -> None:
 @common.having(common.STORE)
 @command.command("purge")
 def purge(store_path: Path | None) -> None:
-    """Delete removed runs for good, with their results."""
+    """Delete removed runs for good, with their results.
+
+    \b
+    wug runs purge
+    """
     from wug.results import run_admin as tidying
 
     with _store(store_path) as store:
@@ -144,7 +165,11 @@ def purge(store_path: Path | None) -> None:
 @command.command("path")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def path(runs: tuple[str, ...], store_path: Path | None) -> None:
-    """Print the Parquet files with the outcomes of runs, for other programs."""
+    """Print the Parquet files with the outcomes of runs, for other programs.
+
+    \b
+    wug runs path last
+    """
     with _store(store_path) as store:
         results = [one for run in _found(store, runs) for one in store.reader.stored(run.id)]
         found = [store.reader.outcome_file(one.id) for one in results]
@@ -157,7 +182,11 @@ def path(runs: tuple[str, ...], store_path: Path | None) -> None:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="The zip file to write.")
 def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
-    """Write runs with their results and outcomes to one file, for `wug runs add` on another machine."""
+    """Write runs with their results and outcomes to one file, for `wug runs add` on another machine.
+
+    \b
+    wug runs share 1 2 -o bundle.zip
+    """
     from wug.errors import InputError
     from wug.results.bundles import write_bundle
 
@@ -174,7 +203,11 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
 @command.command("add")
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def add(bundle: Path, store_path: Path | None) -> None:
-    """Add the runs of a file that `wug runs share` wrote; runs that the store has already are left out."""
+    """Add the runs of a file that `wug runs share` wrote; runs that the store has already are left out.
+
+    \b
+    wug runs add bundle.zip
+    """
     from wug.results.bundles import add_bundle
 
     with _store(store_path) as store:
@@ -195,7 +228,7 @@ def about(run: Run) -> Iterator[str]:
     if run.status in ("running", "interrupted") and run.progress is not None:
         yield in_words(run.progress, running=run.status == "running")
     if run.status == "interrupted":
-        yield "the same command takes it up again"
+        yield "the same command resumes it"
     if run.message:
         yield f"it failed: {run.message}"
 
@@ -235,7 +268,3 @@ def _described(words: Sequence[str], runs: Sequence[Run]) -> str:
 def _numbered(runs: Sequence[Run]) -> str:
     numbers = [str(run.id) for run in runs]
     return f"run {numbers[0]}" if len(numbers) == 1 else f"runs {', '.join(numbers[:-1])} and {numbers[-1]}"
-
-
-def _them(runs: Sequence[Run]) -> str:
-    return "it" if len(runs) == 1 else "them"

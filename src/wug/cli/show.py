@@ -27,9 +27,9 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
 
     \b
     wug show
-    wug show 7 --by phenomenon
-    wug show 7 --effects
-    wug show 7 --failing
+    wug show 1 --by phenomenon
+    wug show 1 --effects
+    wug show 1 --failing
     wug show base --format latex
     wug show sweep:NAME --matrix
     wug show 3 4 5 --pool

@@ -91,7 +91,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     context is read in windows.
 
     \b
-    wug surprisal story.txt --model causal:gpt2 --text file -o words.csv
+    wug surprisal story.txt --text file -o words.csv                       with the built-in model
     echo "The keys to the cabinet are here." | wug surprisal - --model causal:gpt2
     wug surprisal items.csv --column sentence --boundary -o words.parquet
     wug surprisal corpus.conllu --words given --model causal:gpt2 --model wug-lstm --format tsv

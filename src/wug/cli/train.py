@@ -88,6 +88,7 @@ def command() -> None:
     with the loss curve of an uninterrupted one. Its settings and loss curve are in FOLDER/training.
 
     \b
+    wug train causal corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
     wug train causal corpus.txt -o my-model --steps 6000
     wug train lstm corpus.txt.gz -o my-lstm --vocab 20000 --lowercase
     wug train seq2seq my_pcfgset/ -o my-pcfg --epochs 25 --suite my_pcfgset/test.src

@@ -34,7 +34,7 @@ _TIE = 1e-9
 """Shares that differ by less are equal: means of repeated responses are rounded."""
 CHOICE_METRICS = (
     Metric("majority_agreement", meaning="items with a majority of responses for the label; ties fail"),
-    Metric("item_agreement", meaning="the mean over items of the share of responses that agree with the label"),
+    Metric("item_agreement", meaning="the mean over items of the proportion of responses that agree with the label"),
     Metric("agreement", headline=False, meaning="responses that agree with the label"),
     Metric("paradigm_agreement", headline=False, meaning="the mean of the agreement in each paradigm"),
     Metric("leave_one_out", meaning="responses that agree with the majority of the other raters; a tie counts half"),

@@ -58,7 +58,7 @@ class NetworkSize:
     layers: int
     embedding_size: int
     heads: int = 1
-    inner: int = 0
+    ffn_size: int = 0
     """Feed-forward size; the number of cells of an LSTM."""
     dropout: float = 0.0
     shared: bool = False
@@ -116,7 +116,7 @@ EVERY_KIND = (
     Option("weight_decay", float, None, "weight decay, for matrices only"),
     Option("layers", int, None, "number of layers", least=1),
     Option("embedding_size", int, 256, "embedding size", least=1),
-    Option("inner", int, None, "feed-forward size", least=1),
+    Option("ffn_size", int, None, "feed-forward size", least=1),
     Option("dropout", float, None, "dropout rate"),
     Option("seed", int, 0, "random seed"),
     Option("precision", ("auto", "float32", "bfloat16"), "auto", "dtype of the arithmetic; auto is bfloat16 on a GPU"),
@@ -140,10 +140,10 @@ def _about(options: tuple[Option, ...], **texts: str) -> tuple[Option, ...]:
 _TRANSFORMER = {"batch_size": 256, "learning_rate": 4e-3, "optimiser": "muon", "weight_decay": 0.1, "layers": 8}
 KINDS: Mapping[str, tuple[Option, ...]] = {
     "causal": with_defaults(
-        (*TEXT, HEADS, *EVERY_KIND), vocab=8192, context_length=256, inner=672, dropout=0.0, **_TRANSFORMER
+        (*TEXT, HEADS, *EVERY_KIND), vocab=8192, context_length=256, ffn_size=672, dropout=0.0, **_TRANSFORMER
     ),
     "masked": with_defaults(
-        (*TEXT, HEADS, *EVERY_KIND), vocab=8192, context_length=256, inner=384, dropout=0.0, **_TRANSFORMER
+        (*TEXT, HEADS, *EVERY_KIND), vocab=8192, context_length=256, ffn_size=384, dropout=0.0, **_TRANSFORMER
     ),
     "lstm": with_defaults(
         (
@@ -155,10 +155,10 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
                 "punctuation",
                 "word boundaries: punctuation marks are words too, or spaces only",
             ),
-            *_about(EVERY_KIND, inner="number of cells; the state is projected to the embedding size if that differs"),
+            *_about(EVERY_KIND, ffn_size="number of cells, projected to the embedding size if that differs"),
         ),
         vocab=20000, context_length=96, batch_size=256, learning_rate=2e-3, optimiser="adamw", weight_decay=0.0,
-        layers=2, inner=896, dropout=0.1,
+        layers=2, ffn_size=896, dropout=0.1,
     ),
     "seq2seq": with_defaults(
         (
@@ -186,14 +186,14 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
             ),
             *_about(
                 EVERY_KIND,
-                inner="feed-forward size; number of cells of an LSTM layer",
+                ffn_size="feed-forward size; number of cells of an LSTM layer",
                 compile="compile the model with torch; by default off",
             ),
         ),
-        batch_size=128, learning_rate=6e-4, optimiser="adamw", weight_decay=0.01, layers=4, inner=768, dropout=0.1,
+        batch_size=128, learning_rate=6e-4, optimiser="adamw", weight_decay=0.01, layers=4, ffn_size=768, dropout=0.1,
     ),
 }  # fmt: skip
-OF_LSTM: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "inner": 512}
+OF_LSTM: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "ffn_size": 512}
 """Defaults of a seq2seq LSTM that differ from those of a T5."""
 LSTM_ALONE: Mapping[str, object] = {
     option.name: option.default for option in KINDS["seq2seq"] if option.name in ("attention", "untied", "start")
@@ -219,7 +219,7 @@ class Training:
     weight_decay: float
     layers: int
     embedding_size: int
-    inner: int
+    ffn_size: int
     dropout: float
     seed: int
     precision: Literal["auto", "float32", "bfloat16"]

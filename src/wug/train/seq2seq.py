@@ -96,7 +96,7 @@ class T5Lesson(_Seq2SeqLesson):
             vocab_size=len(names),
             d_model=shape.embedding_size,
             d_kv=shape.embedding_size // shape.heads,
-            d_ff=shape.inner,
+            d_ff=shape.ffn_size,
             num_layers=shape.layers,
             num_heads=shape.heads,
             relative_attention_num_buckets=POSITION_BUCKETS,
@@ -174,10 +174,10 @@ def _share_layers(model: torch.nn.Module) -> None:
                         setattr(getattr(own, attention), name, getattr(getattr(shared, attention), name))
 
 
-def require_even(inner: int) -> None:
+def require_even(cells: int) -> None:
     """Raise InputError for a layer that cannot be split into two directions."""
-    if inner % 2:
-        raise InputError(f"{inner} cells cannot be split into two directions: use an even --inner")
+    if cells % 2:
+        raise InputError(f"{cells} cells cannot be split into two directions: use an even --ffn-size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +205,13 @@ class AttentionLSTMLesson(_Seq2SeqLesson):
         from wug.models.attention_lstm.network import AttentionLSTM
 
         variant = variant or LSTMVariant()
-        require_even(shape.inner)
+        require_even(shape.ffn_size)
         names = vocabulary_of(examples, LSTM_SPECIAL)
         sizes = AttentionShape(
             vocabulary=len(names),
             layers=shape.layers,
             width=shape.embedding_size,
-            hidden=shape.inner,
+            hidden=shape.ffn_size,
             attention=variant.attention,
             tied=not variant.untied,
             dropout=shape.dropout,

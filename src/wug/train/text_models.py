@@ -78,7 +78,7 @@ def rotary_sizes(tokenizer: PreTrainedTokenizerFast, shape: NetworkSize) -> dict
         "hidden_size": shape.embedding_size,
         "num_hidden_layers": shape.layers,
         "num_attention_heads": shape.heads,
-        "intermediate_size": shape.inner,
+        "intermediate_size": shape.ffn_size,
         "max_position_embeddings": 1024,
         "attention_dropout": shape.dropout,
     }
@@ -226,7 +226,7 @@ class WordVocabulary:
 class LSTMLesson(TextLesson):
     """Predict each word from those before it in its row; `<eos>` precedes every sentence.
 
-    The state of a layer, `inner` cells wide, is projected to the width of the embeddings if they differ, so
+    The state of a layer, `ffn_size` cells wide, is projected to the width of the embeddings if they differ, so
     that embeddings can be the output layer too.
     """
 
@@ -238,14 +238,14 @@ class LSTMLesson(TextLesson):
         import torch
 
         self._words, self._shape = words, shape
-        projection = shape.embedding_size if shape.inner != shape.embedding_size else 0
+        projection = shape.embedding_size if shape.ffn_size != shape.embedding_size else 0
         model = torch.nn.Module()
         model.encoder = torch.nn.Embedding(len(words.names), shape.embedding_size)
         torch.nn.init.uniform_(model.encoder.weight, -INIT_RANGE, INIT_RANGE)
         # Layer by layer: the dropout inside a torch LSTM does not follow the seed of the step on every device.
         model.layers = torch.nn.ModuleList(
             torch.nn.LSTM(
-                shape.embedding_size if projection or not n else shape.inner, shape.inner, proj_size=projection
+                shape.embedding_size if projection or not n else shape.ffn_size, shape.ffn_size, proj_size=projection
             )
             for n in range(shape.layers)
         )
@@ -277,8 +277,8 @@ class LSTMLesson(TextLesson):
             "kind": "LSTM",
             "layers": shape.layers,
             "width": shape.embedding_size,
-            "hidden": shape.inner,
-            "projection": shape.embedding_size if shape.inner != shape.embedding_size else None,
+            "hidden": shape.ffn_size,
+            "projection": shape.embedding_size if shape.ffn_size != shape.embedding_size else None,
             "tied": True,
             "lowercase": self._words.lowercase,
             "words": self._words.mode,

@@ -40,8 +40,8 @@ _FEATURES = {
 }
 _ZONES = {"": "", "_prefix": " before the last `;`", "_body": " in the conjunction"}
 _SCORES = {
-    "precision": "the share of predicted {} that are right",
-    "recall": "the share of gold {} that are predicted",
+    "precision": "the proportion of predicted {} that are correct",
+    "recall": "the proportion of gold {} that are predicted",
     "f1": "the F1 of predicted {}",
 }
 _AVERAGES = {"": "counted over all lines together", "_macro": "mean over lines"}

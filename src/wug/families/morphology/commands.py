@@ -36,7 +36,7 @@ def score_morphology(
     people (one column per word). Predictions have the columns of the gold file, with a score instead of the rating.
 
     \b
-    wug score morphology --gold nld.judgements.dev --predictions system.tsv
+    wug score morphology --gold nld.judgements.dev --predictions nld.tsv
     wug score morphology --gold eng.judgements.dev --predictions system.tsv --individual eng.judgements.individual.dev
     wug score morphology --gold eng_gold_data.csv --predictions eng_system.csv
     """

@@ -176,8 +176,8 @@ def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, 
     and rater, with correct, response and label, or rating and condition.
 
     \b
-    wug score people --responses human_responses.csv
     wug score people --responses answers.csv -S item=sentence -S rater=who -S correct=right
+    wug score people --responses human_responses.csv                           BLiMP's own file
     wug score people --responses ratings.xlsx -S item=pair -S rater=who -S rating=score -S condition=type
     """
     from wug.families.people import score_people

@@ -35,8 +35,8 @@ def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> family.Scored
     step of a sample, and where it first goes wrong.
 
     \b
-    wug score localism --predictions run=1.txt.gz
-    wug score localism --predictions run=1.txt.gz --tree 12
+    wug score localism --predictions trace.txt
+    wug score localism --predictions trace.txt --tree 1
     """
     from wug.families.pcfgset.localism import score_trace
 

@@ -78,9 +78,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
 
     __slots__ = ()
     metrics = (
-        Metric("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
-        Metric("unrolled_accuracy", meaning="the last step's answer is the target"),
-        Metric("original_accuracy", meaning="the answer to the whole source is the target"),
+        Metric("consistency", meaning="the output of the last step equals the output for the whole source"),
+        Metric("unrolled_accuracy", meaning="the output of the last step is the target"),
+        Metric("original_accuracy", meaning="the output for the whole source is the target"),
     )
 
     def requests(self) -> list[str | Source]:

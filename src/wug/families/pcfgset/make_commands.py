@@ -43,7 +43,10 @@ OUTPUT = (
     ),
     click.Option(["--statistics"], is_flag=True, help="Print the depths, lengths and functions of the sources."),
     click.Option(
-        ["--beside"], type=family.FILE, metavar="FILE", help="A .src file to compare with, for --statistics or --chart."
+        ["--compare-with", "compared"],
+        type=family.FILE,
+        metavar="FILE",
+        help="A .src file to compare with, for --statistics or --chart.",
     ),
     click.Option(
         ["--chart"],
@@ -61,7 +64,7 @@ def _make(
     seed: int,
     output: Path,
     statistics: bool,
-    beside: Path | None,
+    compared: Path | None,
     chart: Path | None,
     force: bool,
     **given: Any,
@@ -73,8 +76,8 @@ def _make(
 
     if chart is not None:
         charts.require(chart)
-    if beside is not None and not (statistics or chart):
-        raise click.UsageError("--beside is for --statistics or --chart: give one of them")
+    if compared is not None and not (statistics or chart):
+        raise click.UsageError("--compare-with is for --statistics or --chart: give one of them")
     made = make.make(kind, _plan(seed, given))
     if len(made) == 1 and output.suffix and not output.is_dir():  # the name of the only file
         family.write_made(dict(zip([output.name], made.values(), strict=True)), output.parent, force=force)
@@ -84,10 +87,10 @@ def _make(
         return None
     sets = {name: counts.statistics(sources) for name, sources in make.sources_of(made).items()}
     other = None
-    if beside is not None:
-        other = counts.statistics(sample.source for sample in make.read_samples(beside))
+    if compared is not None:
+        other = counts.statistics(sample.source for sample in make.read_samples(compared))
     if chart is not None:
-        _draw(sets if beside is None or other is None else {**sets, f"{beside.name} (beside)": other}, chart)
+        _draw(sets if compared is None or other is None else {**sets, f"{compared.name} (compared)": other}, chart)
         family.say(f"wrote {chart}")
     return "\n\n".join(f"{name}: {counts.report(found, other)}" for name, found in sets.items()) if statistics else None
 
@@ -170,8 +173,8 @@ MAKE = (
         Sources follow a table of depths and lengths; no string of symbols is used twice.
 
         \b
-        wug make pcfgset --seed 1 -o my_pcfgset
-        wug make pcfgset --samples 1000 --statistics --beside test.src -o small
+        wug make pcfgset --samples 5000 --seed 1 -o my_pcfgset
+        wug make pcfgset --samples 1000 --statistics --compare-with test.src -o small
         wug make pcfgset --no-table --unary 0.6 --function 0.5 -o by_grammar
         """,
     ),
@@ -181,7 +184,7 @@ MAKE = (
         """Make a systematicity set: lines with one of four pairs of functions are the test set, all others train.
 
         \b
-        wug make systematicity --seed 1 -o my_systematicity
+        wug make systematicity --samples 5000 --seed 1 -o my_systematicity
         wug make systematicity --source my_pcfgset -o my_systematicity
         """,
     ),
@@ -191,7 +194,7 @@ MAKE = (
         """Make a productivity set: long lines are the test set, short ones train.
 
         \b
-        wug make productivity --seed 1 -o my_productivity
+        wug make productivity --samples 5000 --seed 1 -o my_productivity
         wug make productivity --source my_pcfgset --most 6 -o my_productivity
         """,
     ),
@@ -201,7 +204,7 @@ MAKE = (
         """Make a substitutivity set: four functions have synonyms, equally distributed in training or only primitive.
 
         \b
-        wug make substitutivity --seed 1 -o my_substitutivity
+        wug make substitutivity --samples 5000 --seed 1 -o my_substitutivity
         wug make substitutivity --source my_pcfgset --per-function 500 -o my_substitutivity
         """,
     ),
@@ -211,7 +214,7 @@ MAKE = (
         """Make an overgeneralisation set: training lines with exceptions, and both readings of these.
 
         \b
-        wug make overgeneralisation --seed 1 -o my_overgeneralisation
+        wug make overgeneralisation --samples 5000 --seed 1 -o my_overgeneralisation
         wug make overgeneralisation --source my_pcfgset --ratio 0.002 -o my_overgeneralisation
         """,
     ),

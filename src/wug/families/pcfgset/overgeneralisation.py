@@ -17,14 +17,14 @@ from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 METRICS = (
     Metric(
         "overgeneralisation_peak",
-        meaning="the highest share of exceptions read by the rules in any epoch",
+        meaning="the highest proportion of exceptions read by the rules in any epoch",
         better="neither",
     ),
-    Metric("overgeneralisation", meaning="the answer to an exception follows the rules", better="neither"),
-    Metric("memorisation", meaning="the answer to an exception is the exceptional one"),
-    Metric("peak_epoch", meaning="the first epoch with that share", unit="count", better="neither"),
-    Metric("memorisation_final", meaning="the share of exceptions read as exceptions in the last epoch"),
-    Metric("memorisation_max", meaning="the highest share of exceptions read as exceptions in any epoch"),
+    Metric("overgeneralisation", meaning="the output for an exception follows the rules", better="neither"),
+    Metric("memorisation", meaning="the output for an exception is the exceptional one"),
+    Metric("peak_epoch", meaning="the first epoch with that proportion", unit="count", better="neither"),
+    Metric("memorisation_final", meaning="the proportion of exceptions read as exceptions in the last epoch"),
+    Metric("memorisation_max", meaning="the highest proportion of exceptions read as exceptions in any epoch"),
 )
 
 

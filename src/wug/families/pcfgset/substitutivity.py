@@ -41,21 +41,21 @@ class SubstitutivitySuite(PcfgSuite[SynonymPair]):
 
     __slots__ = ()
     metrics = (
-        Metric("consistency", meaning="the two answers are equal, two empty ones included"),
-        Metric("consistency_nonempty", meaning="the two answers are equal and not empty"),
-        Metric("consistent_correct", meaning="the two answers are equal and right"),
-        Metric("consistent_incorrect", meaning="the two answers are equal and wrong", better="neither"),
+        Metric("consistency", meaning="the two outputs are equal, two empty ones included"),
+        Metric("consistency_nonempty", meaning="the two outputs are equal and not empty"),
+        Metric("consistent_correct", meaning="the two outputs are equal and correct"),
+        Metric("consistent_incorrect", meaning="the two outputs are equal and wrong", better="neither"),
         Metric(
-            "consistent_incorrect_nonempty", meaning="the two answers are equal, wrong and not empty", better="neither"
+            "consistent_incorrect_nonempty", meaning="the two outputs are equal, wrong and not empty", better="neither"
         ),
-        Metric("consistency_among_incorrect", meaning="if either answer is wrong: the two are equal", better="neither"),
+        Metric("consistency_among_incorrect", meaning="if either output is wrong: the two are equal", better="neither"),
         Metric(
             "consistency_among_incorrect_nonempty",
-            meaning="if either answer is wrong: the two are equal and not empty",
+            meaning="if either output is wrong: the two are equal and not empty",
             better="neither",
         ),
-        Metric("accuracy_original", meaning="the answer with the function is right"),
-        Metric("accuracy_twin", meaning="the answer with its synonym is right"),
+        Metric("accuracy_original", meaning="the output with the function is correct"),
+        Metric("accuracy_twin", meaning="the output with its synonym is correct"),
     )
 
     def requests(self) -> list[str | Source]:

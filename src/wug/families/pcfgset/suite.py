@@ -102,17 +102,17 @@ class ScoredAnswers:
 ENDED_EARLY = (
     Metric(
         "eos_contained_in_target",
-        meaning="of the wrong answers: the answer is contained in the target, as text",
+        meaning="of the wrong outputs: the output is contained in the target, as text",
         better="neither",
     ),
     Metric(
         "eos_strict_prefix",
-        meaning="of the wrong answers: the target begins with the answer, which stops too early",
+        meaning="of the wrong outputs: the target begins with the output, which stops too early",
         better="neither",
     ),
     Metric(
         "eos_contiguous_token_sub",
-        meaning="of the wrong answers: the symbols of the answer are a contiguous part of the target",
+        meaning="of the wrong outputs: the symbols of the output are a contiguous part of the target",
         better="neither",
     ),
 )
@@ -123,7 +123,7 @@ class PlainSuite(PcfgSuite[SourceLine]):
     """Sources with one target each."""
 
     __slots__ = ()
-    metrics = (Metric("accuracy", meaning="the answer is the target, symbol for symbol"), *ENDED_EARLY)
+    metrics = (Metric("accuracy", meaning="the output is the target, symbol for symbol"), *ENDED_EARLY)
 
     def requests(self) -> list[str | Source]:
         """The sources, each with a bound for its output."""
