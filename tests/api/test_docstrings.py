@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     text = "".join(",".join(map(str, row)) + "\n" for row in [("story", "word_n", "word", "bits", "rt"), *rows])
     (made / "times.csv").write_text(text, encoding="utf-8")
-    answers = "".join(f"s{n % 3},r{n // 3},{int(n % 4 > 0)}\n" for n in range(12))
+    answers = "".join(f"s{n % 3},r{n // 3},{int(n % 3 != 1 or n == 1)}\n" for n in range(12))
     (made / "answers.csv").write_text(f"sentence,who,right\n{answers}", encoding="utf-8")
     wug.run("wug_coord", limit=4, store=made / "other")
     assert command_line.wug("export", 1, "--store", made / "other", "--to", "lm-eval", "-o", made / "results").code == 0

@@ -113,7 +113,7 @@ def test_the_list_shows_every_suite_with_its_family_its_items_and_a_line_about_i
     for name, (family, _, items, _) in SUITES.items():
         assert (rows[name]["family"], rows[name]["items"]) == (family, items)
     assert all(row["about"] and "`" not in row["about"] for row in rows.values())
-    assert rows["localism"]["about"] == "is the answer to the whole what its single steps come to?"
+    assert rows["localism"]["about"] == "Do direct and stepwise outputs match?"
 
 
 @pytest.mark.skipif(shutil.which("bash") is None or shutil.which("gzip") is None, reason="the cards are for bash")
