@@ -58,7 +58,8 @@ FILES = {
     ),
     "scores.csv": "good,bad,slor_good,slor_bad\nThe keys are here.,The keys is here.,-1.5,-2.5\n"
     "The door was open.,The door were open.,-1.0,-0.5\n",
-    "answers.csv": "sentence,who,right\n" + "".join(f"s{n % 3},r{n // 3},{int(n % 3 != 1 or n == 1)}\n" for n in range(12)),
+    "answers.csv": "sentence,who,right\n"
+    + "".join(f"s{n % 3},r{n // 3},{int(n % 3 != 1 or n == 1)}\n" for n in range(12)),
     "gen.tsv": "A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\tprim_to_subj_common\n",
     "system.tsv": "A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\tprim_to_subj_common\n",
     "run=1.txt": "source\ttarget\tprediction\nrepeat A1\tA1 A1\tA1 A1\nrepeat B2\tB2 B2\tA1\n",
