@@ -16,10 +16,8 @@ from wug.stats import EstimateAccumulator, wilson
 from wug.types import Estimate, Metric, Outcome, Result, Signature, Status
 
 AGGREGATES_ONLY = "aggregates only: no items to compare"
-SHARES = ("accuracy", "acc_", "exact_match", "em")
+SHARES = ("accuracy", "acc_", "exact_match", "em:")
 """Beginnings of the metrics of other programs that are proportions."""
-
-
 LOWER = ("perplexity", "ppl", "bits_per_byte", "loss")
 """Words in the names of metrics whose lower values are better, whatever a file says."""
 
@@ -63,7 +61,7 @@ class ImportedSuite:
 
     def declare(self, metric: str, *, better: bool = True, meaning: str = "", share: bool = False) -> None:
         """Take in a metric; the first one is that of the suite."""
-        unit: Any = "share" if share or metric.startswith(SHARES) else "score"
+        unit: Any = "share" if share or f"{metric}:".startswith(SHARES) else "score"
         better = better and not any(word in metric for word in LOWER)
         self.metrics.setdefault(metric, Metric(metric, unit, "higher" if better else "lower", meaning=meaning))
 

@@ -25,6 +25,8 @@ READERS = "exchange.readers"
 OF_FAMILIES = "imports"
 """The module of a family that reads the results of its benchmark."""
 MAX_FILES = 20_000
+SUFFIXES = (".json", ".jsonl", ".gz", ".eval")
+"""Of files that results are usually in: an empty or damaged one in a folder is an error."""
 NOT_SIGNED = Signature()
 
 
@@ -121,6 +123,8 @@ def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]
                 read_bytes(path, HEAD_BYTES)  # a damaged file says so
             raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
         for file, name in formats.items():
+            if not name and file.suffix in SUFFIXES and not read_bytes(file, HEAD_BYTES):
+                raise InputError("the file is empty: import the others by name, or remove it", file=file)
             if name and file not in found.setdefault(name, []):
                 found[name].append(file)
     return found
@@ -172,7 +176,12 @@ def _equal(first: Result, second: Result) -> bool:
 def _prepare(run: ImportedRun) -> _Prepared:
     digests = sorted({content_sha256(file) for file in run.files})
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-    results = ((suite.result(run.model, run.signature(suite, digest)), suite.outcomes) for suite in run.suites)
+    results = [(suite.result(run.model, run.signature(suite, digest)), suite.outcomes) for suite in run.suites]
+    for result, _ in results:
+        for one in result.estimates:
+            if result.metric(one.metric).unit == "share" and not -1e-9 <= one.value <= 1 + 1e-9:
+                where = f"{result.suite}, {one.metric} ({one.group})"
+                raise InputError(f"{one.value:g} is not a proportion between 0 and 1", file=run.files[0], place=where)
     return _Prepared(run, digest, tuple(results))
 
 

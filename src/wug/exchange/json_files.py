@@ -58,7 +58,9 @@ def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False) -
         raise
     except RecursionError:
         raise InputError("not JSON that can be read: it is nested too deeply", file=path, place=place) from None
-    except ValueError as error:  # JSONDecodeError, and numbers of thousands of digits
-        where = place or (f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else None)
-        raise InputError(f"not JSON, or truncated: {error}", file=path, place=where) from None
+    except json.JSONDecodeError as error:
+        what = f"not JSON, or truncated: {error.msg} (column {error.colno})"
+        raise InputError(what, file=path, place=place or f"line {error.lineno}") from None
+    except ValueError as error:  # numbers of thousands of digits
+        raise InputError(f"not JSON that can be read: {error}", file=path, place=place) from None
     return mapping(found, "the content", path, place)

@@ -266,6 +266,23 @@ def test_a_truncated_compressed_file_is_called_damaged(tmp_path: Path) -> None:
     refused(wug("import", path, "--store", tmp_path / "s"), "damaged compressed file")
 
 
+@pytest.mark.parametrize("data", [b"", gzip.compress(b'{"results": {}}' * 90)[:40]])
+def test_an_empty_or_truncated_file_in_a_folder_is_not_passed_over(data: bytes, tmp_path: Path) -> None:
+    neox(tmp_path, pythia({"arc_easy": 0.5}))
+    (tmp_path / "results_2.json.gz").write_bytes(data)
+    refused(wug("import", tmp_path, "--store", tmp_path / "s"), "results_2.json.gz")
+    assert Store(tmp_path / "s").runs() == []
+
+
+@pytest.mark.parametrize("value", [87.2, -0.1])
+def test_a_proportion_outside_0_and_1_is_refused_with_its_metric(value: float, tmp_path: Path) -> None:
+    path = write(tmp_path / "results.json", {"results": {"t": {"acc,none": value}}, "model_name": "m"})
+    refused(
+        wug("import", path, "--store", tmp_path / "s"), "results.json, t, accuracy (all)", f"{value:g} is not a prop"
+    )
+    assert Store(tmp_path / "s").runs() == []
+
+
 def test_samples_that_contradict_the_results_are_an_error(tmp_path: Path) -> None:
     date = "2026-01-01T00-00-00"
     samples(tmp_path / f"samples_t_{date}.jsonl", [sample(0, [-1.0, -2.0]), sample(1, [-2.0, -1.0])])

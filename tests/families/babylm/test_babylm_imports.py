@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from command_line import refused, wug
+from run_factory import keep, result
+from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes
+from wug.types import Estimate, Outcome, Result
 
 
 @pytest.fixture
@@ -83,10 +86,64 @@ def test_adopted_data_is_run_by_its_name(evaluation_data: Path, tmp_path: Path) 
     assert any(text.startswith("not run: blimp, ") for text in found["warnings"])
 
 
+def test_scores_of_fast_tasks_by_paradigm_become_groups_with_their_mean(tmp_path: Path) -> None:
+    fast = {"blimp": [{"causative": 0.5, "passive_1": 1.0}], "wug_past": [{"wug_past": -0.2}]}
+    path = submission(tmp_path / "scores.json", fast_eval_results=fast)
+    blimp, past = wug("import", path, "--from", "babylm", "--store", tmp_path / "s", "--format", "json").results
+    assert {one["group"]: one["value"] for one in blimp["estimates"]} == {
+        "all": 0.75,
+        "paradigm=causative": 0.5,
+        "paradigm=passive_1": 1.0,
+    }
+    assert past["estimates"][0]["value"] == -0.2
+
+
 def test_a_collated_submission_needs_all_tasks(evaluation_data: Path, tmp_path: Path) -> None:
     wug("run", evaluation_data, "--protocol", "babylm", "--store", tmp_path / "s", "--no-cache")
     said = wug("export", "last", "--to", "babylm", "--collate", "-o", tmp_path / "o", "--store", tmp_path / "s")
     refused(said, "--collate", "without blimp")
+
+
+def past_tense(model: str) -> Result:
+    """A result of the small wug test."""
+    rows = [
+        Outcome(
+            f"{n}", "preference", n / 3, {"paradigm": "wug_past"}, {"options": ["a", "b"], "chosen": 1, "human": n / 10}
+        )
+        for n in range(3)
+    ]
+    about = {"task": "wug_past", "folder": "wug_past_tense"}
+    found = (Estimate("spearman", "all", 0.5, 3),)
+    return result("wug_past", model, rows, kind="babylm", meta=about, estimates=found)  # fmt: skip
+
+
+def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by_checkpoint(
+    evaluation_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submission_writer, "TASKS", {"wug_past": tasks.TASKS["wug_past"]})
+    runs = [keep(tmp_path / "s", past_tense(f"causal/baby{at}@1f")) for at in ("", "@chck_2M", "@chck_1M")]
+    export = ("export", *runs, "--to", "babylm", "--collate", "-o", tmp_path / "o", "--store", tmp_path / "s")
+    zero_shot = tmp_path / "o" / "baby" / "main" / "zero_shot" / "causal"
+    refused(wug(*export), "reading", "reading/run.py", str(zero_shot / "reading" / "predictions.json"))
+    assert not zero_shot.exists()
+    words = [{"id": n, "pred": 1.0, "prev_pred": float("nan")} for n in range(1726)]
+    points = [{"step": "chck_1M", "surprisal": 2.0} for _ in range(8005)]
+    for name, content in {
+        "reading/predictions.json": {"reading": {"predictions": words}},
+        "AoA_word/surprisal.json": {"metadata": {}, "results": points[1:]},
+    }.items():
+        (zero_shot / name).parent.mkdir(parents=True)
+        (zero_shot / name).write_text(json.dumps(content))
+    refused(wug(*export), "surprisal.json", "8,005 rows")
+    (zero_shot / "AoA_word" / "surprisal.json").write_text(json.dumps({"metadata": {}, "results": points}))
+    said = wug(*export)
+    assert said.code == 0, said.err
+    made = json.loads((tmp_path / "o" / "baby" / "all_full_preds_and_fast_scores_causal.json").read_text())
+    assert made.keys() == {"wug_past", "reading", "aoa", "fast_eval_results"}
+    assert made["wug_past"]["wug_past"]["predictions"][1] == {"id": "wug_past_1", "pred": "a", "prob": 1 / 3}
+    assert len(made["reading"]["reading"]["predictions"]) == 1726
+    assert made["fast_eval_results"] == {"wug_past": [{"wug_past": 0.5}, {"wug_past": 0.5}]}
+    refused(wug(*export[:3], *export[4:]), "the runs lack chck_1M of wug_past")
 
 
 def test_the_sizes_by_paradigm_add_up_to_that_of_the_task() -> None:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
 from wug.families.babylm.adoption import VERSIONS
+from wug.families.babylm.submission import CHECKPOINTS, FAST
 from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
 from wug.families.babylm.tasks import TASKS, BabylmItem, names, read_task, rebuild
+from wug.identity import OVERALL
 from wug.types import Estimate, Outcome
 
-FAST = "fast_eval_results"
 OTHERS = ("reading", "aoa", "glue")
 """Keys of a submission that wug does not read."""
-CHECKPOINTS = tuple(f"chck_{n}M" for n in (*range(1, 10), *range(10, 100, 10), *range(100, 1001, 100)))
-"""The checkpoints of a submission, in order; strict-small has the first 19."""
+CORRELATED = ("wug_adj", "wug_past", "reading")
+"""Tasks whose scores can be negative."""
+UNSIZED = "none: the number of items is unknown"
 NEEDED = (
     "the right texts are in the data of the challenge: wug data get babylm --from evaluation_data; or, for BLiMP "
     "alone, wug data get babylm blimp"
@@ -155,10 +158,13 @@ def _fast(scores: Json, name: str, path: Path) -> Iterator[ImportedRun]:
         for task, some in lists.items():
             if place < len(some):
                 suite = ImportedSuite(f"{task}_fast", fields={"task": f"{task}_fast"})
-                suite.declare("score", meaning="score of the task, as submitted", share=True)
-                value = finite_number(some[place], task, path, FAST)
-                suite.estimates.append(
-                    Estimate("score", "all", value, 0, method="none: the number of items is unknown")
-                )
+                suite.declare("score", meaning="score of the task, as submitted", share=task not in CORRELATED)
+                given = some[place]
+                groups = given if isinstance(given, dict) else {"": given}
+                values = {uid: finite_number(value, f"{task} {uid}", path, FAST) for uid, value in groups.items()}
+                named = {OVERALL: fmean(values.values()), **{f"paradigm={uid}": v for uid, v in values.items() if uid}}
+                suite.estimates += [
+                    Estimate("score", group, value, 0, method=UNSIZED) for group, value in named.items()
+                ]
                 suites.append(suite)
         yield ImportedRun(name, CHECKPOINTS[place], "babylm", "babylm evaluation-pipeline", [path], suites)

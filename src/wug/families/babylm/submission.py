@@ -6,50 +6,112 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug import registry
 from wug.errors import InputError
+from wug.exchange.json_files import read_object
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
-from wug.identity import ModelId
+from wug.identity import Group, ModelId
 from wug.samples import Sample, choice_sample
 from wug.types import Outcome, Result
 
+FROM_THE_PIPELINE = {
+    "reading": ("reading/predictions.json", "reading/run.py", "predictions", 1726),
+    "aoa": ("AoA_word/surprisal.json", "AoA_word/run.py", "results", 8005),
+}
+"""Tasks that wug does not compute: the pipeline's file and script, the key of its rows, their number by checkpoint."""
+FAST = "fast_eval_results"
+CHECKPOINTS = tuple(f"chck_{n}M" for n in (*range(1, 10), *range(10, 100, 10), *range(100, 1001, 100)))
+"""The checkpoints of a submission, in order; strict-small has the first 19."""
 SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
 
 
 def export_run(results: Sequence[Result], folder: Path, *, collate: bool = False) -> Iterator[str]:
     """Write the submission of some results; yields a line about each file, and about what is left out.
 
-    With `collate`, also the file of all tasks that the leaderboard takes; an error if a task is missing or has another
-    number of items than the challenge.
+    With `collate`, also the file of all tasks that the leaderboard takes, with what the pipeline wrote into the same
+    folder for the tasks that wug does not compute; an error if a part is missing or has another number of items.
     """
     own = [result for result in results if "task" in result.meta and "folder" in result.meta]
     if not own:
         raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
+    places = [_Place.of(result, folder) for result in own]
+    written = [_predictions(list(result.outcomes)) for result in own]
+    collated = _collated(list(zip(own, places, written, strict=True))) if collate else {}
+    for result, place, predictions in zip(own, places, written, strict=True):
+        task = str(result.meta["task"]).removesuffix("_supplement")
+        path = place.zero_shot / task / result.meta["folder"]
+        write_text(path / "predictions.json", json.dumps(predictions, ensure_ascii=False))
+        write_text(path / "best_temperature_report.txt", _report(result, list(result.outcomes)))
+        yield f"wrote {path}"
     if collate:
-        _require_all(own)
-    collated: dict[str, dict[str, Any]] = {}
-    for result in own:
+        path = places[0].model / f"all_full_preds_and_fast_scores_{places[0].backend}.json"
+        write_text(path, json.dumps(collated, ensure_ascii=False))
+        yield f"wrote {path}"
+    others = "" if collate else ", reading and aoa, which wug does not compute"
+    yield f"left out: glue (fine-tuning){others}"
+
+
+class _Place(NamedTuple):
+    """Where the pipeline writes the results of a model and checkpoint."""
+
+    model: Path
+    revision: str
+    backend: str
+
+    @classmethod
+    def of(cls, result: Result, folder: Path) -> _Place:
         if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
             raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
         model = ModelId.parse(result.model)
         name, _, revision = model.name.partition("@")
         backend = "mlm" if registry.traits(model.kind).sees_right_context else model.kind
-        task = str(result.meta["task"]).removesuffix("_supplement")
-        place = folder / Path(name).stem / (revision or "main") / "zero_shot" / backend / task / result.meta["folder"]
-        outcomes = list(result.outcomes)
-        predictions = _predictions(outcomes)
-        collated.setdefault(backend, {})[str(result.meta["task"])] = predictions
-        write_text(place / "predictions.json", json.dumps(predictions, ensure_ascii=False))
-        write_text(place / "best_temperature_report.txt", _report(result, outcomes))
-        yield f"wrote {place}"
-    for backend, tasks in collated.items() if collate else ():
-        path = folder / f"all_full_preds_{backend}.json"
-        write_text(path, json.dumps(tasks, ensure_ascii=False))
-        yield f"wrote {path}"
-    yield "left out: glue (fine-tuning), reading and aoa, which wug does not compute"
+        return cls(folder / Path(name).stem, revision or "main", backend)
+
+    @property
+    def zero_shot(self) -> Path:
+        return self.model / self.revision / "zero_shot" / self.backend
+
+
+def _collated(parts: Sequence[tuple[Result, _Place, dict[str, Any]]]) -> dict[str, Any]:
+    """All tasks of a model, and its scores on the fast tasks by checkpoint if there are some."""
+    if len({(place.model, place.backend) for _, place, _ in parts}) > 1:
+        raise InputError("--collate is for the runs of one model and its checkpoints")
+    full = [part for part in parts if part[1].revision not in CHECKPOINTS]
+    _require_all([result for result, _, _ in full])
+    collated = {str(result.meta["task"]): predictions for result, _, predictions in full}
+    for name, (file, script, key, expected) in FROM_THE_PIPELINE.items():
+        path = full[0][1].zero_shot / file
+        if not path.is_file():
+            raise InputError(
+                f"--collate needs {name}, which wug does not compute: {script} of the pipeline writes {path}"
+            )
+        given = read_object(path, nan=True)
+        rows = (given.get(name, {}) if key == "predictions" else given).get(key)
+        sizes = Counter(row.get("step") for row in rows or ())
+        if not sizes or set(sizes.values()) != {expected}:
+            raise InputError(
+                f"{key} has not {expected:,} rows per checkpoint, so that the leaderboard rejects it", file=path
+            )
+        collated[name] = given
+    fast: dict[str, dict[str, Any]] = {}
+    for result, place, _ in parts:
+        if place.revision in CHECKPOINTS:
+            fast.setdefault(str(result.meta["task"]), {})[place.revision] = _scores(result)
+    for task, found in fast.items():
+        if lacking := [name for name in CHECKPOINTS[: len(found)] if name not in found]:
+            raise InputError(f"--collate: the runs lack {', '.join(lacking)} of {task}, and have later checkpoints")
+    lists = {task: [found[name] for name in CHECKPOINTS if name in found] for task, found in fast.items()}
+    return {**collated, **({FAST: lists} if lists else {})}
+
+
+def _scores(result: Result) -> dict[str, float]:
+    """The score of each UID: accuracy, or the correlation."""
+    rho = {str(result.meta["task"]): one.value for one in result.estimates if one.metric == "spearman"}
+    groups = ((Group.parse(one.group), one) for one in result.estimates if one.metric == "accuracy")
+    return rho or {group.value: one.value for group, one in groups if group.field == "paradigm"}
 
 
 def _require_all(results: Sequence[Result]) -> None:
@@ -61,7 +123,8 @@ def _require_all(results: Sequence[Result]) -> None:
         raise InputError(f"--collate needs one result of every task, and the runs are {what}")
     for name, result in found.items():
         counts = Counter(outcome.groups["paradigm"] for outcome in result.outcomes)
-        if wrong := size_warnings(name, str(result.meta["folder"]), counts):
+        official = next(iter(TASKS[name].folders))
+        if wrong := size_warnings(name, official, counts):
             raise InputError(wrong[0])
 
 
