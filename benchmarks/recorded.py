@@ -39,7 +39,19 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 LOG = ROOT / "docs" / "benchmark-log.md"
 """Gets what each benchmark printed."""
 BEGIN, END = "<!-- recorded -->", "<!-- end -->"
-PACKAGES = ("wug", "torch", "transformers", "tokenizers", "ctranslate2", "numpy", "lm_eval", "minicons", "lark", "nltk")
+PACKAGES = (
+    "wug",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "ctranslate2",
+    "numpy",
+    "lm_eval",
+    "minicons",
+    "lark",
+    "nltk",
+    "statsmodels",
+)
 TITLES = {
     "scoring": "Sentences scored by a GPT-2 of 124M",
     "scoring, 1.3B": "Sentences scored by a GPT-2 of 1.3B",
@@ -55,11 +67,13 @@ TITLES = {
     "store": "The store: size, commands and pages",
     "large": "Sentences scored by models of 1.3 to 13 billion parameters",
     "large, float32": "Sentences scored by a 7B model in float32",
+    "reading": "ΔLL of reading times",
 }
 AIMED = {
     "decoding": ["decoding.py", "--localism", "0", "--generate", "100"],
     "cached": ["cached.py"],
     "million": ["million.py"],
+    "reading": ["reading.py"],
     "scoring": ["scoring.py", "--peers", "wug", "lm-eval"],
     "one layer": ["scoring.py", *shlex.split("--sizes one-layer --sets blimp --sample 0 --peers wug")],
     "localism": ["decoding.py", "--count", "0", "--localism", "957"],
