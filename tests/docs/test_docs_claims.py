@@ -8,19 +8,64 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import wug
 from doc_blocks import PAGES, ROOT, blocks
 from wug import data
+from wug.cli.main import cli
 from wug.evaluation.opening import open_suites
 from wug.stats import wilson
 
 DOCS = ROOT / "docs"
+ALL_PARTS = {"Worked example", "File format", "Running", "Reading the results", "Limits", "Options", "Parity"}
 
 
 def text(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
+
+
+TAKEN_FROM_OTHERS = {"--type", "--filename"}
+"""Spellings of another program that `wug make` also accepts."""
+
+
+def _options(words: list[str]) -> set[str]:
+    """The options of the command that these words begin with."""
+    command: click.Command = cli
+    context = click.Context(cli)
+    for word in words:
+        found = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if found is None:
+            break
+        command = found
+    if isinstance(command, click.Group) and "KIND" in words:
+        command = next(
+            found for name in command.list_commands(context) if (found := command.get_command(context, name))
+        )
+    return {text for option in command.params for text in (*option.opts, *option.secondary_opts)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_sentences_have_the_options_that_they_name(page: Path) -> None:
+    for command in re.findall(r"`wug ([a-z][^`\n]*)`", page.read_text(encoding="utf-8")):
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", command))
+        assert named <= _options(command.split()) | TAKEN_FROM_OTHERS, f"`wug {command}`"
+
+
+TEST_TYPES = {
+    **dict.fromkeys(("syntaxgym", "pairs", "choices", "reading", "morphology", "pcfgset", "scan", "cogs"), ALL_PARTS),
+    **dict.fromkeys(("chat", "people"), ALL_PARTS - {"File format", "Running", "Options", "Parity"}),
+    "surprisal": {"Worked example", "Limits", "Parity"},
+}
+"""The pages of the test types, and the sections that each has at least."""
+
+
+@pytest.mark.parametrize("name", TEST_TYPES)
+def test_the_page_of_a_test_type_has_the_sections_of_the_template(name: str) -> None:
+    page = text(f"docs/{name}.md")
+    assert "\n**Question:** " in page
+    assert TEST_TYPES[name] <= set(re.findall(r"(?m)^## (.+)$", page))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import refused, wug
 from paper_tables import as_matrix, from_json
-from wug.reproduce.page import beside, table
+from wug.reproduce.page import comparison_figures, table
 from wug.reproduce.recipe import PublishedValue
 from wug.reproduce.table import TableRow
 from wug.reproduce.table import table as written
@@ -73,7 +73,7 @@ def test_the_table_of_the_page_has_a_heading_for_each_test_and_no_empty_column_o
 
 
 def test_each_model_has_a_chart_with_the_published_dots_first() -> None:
-    only, parts = beside(ROWS)  # b has no value of ours
+    only, parts = comparison_figures(ROWS)  # b has no value of ours
     assert only.title == "a"
     found = [(record["test"], record["found"], record["value"]) for record in only.records]
     assert found == [
@@ -86,7 +86,7 @@ def test_each_model_has_a_chart_with_the_published_dots_first() -> None:
 
 
 def test_each_test_has_a_chart_where_there_are_more_models() -> None:
-    (only,) = beside(ROWS[:2])
+    (only,) = comparison_figures(ROWS[:2])
     assert only.title == "task"
     assert [(record["model"], record["found"]) for record in only.records] == [
         ("a", "published"),

@@ -17,7 +17,7 @@ SEVERAL = "Means over seeds, with 95% intervals (Student's)."
 ONE = "With 95% intervals over items."
 
 
-def beside(rows: Sequence[TableRow]) -> list[Figure]:
+def comparison_figures(rows: Sequence[TableRow]) -> list[Figure]:
     """Published values and ours as dots: one chart per model, or per test if there are more models.
 
     Rows that break a test down have a separate chart, with one dot per model.
@@ -36,7 +36,7 @@ def beside(rows: Sequence[TableRow]) -> list[Figure]:
         points.sort(key=lambda point: point.series != "published")  # the same colour in every chart
         first = "test" if by_network else "model"
         note = "The published values, and ours with 95% intervals."
-        found.append(dots(f"beside-{place}", name, points, note=note, what="value", first=first, series="found"))
+        found.append(dots(f"comparison-{place}", name, points, note=note, what="value", first=first, series="found"))
     return found + list(_broken_down(rows))
 
 
@@ -58,7 +58,7 @@ def courses(plan: ReproductionPlan) -> Iterator[Figure]:
                 points,
                 note=SEVERAL if several else ONE,
                 x=field,
-                what=test.metric if not test.beside else "share",
+                what=test.metric if not test.secondary else "share",
             )
 
 
@@ -66,8 +66,8 @@ def _course(
     plan: ReproductionPlan, test: RecipeTest, networks: Sequence[list[RecipeCell]], field: str
 ) -> Iterator[LinePoint]:
     for group in networks:
-        for metric in (test.metric, *test.beside):
-            name = " · ".join((group[0].network.title, *([metric.replace("_", " ")] if test.beside else [])))
+        for metric in (test.metric, *test.secondary):
+            name = " · ".join((group[0].network.title, *([metric.replace("_", " ")] if test.secondary else [])))
             parts = fields_in(values_in(plan, group, metric), field)
             for value in sorted(filter(_is_number, parts), key=float):
                 ours = mean(parts[value])
@@ -126,7 +126,7 @@ def as_page(plan: ReproductionPlan, rows: Sequence[TableRow], remark: str = "") 
     recipe = plan.recipe
     prose = " ".join(text for text in (f"{recipe.reference}." if recipe.reference else "", recipe.note, remark) if text)
     opening: tuple[ViewPart, ...] = (TextPart(prose, lead=True),) if prose else ()
-    parts = (*opening, table(rows), *beside(rows), *courses(plan))
+    parts = (*opening, table(rows), *comparison_figures(rows), *courses(plan))
     return render(list(_reports(plan, rows)), lead=ReportLead(recipe.title, parts))
 
 

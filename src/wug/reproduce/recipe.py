@@ -86,7 +86,7 @@ class RecipeTest:
     small: tuple[str, ...] = ()
     curves: tuple[str, ...] = ()
     """Numeric group fields, such as `depth` (or `epoch` with a profile), by which the page draws the metric."""
-    beside: tuple[str, ...] = ()
+    secondary: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _published(cell: Any) -> PublishedValue | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; strings of arguments as words."""
-    spoken = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "beside"}
+    spoken = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "secondary"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()

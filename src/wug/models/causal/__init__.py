@@ -1,4 +1,4 @@
-"""Causal language models of Hugging Face, by folder or hub name: `causal:gpt2`."""
+"""Causal language models of Hugging Face, by folder or name on the Hugging Face Hub: `causal:gpt2`."""
 
 from __future__ import annotations
 

@@ -177,7 +177,12 @@ OPTIONS = (
         None,
         "a BOS token to put before every text, such as <|endoftext|>; default: what the server does",
     ),
-    Option("tokenizer", str, None, "folder or hub name of the model's tokenizer, to render chats here"),
+    Option(
+        "tokenizer",
+        str,
+        None,
+        "folder of the model's tokenizer, or its name on the Hugging Face Hub, to render chats here",
+    ),
     Option("concurrency", int, 16, "concurrent requests", least=1),
     Option("timeout", float, 120.0, "timeout of a whole request in seconds", least=0.001, most=1e7),
     Option("retries", int, 6, "retries if the server is busy or away", least=0, most=9999),

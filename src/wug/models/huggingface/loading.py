@@ -181,7 +181,9 @@ def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
             raise ModelError(f"{spec}: the folder has no config.json, so it is not a Hugging Face model{_hint(folder)}")
         return ModelFiles(str(folder), folder.resolve().name, (folder,))
     if folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1:
-        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
+        raise ModelError(
+            f"{spec}: no such folder. Give a model folder (with config.json) or a name on the Hugging Face Hub"
+        )
     return ModelFiles(spec.name, spec.name)
 
 

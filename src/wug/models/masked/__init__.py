@@ -1,4 +1,4 @@
-"""Masked language models of Hugging Face, by folder or hub name: `masked:bert-base-cased`."""
+"""Masked language models of Hugging Face, by folder or name on the Hugging Face Hub: `masked:bert-base-cased`."""
 
 from __future__ import annotations
 

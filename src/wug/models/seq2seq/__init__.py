@@ -1,4 +1,4 @@
-"""Encoder–decoder models of Hugging Face, by folder or hub name: `seq2seq:t5-small`."""
+"""Encoder–decoder models of Hugging Face, by folder or name on the Hugging Face Hub: `seq2seq:t5-small`."""
 
 from __future__ import annotations
 

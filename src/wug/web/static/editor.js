@@ -97,7 +97,7 @@ makeTemplate({ state: now, change, grid, notice });
 makeProof({ state: now, grid });
 const scoring = makeScoring(id, {
   flush: async () => {
-    if (!grid.finish()) throw new Error("A cell has to be mended first.");
+    if (!grid.finish()) throw new Error("Correct the marked cell first.");
     await keeper.settle();
   },
   marks: grid.setMarks,

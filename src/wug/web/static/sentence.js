@@ -139,7 +139,7 @@ const instead = async (piece) => {
       if (!answer.ok || said.error) throw new Error(said.error);
       if (!said.done) { await new Promise((done) => setTimeout(done, LOOK)); continue; }
       words.textContent = entropy ? `Entropy here: ${entropy} bits. “${word}” has rank ${rank}.` : `In the place of “${word}”:`;
-      if (!said.tokens.length) { words.textContent = `Nothing stands before “${word}” that would let the model expect anything.`; return; }
+      if (!said.tokens.length) { words.textContent = `“${word}” has no context from which the model could predict it.`; return; }
       const found = element("ol"), most = Number(said.tokens[0].percent) || 100;
       found.append(...said.tokens.map(({ text, bits, percent }) => {
         const one = element("li", text === word ? "same" : ""), name = element("bdi", "", text), share = element("span", "share"), bar = element("i");
