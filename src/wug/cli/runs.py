@@ -133,20 +133,6 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
 
 
 @common.having(common.STORE)
-@command.command("last")
-def last(store_path: Path | None) -> None:
-    """Print the number of the latest run.
-
-    \b
-    wug runs last
-    """
-    from wug.results import run_names as naming
-
-    with _store(store_path) as store:
-        printing.emit(str(naming.find(store.reader, naming.LAST).id))
-
-
-@common.having(common.STORE)
 @command.command("purge")
 def purge(store_path: Path | None) -> None:
     """Delete removed runs for good, with their results.
