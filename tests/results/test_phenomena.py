@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wug.results.phenomena import phenomenon_scores
+from wug.results.schema import phenomenon_scores
 from wug.stats import wilson
 from wug.types import Estimate, Metric, Result, Signature
 

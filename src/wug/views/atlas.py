@@ -20,7 +20,7 @@ COLUMNS = (TableColumn("model"), TableColumn("value", numeric=True), TableColumn
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedValue:
+class AtlasValue:
     """A value that was published."""
 
     model: str
@@ -32,7 +32,7 @@ class PublishedValue:
 
 
 @functools.cache
-def published(suite: str, metric: str) -> tuple[PublishedValue, ...]:
+def published(suite: str, metric: str) -> tuple[AtlasValue, ...]:
     """The published values of a metric on a suite."""
     text = (resources.files("wug") / "assets" / "atlas.toml").read_text(encoding="utf-8")
     tables: Sequence[Mapping[str, Any]] = tomllib.loads(text)["tables"]
@@ -43,7 +43,7 @@ def published(suite: str, metric: str) -> tuple[PublishedValue, ...]:
             for model, value in zip(table["models"], table["values"][place], strict=True):
                 if not math.isnan(value):
                     size = table["sizes"][place]
-                    found.append(PublishedValue(model, value, size, table["source"], table["origin"]))
+                    found.append(AtlasValue(model, value, size, table["source"], table["origin"]))
     return tuple(found)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +91,8 @@ def read_back(suite: ChoicesSuite) -> list[str]:
 
 def schema() -> dict[str, Any]:
     """A JSON Schema of one line of a JSONL file of choices."""
-    text = {"type": "string", "minLength": 1}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A choice: one line of a JSONL file",
-        "type": "object",
-        "required": ["context", "options", "answer"],
-        "properties": {
-            "context": {"type": "string", "description": "the text before the option"},
-            "options": {"type": "array", "items": text, "minItems": 2, "description": "the options"},
-            "answer": {"type": ["string", "integer"], "description": "the right option: number from 1, or text"},
-            "item": {"type": ["string", "integer"], "description": "the name of the item"},
-        },
-    }
+    found: dict[str, Any] = json.loads((resources.files(__name__) / "schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> ChoicesSuite:

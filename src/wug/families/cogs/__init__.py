@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
-from wug.families.cogs.metrics import MetricOptions
+from wug.families.cogs.metrics import CogsMetricOptions
 from wug.families.cogs.predictions import read_predictions
 from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
 from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
@@ -63,7 +63,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite
     """The suite in a file, or those in a folder: dev, test and gen."""
     values = read_options(OPTIONS, options, "cogs")
     dialect = values["dialect"]
-    chosen = MetricOptions(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
+    chosen = CogsMetricOptions(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
     if not path.is_dir():
         name = plain_name(path)
         if values["split"] and name in SPLITS and name not in values["split"]:
@@ -111,7 +111,7 @@ def score(
 
     Every file is read before anything is scored, so an error in one of them leaves nothing half scored.
     """
-    suite = read_gold(gold, dialect, MetricOptions(reference_compat, smatch, bleu, seed))
+    suite = read_gold(gold, dialect, CogsMetricOptions(reference_compat, smatch, bleu, seed))
     systems = [(path, *read_predictions(path, suite.items)) for path in predictions]
     return [score_forms(suite, str(path), forms, warnings) for path, forms, warnings in systems]
 
@@ -120,7 +120,7 @@ def _is_gold(head: str) -> bool:
     return looks_like_gold(head) or recognise_syntax(head) is not None
 
 
-def _suite(path: Path, dialect: str | None, options: MetricOptions) -> CogsSuite | SyntaxSuite:
+def _suite(path: Path, dialect: str | None, options: CogsMetricOptions) -> CogsSuite | SyntaxSuite:
     syntax = syntax_dialect(path, dialect)
     return read_syntax(path, syntax) if syntax else read_gold(path, dialect, options)
 

@@ -103,7 +103,7 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class MetricOptions:
+class CogsMetricOptions:
     """Which metrics to compute, and how."""
 
     reference_compat: bool = False
@@ -120,7 +120,7 @@ class MetricOptions:
 
 
 def score_lines(
-    lines: Sequence[GoldLine], predictions: Sequence[str], dialect: Dialect, options: MetricOptions
+    lines: Sequence[GoldLine], predictions: Sequence[str], dialect: Dialect, options: CogsMetricOptions
 ) -> tuple[MetricColumns, list[str]]:
     """The metrics of every prediction, and warnings about them."""
     gold = [line.form for line in lines]

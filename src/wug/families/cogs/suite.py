@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wug.errors import FormulaError, ModelError
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
-from wug.families.cogs.metrics import METRICS, MetricOptions, score_lines
+from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.cogs.read import (
     EDITIONS,
     KNOWN_TYPES,
@@ -43,7 +43,7 @@ class CogsSuite(PcfgSuite[GoldLine]):
     metrics = METRICS
     file: str = ""
     dialect: Dialect = "cogs"
-    metric_options: MetricOptions = field(default_factory=MetricOptions)
+    metric_options: CogsMetricOptions = field(default_factory=CogsMetricOptions)
 
     @property
     def sources(self) -> Mapping[str, int]:
@@ -72,9 +72,9 @@ class CogsSuite(PcfgSuite[GoldLine]):
         return item.groups.get("kind", ""), item.type
 
 
-def read_gold(path: Path, dialect: str | None = None, options: MetricOptions | None = None) -> CogsSuite:
+def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions | None = None) -> CogsSuite:
     """The suite of a gold file; InputError at the first line that cannot be read."""
-    options = options or MetricOptions()
+    options = options or CogsMetricOptions()
     lines, identity = read_lines_of(path)
     chosen = known_dialect(dialect)
     edition, used = EDITIONS.get(identity, ("unpublished", chosen or recognise(line.form for line in lines)))

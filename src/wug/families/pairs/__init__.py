@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -147,25 +149,8 @@ def read_back(suite: PairsSuite) -> list[str]:
 
 def schema() -> dict[str, Any]:
     """A JSON Schema of one line of a JSONL file of pairs."""
-    text = {"type": "string", "minLength": 1}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A minimal pair: one line of a JSONL file",
-        "type": "object",
-        "required": ["sentence_good", "sentence_bad"],
-        "properties": {
-            "sentence_good": {**text, "description": "the grammatical sentence"},
-            "sentence_bad": {**text, "description": "the ungrammatical sentence"},
-            "UID": {**text, "description": "the paradigm"},
-            "linguistics_term": {**text, "description": "the term of the paradigm"},
-            "field": {**text, "description": "the field of the term"},
-            "pairID": {"type": ["string", "integer"], "description": "the number of the pair in its paradigm"},
-            "one_prefix_method": {"type": "boolean", "description": "whether the pair has one prefix and two words"},
-            "one_prefix_prefix": {"type": "string", "description": "the words before the target word"},
-            "one_prefix_word_good": {**text, "description": "the grammatical target word"},
-            "one_prefix_word_bad": {**text, "description": "the ungrammatical target word"},
-        },
-    }
+    found: dict[str, Any] = json.loads((resources.files(__name__) / "schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:
