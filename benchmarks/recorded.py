@@ -65,7 +65,8 @@ TITLES = {
     "choices": "Options in a context",
     "coverage": "How often intervals hold what they should",
     "store": "The store: size, commands and pages",
-    "large": "Sentences scored by models of 1.3 to 13 billion parameters",
+    "large": "Sentences scored by a 7B model",
+    "large, other sizes": "Sentences scored by models of 1.3B and 13B",
     "large, float32": "Sentences scored by a 7B model in float32",
     "reading": "ΔLL of reading times",
 }
@@ -113,7 +114,8 @@ def on_gpu(*, dry: bool) -> dict[str, list[str]]:
         "scoring": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 124M --sample 0 --batch 512")],
         "scoring, 1.3B": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 1.3B --sample 0 --batch 256")],
         "decoding": ["decoding.py", *shlex.split("--device cuda --localism 0 --generate 200")],
-        "large": ["large.py"],
+        "large": ["large.py", *shlex.split("--sizes 7B")],
+        "large, other sizes": ["large.py", *shlex.split("--sizes 1.3B 13B")],
         "large, float32": ["large.py", *shlex.split("--sizes 7B --dtypes float32 --sample 2010")],
     }
 
