@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wug.types import DATA, AdaptableSuite, EvaluatedModel, Suite
+from wug.types import DATA, AdaptableSuite, EvaluatedModel, Metric, Request, Returns, Row, Source, Suite
 
 EMPTY: Mapping[str, str] = {}
 
@@ -15,11 +15,37 @@ EMPTY: Mapping[str, str] = {}
 class AnnotatedSuite:
     """A suite with the record of its published set and further fields of the signature; delegates to the suite."""
 
-    suite: Any
+    suite: Suite
     record: Mapping[str, Any]
     name: str
     signature_fields: Mapping[str, str] = field(default_factory=dict)
     """Further fields of the signature, such as the protocol."""
+
+    @property
+    def kind(self) -> str:
+        """The family of the suite."""
+        return self.suite.kind
+
+    @property
+    def needs(self) -> Returns:
+        """What a model must return."""
+        return self.suite.needs
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the suite."""
+        return self.suite.checksum
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """The metrics of the suite."""
+        return self.suite.metrics
+
+    @property
+    def understood(self) -> str | None:
+        """How an ambiguous table was read; None if it was not ambiguous."""
+        found: str | None = getattr(self.suite, "understood", None)
+        return found
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -30,6 +56,12 @@ class AnnotatedSuite:
     def options(self) -> Mapping[str, str]:
         """The scoring options of the suite, with the further fields."""
         return {**self.suite.options, **self.signature_fields}
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol that the suite declares."""
+        found: str | None = getattr(self.suite, "protocol", None)
+        return found
 
     def __len__(self) -> int:
         return len(self.suite)
@@ -43,13 +75,15 @@ class AnnotatedSuite:
         suite = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
         return self if suite is self.suite else AnnotatedSuite(suite, self.record, self.name, self.signature_fields)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("suite", "record", "name", "signature_fields"):  # not set yet, while a copy is made
-            raise AttributeError(name)
-        return getattr(self.suite, name)
+    def requests(self) -> Sequence[Request] | Sequence[str | Source]:
+        """The requests of the suite."""
+        return self.suite.requests()
+
+    def run(self, model: Any) -> Iterator[Row]:
+        """The outcomes of the suite."""
+        return self.suite.run(model)
 
 
 def annotated(suite: Suite, record: Mapping[str, Any], name: str | None, fields: Mapping[str, str] = EMPTY) -> Suite:
     """The suite with a record, another name unless it is None, and further fields of the signature."""
-    found: Any = AnnotatedSuite(suite, record, name or suite.name, fields)
-    return found  # type: ignore[no-any-return]
+    return AnnotatedSuite(suite, record, name or suite.name, fields)

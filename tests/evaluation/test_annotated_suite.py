@@ -1,0 +1,34 @@
+"""A suite with annotations is a suite like any other."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from wug.evaluation.annotated_suite import annotated
+from wug.evaluation.opening import open_suites
+from wug.types import DATA, Suite
+
+MEMBERS = sorted(name for name in vars(Suite) if not name.startswith("_") or name == "__len__")
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_it_has_every_member_of_a_suite_without_looking_it_up_at_run_time(name: str) -> None:
+    """From Python 3.12 on, `isinstance` with a protocol finds only such members."""
+    (suite,) = open_suites(["wug_coord"])
+    found = annotated(suite, {}, None)
+    assert isinstance(found, Suite)
+    inspect.getattr_static(found, name)
+
+
+def test_it_delegates_all_but_its_name_and_its_fields() -> None:
+    (suite,) = open_suites(["wug_coord"])
+    found = annotated(suite, {"licence": "MIT"}, "renamed", {"protocol": "lm-eval"})
+    assert (found.name, found.meta[DATA]) == ("renamed", {"licence": "MIT"})
+    assert found.options == {**suite.options, "protocol": "lm-eval"}
+    assert (found.kind, found.needs, found.checksum) == (suite.kind, suite.needs, suite.checksum)
+    assert (found.metrics, len(found)) == (suite.metrics, len(suite))
+    assert list(found.requests()) == list(suite.requests())
+    assert len(found.sample(3)) == 3
+    assert found.sample(3).name == "renamed"
