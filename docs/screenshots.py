@@ -2,6 +2,7 @@
 
     python docs/screenshots.py                   writes docs/images/view-*.png
     python docs/screenshots.py --folder /tmp/x   writes them, and the store that they show, elsewhere
+    python docs/screenshots.py --pythia evals    the learning curves of Pythia's published evaluations, alone
 
 It evaluates the built-in models on built-in suites.
 """
@@ -25,6 +26,7 @@ from typing import Any
 
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
+from wug.exchange.importing import import_files
 from wug.results.store import Store
 from wug.web import security as authentication
 from wug.web.app import create_app
@@ -146,6 +148,16 @@ def take_large(folder: Path, stores: Path, only: str) -> None:
             take(site, address, [LARGE[name]], folder)
 
 
+def take_pythia(files: Path, folder: Path) -> None:
+    """A picture of the learning curves of all paradigms of BLiMP in Pythia's files."""
+    with tempfile.TemporaryDirectory() as name:
+        store = Store(Path(name) / "store")
+        import_files([files], store, sweep="pythia-v0")
+        site = Site(store=store, cache=Path(name) / "answers.db")
+        with served(site) as address:
+            take(site, address, [Shot("pythia", "/sweeps/1?by=paradigm", height=860)], folder)
+
+
 def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None:
     """A picture of every page."""
     from playwright.sync_api import sync_playwright
@@ -190,7 +202,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="where pictures and store go, instead of docs/images")
     parser.add_argument("--only", default="", help="pictures whose name has this in it")
+    parser.add_argument("--pythia", type=Path, help="files of EleutherAI/pythia, evals/pythia-v0: only their curves")
     given = parser.parse_args()
+    if given.pythia:
+        take_pythia(given.pythia, given.folder or HERE / "images")
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = (given.folder or Path(name)).resolve()
         folder.mkdir(parents=True, exist_ok=True)

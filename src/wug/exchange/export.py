@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 import numpy as np
 
 from wug import registry
 from wug.errors import InputError
+from wug.files import write_pieces, writing
 from wug.formatting import plural
 from wug.identity import ModelId
 from wug.results.records import Run
-from wug.samples import may_publish
+from wug.samples import Sample, may_publish, samples
 from wug.types import Estimate, Outcome, Result
 
 WRITERS = "exchange.writers"
@@ -28,6 +29,7 @@ SUBMISSION = "export_run"
 RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that a file or folder cannot have everywhere."""
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+SampledOutcome: TypeAlias = tuple[Outcome, Sample]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 
@@ -128,14 +130,6 @@ def refuse_non_finite(result: Result) -> None:
             )
 
 
-def refuse_non_finite_outcome(result: Result, outcome: Outcome) -> None:
-    """InputError if the value of an outcome is not a finite number."""
-    if not np.isfinite(float(outcome.value or 0.0)):
-        raise InputError(
-            f"{result.suite}, item {outcome.item}: {outcome.metric} is {outcome.value}, and JSON has no such number"
-        )
-
-
 def why_without_samples(result: Result, options: ExportOptions) -> str | None:
     """Why the items of a result are not written; None if they are."""
     if not may_publish(result):
@@ -149,10 +143,35 @@ def why_without_samples(result: Result, options: ExportOptions) -> str | None:
     return f"{result.suite}: samples are left out: {why}"
 
 
-def json_line(row: object) -> bytes:
-    """A row of a JSON Lines file; no character in it ends a line for programs that split text at all of Unicode's."""
-    text = json.dumps(row, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS)
-    return f"{text}\n".encode(errors="backslashreplace")
+def write_samples(
+    result: Result, path: Path, rows: Callable[[int, Sequence[SampledOutcome]], Iterable[object]]
+) -> tuple[str, int]:
+    """Write the rows of each item as JSON Lines; returns the SHA-256 of the file and the number of its rows.
+
+    Raises:
+        InputError: If a value is not a finite number.
+    """
+    digest, count = hashlib.sha256(), 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal count
+        for number, item in enumerate(samples(result)):
+            for outcome, _ in item:
+                if not np.isfinite(float(outcome.value or 0.0)):
+                    what = f"{outcome.metric} is {outcome.value}, and JSON has no such number"
+                    raise InputError(f"{result.suite}, item {outcome.item}: {what}")
+            for row in rows(number, item):
+                # No character may end a line for programs that split text at all line ends of Unicode.
+                text = json.dumps(row, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS)
+                data = f"{text}\n".encode(errors="backslashreplace")
+                digest.update(data)
+                count += 1
+                yield data
+
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_pieces(path, lines())
+    return digest.hexdigest(), count
 
 
 def left_out(result: Result) -> list[str]:

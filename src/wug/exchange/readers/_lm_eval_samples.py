@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedSuite, families_of_samples, fits
@@ -57,17 +57,6 @@ class _Document:
     place: str
 
 
-class _Kind(NamedTuple):
-    """A family with its functions; None for tests of generated text."""
-
-    name: str
-    module: Any
-
-
-class _Unfit(Exception):
-    """A document that the family does not have."""
-
-
 @dataclass(frozen=True, slots=True)
 class TaskOfSamples:
     """What a results file says about the samples of a task."""
@@ -92,50 +81,35 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
         groups: The groups of all outcomes.
         task: What the results file says.
     """
-    kinds = [_Kind(name, module) for name, module in families_of_samples() if suite.kind in (IMPORTED, name)]
-    for kind in (*kinds, _Kind(IMPORTED, None)):
-        reading = _Reading(file, suite, kind, groups, task)
-        try:
-            reading.run(check_only=suite.kind == IMPORTED)
-        except _Unfit:
-            continue
-        if suite.kind == IMPORTED:
-            suite.kind = kind.name
-            reading = _Reading(file, suite, kind, groups, task)
-            reading.run(check_only=False)
-        reading.finish()
-        return
-    raise InputError(f"its documents are not items of {suite.kind}, which the task {file.task} has", file=file.path)
+    candidates = [one for one in families_of_samples() if suite.kind in (IMPORTED, one[0])]
+    if suite.kind == IMPORTED:
+        for place, row in read_objects(file.path):
+            sample = _document(row, file.path, place, task.delimiter).sample
+            candidates = [one for one in candidates if _is_item(one[1], sample)]
+    suite.kind, family = candidates[0] if candidates else (suite.kind, None)
+    reading = _Reading(file, suite, family, groups, task)
+    for place, row in read_objects(file.path):
+        reading.add(_document(row, file.path, place, task.delimiter))
+    reading.finish()
+
+
+def _is_item(family: Any, sample: Sample) -> bool:
+    """Whether a sample can be an item of a family; None is for generated text."""
+    return bool(sample.choices) and fits(family, sample) if family is not None else not sample.choices
 
 
 class _Reading:
-    """One pass over a file."""
+    """The outcomes of a file on their way into a suite."""
 
     def __init__(
-        self,
-        file: SampleFile,
-        suite: ImportedSuite,
-        kind: _Kind,
-        groups: Mapping[str, str],
-        task: TaskOfSamples,
+        self, file: SampleFile, suite: ImportedSuite, family: Any, groups: Mapping[str, str], task: TaskOfSamples
     ) -> None:
-        self.file, self.suite, self.kind, self.groups, self.task = file, suite, kind, groups, task
+        self.file, self.suite, self.family, self.groups, self.task = file, suite, family, groups, task
         self.judgements = {*JUDGEMENTS, *task.judged}
         self.seen: set[tuple[int, str]] = set()
         self.sums: dict[str, tuple[float, int]] = {}
         """Sum and number of the values of each metric that is a mean of 0s and 1s."""
         self.ties = 0
-
-    def run(self, *, check_only: bool) -> None:
-        """Read every line; the outcomes are added unless only the family is to be found."""
-        for place, row in read_objects(self.file.path):
-            document = _document(row, self.file.path, place, self.task.delimiter)
-            if (self.kind.module is None) == bool(document.sample.choices):
-                raise _Unfit
-            if self.kind.module is not None and not fits(self.kind.module, document.sample):
-                raise _Unfit
-            if not check_only:
-                self._add(document)
 
     def finish(self) -> None:
         """Compare the means with those of the results file, and warn about ties and missing samples."""
@@ -158,8 +132,12 @@ class _Reading:
                 f"{self.ties} items of {self.file.task} tied: lm-eval takes the first of equal options"
             )
 
-    def _add(self, document: _Document) -> None:
+    def add(self, document: _Document) -> None:
+        """Add the outcomes of a document."""
         path, place = self.file.path, document.place
+        if not _is_item(self.family, document.sample):
+            kind = "generated text" if self.family is None else self.suite.kind
+            raise InputError(f"the document is not an item of {kind}, as others of its task", file=path, place=place)
         key = (document.number, document.filtered)
         if key in self.seen:
             raise InputError(f"document {document.number} is there twice", file=path, place=place)
@@ -168,8 +146,8 @@ class _Reading:
         self.ties += sample.tied and not document.doc.get("tie")
         detail: dict[str, Any] = (
             {"source": sample.context, "target": sample.reference[0], "answer": sample.output}
-            if self.kind.module is None
-            else self.kind.module.from_sample(sample)
+            if self.family is None
+            else self.family.from_sample(sample)
         )
         own = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
         item = _item(document, self.groups)

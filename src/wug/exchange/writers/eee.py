@@ -17,18 +17,17 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
-    json_line,
     left_out,
     portable,
     refuse_non_finite,
-    refuse_non_finite_outcome,
     require_folder,
     stable_uuid,
     why_without_samples,
+    write_samples,
 )
-from wug.files import write_pieces, write_text, writing
+from wug.files import write_text
 from wug.identity import OVERALL, ModelId
-from wug.samples import Sample, samples
+from wug.samples import Sample
 from wug.types import DATA, Estimate, Metric, Outcome, Result
 
 VERSION = "0.3.0"
@@ -74,7 +73,16 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
     else:
         yield from left_out(result)
         path = f"{place}/{uuid}_samples.jsonl"
-        document["detailed_evaluation_results"] = _write_samples(result, document, folder / path, path)
+        digest, count = write_samples(
+            result, folder / path, lambda _, item: (_row(document, result, *one) for one in item)
+        )
+        document["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": path,
+            "hash_algorithm": "sha256",
+            "checksum": digest,
+            "total_rows": count,
+        }
         yield f"wrote {folder / path}"
     write_text(folder / place / f"{uuid}.json", json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
     yield f"wrote {folder / place / uuid}.json"
@@ -177,31 +185,6 @@ def _bounds(metric: Metric, value: float) -> tuple[float | str, float | str]:
     if not low <= value <= high:
         low, high = -math.inf, math.inf
     return low if math.isfinite(low) else "-Infinity", high if math.isfinite(high) else "Infinity"
-
-
-def _write_samples(result: Result, document: Json, path: Path, name: str) -> Json:
-    digest, rows = hashlib.sha256(), 0
-
-    def lines() -> Iterator[bytes]:
-        nonlocal rows
-        for item in samples(result):
-            for outcome, sample in item:
-                refuse_non_finite_outcome(result, outcome)
-                data = json_line(_row(document, result, outcome, sample))
-                digest.update(data)
-                rows += 1
-                yield data
-
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_pieces(path, lines())
-    return {
-        "format": "jsonl",
-        "file_path": name,
-        "hash_algorithm": "sha256",
-        "checksum": digest.hexdigest(),
-        "total_rows": rows,
-    }
 
 
 def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Json:

@@ -13,18 +13,17 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
-    json_line,
     left_out,
     portable,
     refuse_non_finite,
-    refuse_non_finite_outcome,
     require_folder,
     standard_error,
     why_without_samples,
+    write_samples,
 )
-from wug.files import write_pieces, write_text, writing
+from wug.files import write_text
 from wug.identity import OVERALL, Group
-from wug.samples import Sample, samples
+from wug.samples import Sample
 from wug.types import DATA, Estimate, Outcome, Result
 
 METRICS = {"accuracy": "acc"}
@@ -48,7 +47,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
                 continue
             yield from left_out(result)
             path = place / f"samples_{portable(result.suite)}_{date}.jsonl"
-            _write_samples(result, path)
+            write_samples(result, path, lambda number, item: [_row(number, item)])
             yield f"wrote {path}"
         path = place / f"results_{date}.json"
         document = _results(exported, model)
@@ -141,18 +140,6 @@ def _add_task(document: Json, result: Result, name: str, estimates: Sequence[Est
     document["n-shot"][name] = 0
     document["higher_is_better"][name] = better
     document["n-samples"][name] = {"original": n, "effective": n}
-
-
-def _write_samples(result: Result, path: Path) -> None:
-    def lines() -> Iterator[bytes]:
-        for number, item in enumerate(samples(result)):
-            for outcome, _ in item:
-                refuse_non_finite_outcome(result, outcome)
-            yield json_line(_row(number, item))
-
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_pieces(path, lines())
 
 
 def _row(number: int, item: Sequence[tuple[Outcome, Sample]]) -> Json:

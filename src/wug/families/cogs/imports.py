@@ -27,8 +27,6 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
         overall = values.pop("overall", None)
         if unknown := sorted(values.keys() - GENERALISATIONS.keys()):
             raise InputError(f"{unknown[0]!r} is not a generalisation type of COGS", file=path)
-        if wrong := next((name for name, value in values.items() if not 0 <= value <= 1), None):
-            raise InputError(f"{wrong} is {values[wrong]}, not a proportion", file=path)
         mean = fmean(values.values())
         if overall is not None and abs(overall - mean) > 1e-6:
             raise InputError(f"overall is {overall:.6g}, and the mean over the types {mean:.6g}", file=path)
