@@ -1,4 +1,4 @@
-"""The figures of the gallery: runs the page's Python, and shows each figure below the lines that draw it."""
+"""The figures of the gallery: runs the page's Python, shows each figure below its lines, and offers it as PDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 PAGE, FOLDER = "gallery.md", "gallery/"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_SAVED = re.compile(r'\.save\("([\w-]+\.svg)"\)')
+_SAVED = re.compile(r'^.*\.save\("([\w-]+)\.svg"\)$', re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -28,9 +28,12 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
     with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that draw
         for code in _BLOCK.findall(page.content_string):
-            exec(compile(code, PAGE, "exec"), names)
+            for lines in (code, *(found[0].replace('.svg")', '.pdf")') for found in _SAVED.finditer(code))):
+                exec(compile(lines, PAGE, "exec"), names)
         for figure in sorted(Path(folder).glob("*.svg")):
             files.append(File.generated(config, FOLDER + figure.name, content=figure.read_text(encoding="utf-8")))
+        for figure in sorted(Path(folder).glob("*.pdf")):
+            files.append(File.generated(config, FOLDER + figure.name, content=figure.read_bytes()))
     return files
 
 
@@ -42,6 +45,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     def below(found: re.Match[str]) -> str:
         saved = _SAVED.search(found[1])
         title = (_HEADING.findall(markdown[: found.start()]) or [""])[-1]
-        return f"{found[0]}\n\n![{title}]({FOLDER}{saved[1]}){{ .figure }}" if saved else found[0]
+        if not saved:
+            return found[0]
+        name = FOLDER + saved[1]
+        return f"{found[0]}\n\n![{title}]({name}.svg)\n\n[{title}, as PDF]({name}.pdf)"
 
     return _BLOCK.sub(below, markdown)

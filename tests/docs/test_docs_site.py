@@ -25,6 +25,12 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link
 """Elements that a browser loads by itself, and the attribute with the address; links only with these relations:"""
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "preconnect", "dns-prefetch", "prefetch"}
 
+DRAWN = (
+    *("regions", "compared", "overview", "patterns", "margins", "choices", "past", "slopes", "scan", "steps"),
+    *("functions", "types", "errors"),
+)
+"""The figures of the gallery."""
+
 
 class Page(HTMLParser):
     """Anchors, links and loaded files of a page."""
@@ -105,7 +111,10 @@ def test_every_page_of_the_documentation_and_every_figure_is_there(pages: dict[P
     for page in (ROOT / "docs").rglob("*.md"):
         assert built[0] / page.relative_to(ROOT / "docs").with_suffix(".html") in pages
     figures = [load for load in pages[built[0] / "gallery.html"].loads if load.startswith("gallery/")]
-    assert len(figures) == 2 * 9  # light and dark
+    assert len(figures) == 2 * len(DRAWN)  # light and dark
+    for name in DRAWN:
+        assert (built[0] / f"gallery/{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert f"gallery/{name}.pdf" in pages[built[0] / "gallery.html"].links
 
 
 def test_tables_on_the_site_can_be_copied_with_their_tabs(built: tuple[Path, str]) -> None:
@@ -165,7 +174,7 @@ def test_no_line_of_text_has_more_than_75_characters(seen: Seen) -> None:
 
 def test_figures_follow_the_colours_of_the_page(seen: Seen) -> None:
     for scheme, drawn in seen.figures.items():
-        assert len(drawn) == 9
+        assert len(drawn) == len(DRAWN)
         assert {name.rpartition("-")[2] for name in drawn} == {f"{scheme}.svg"}
 
 

@@ -16,7 +16,9 @@ import pytest
 from playwright.sync_api import expect
 
 import every_page
+import reading_tables
 import sample_results
+import wug
 from browsing import Served, follow
 from wug import stats
 from wug.types import Outcome, Result, Signature
@@ -530,3 +532,26 @@ def test_a_word_that_is_split_in_one_condition_is_explained(served: Served, page
     assert page.get_by_text("In 2 of 2 items, a compared region has more tokens").is_visible()
     page.goto("/result/1/items")
     assert page.get_by_text("Region 2 has 1 token in mismatch and 2 tokens in match.").count() == 2
+
+
+def test_pairs_say_which_words_are_split_and_in_how_many(served: Served, page: Any) -> None:
+    made = sample_results.pairs(items=4)
+    first, *others = made.outcomes
+    split = replace(first, detail={**first.detail, "tokens_good": 4, "tokens_bad": 6})
+    sample_results.keep(served.site.store, replace(made, outcomes=(split, *others)))
+    page.goto("/result/1")
+    counted = page.locator(".tally div").filter(has_text="split differently")
+    assert counted.locator("strong").inner_text() == "1"
+    page.goto("/result/1/items?value=")
+    assert page.get_by_text("2 tokens more in the ungrammatical one").count() == 1
+
+
+def test_reading_times_open_with_words_their_times_and_a_verdict(served: Served, page: Any, tmp_path: Path) -> None:
+    table = reading_tables.write(tmp_path / "times.csv", reading_tables.stories(4, 30))
+    found = wug.reading(table, "rt", predictors="surp", text="story", position="position", word="word")
+    sample_results.keep(served.site.store, *found)
+    page.goto("/result/1")
+    opening = page.locator(".opening")
+    assert opening.locator(".question").inner_text().startswith("Does surp predict rt beyond length")
+    assert opening.locator(".example dt").all_inner_texts() == ["observed", "predicted"]
+    assert opening.get_by_text("a ΔLL of 0 is").is_visible()

@@ -28,13 +28,14 @@ class Opening:
 def opening_of(result: Result, rows: Rows) -> Opening:
     """The first lines about a result.
 
-    The module `view` of a family may offer `question(result)` and `example(result, rows)`. Without them, the question
-    is that of the family's docstring, and the example is the first item, or its sentence.
+    The module `view` of a family may offer `question(result)`, `example(result, rows)` and `verdict(result)`. Without
+    them, the question is that of the family's docstring, and the example is the first item, or its sentence.
     """
     view = module_of(result.kind)
     question = view.question(result) if hasattr(view, "question") else ""
     example = view.example(result, rows) if hasattr(view, "example") else _first_item(result, rows)
-    return Opening(question or _family_question(result.kind), example, verdict(result))
+    own = view.verdict(result) if hasattr(view, "verdict") else ""
+    return Opening(question or _family_question(result.kind), example, own or verdict(result))
 
 
 def verdict(result: Result) -> str:

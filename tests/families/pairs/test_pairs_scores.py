@@ -30,6 +30,8 @@ class Words:
     id: str = "words"
     options: Mapping[str, str] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
+    split: Sequence[str] = ()
+    """Words whose last letter is a token."""
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         self.asked += requests
@@ -40,7 +42,9 @@ class Words:
         for word in text.split():
             at = text.index(word, at)
             name = self.names.get(word, word)
-            tokens.append(Token(name, at, at + len(word), self.logprobs.get(word, -1.0)))
+            end = at + len(word) - (word in self.split)
+            tokens.append(Token(name, at, end, self.logprobs.get(word, -1.0)))
+            tokens += [Token(word[-1], end, end + 1, -1.0)] * (word in self.split)
             at += len(word)
         return Scored.of(text, tokens)
 
@@ -70,6 +74,14 @@ def test_a_sentence_score_is_the_sum_of_its_log_probabilities(tmp_path: Path) ->
         "logprob_bad": -4.0,
     }
     assert notices == []
+
+
+def test_numbers_of_tokens_are_kept_where_a_word_is_split_in_one_sentence_only(tmp_path: Path) -> None:
+    model = Words({}, split=["sleeps"])
+    rows = ["cats sleep\tcats sleeps", "cats sleep\tdogs sleep", "cats sleep\tcats do sleep"]
+    outcomes, _ = run(table(tmp_path, *rows), model)
+    kept = [{key: one.detail[key] for key in one.detail if key.startswith("tokens")} for one in outcomes]
+    assert kept == [{"tokens_good": 2, "tokens_bad": 3}, {}, {}]  # the last has a word more
 
 
 def test_a_word_score_asks_about_the_target_alone(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ SAMPLE_OPTIONS = 2
 """An imported choice is a pair if it has this many options after one context."""
 LABEL_KEYS = ("logprob_first", "logprob_second")
 YES_NO_KEYS = ("logprob_yes_good", "logprob_no_good", "logprob_yes_bad", "logprob_no_bad")
+TOKEN_KEYS = ("tokens_good", "tokens_bad")
+"""Numbers of tokens, in the details of pairs whose texts have as many words but not as many tokens."""
 SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad", "order", *LABEL_KEYS, *YES_NO_KEYS)
 TEXT_KEYS = ("good", "bad", "forms")
 """The sentences in the details; with published scores, `good` and `bad` are the scores and `forms` the words."""
@@ -57,6 +59,8 @@ class PairOutcome:
     score_bad: float | None
     why: str
     """Why it was not judged."""
+    more_tokens: int = 0
+    """By how many tokens the grammatical one is longer, if both have the same number of words."""
 
     @classmethod
     def of(cls, outcome: Outcome, factor: float = 1.0) -> PairOutcome:
@@ -80,6 +84,7 @@ class PairOutcome:
             score_good=score_good,
             score_bad=score_bad,
             why=str(detail.get("why") or ""),
+            more_tokens=(detail.get("tokens_good") or 0) - (detail.get("tokens_bad") or 0),
         )
 
     @property

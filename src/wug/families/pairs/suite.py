@@ -209,6 +209,8 @@ class PairsSuite:
             detail |= {"score_good": good.score, "score_bad": bad.score}
         if pair.human is not None:
             detail["human"] = pair.human
+        if good.tokens != bad.tokens and len(pair.good.split()) == len(pair.bad.split()):
+            detail |= {"tokens_good": good.tokens, "tokens_bad": bad.tokens}
         if scored:
             detail |= {"words_good": word_logprobs(scored[0]), "words_bad": word_logprobs(scored[1])}
         return Outcome(pair.item, ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)

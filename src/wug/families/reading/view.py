@@ -23,6 +23,8 @@ from wug.views.parts import (
     Figure,
     ItemsView,
     ItemView,
+    LabelledText,
+    LinesPart,
     SortOption,
     TableCell,
     TableColumn,
@@ -30,10 +32,41 @@ from wug.views.parts import (
     TablePartRow,
     ViewPart,
 )
+from wug.views.text_display import Piece
 
 BINS = 10
+EXAMPLE_WORDS = 8
+EXAMPLE_LINES = (("observed", "y"), ("predicted", "predicted"))
 NATS = "ΔLL (nats per row)"
 LEAST_SQUARES = "Intervals and t values of slopes are those of least squares, which treats rows as independent."
+
+
+def question(result: Result) -> str:
+    """What the regressions test."""
+    fields = dict(result.signature.fields)
+    controls = [term for term in fields.get("baseline", "").split(" + ") if term and "@" not in term]
+    beyond = f" beyond {' and '.join(controls)}" if controls else ""
+    predictors = fields.get("predictors", "the predictor").replace(" + ", " and ")
+    return f"Does {predictors} predict {fields.get('measure', 'the measure')}{beyond}?"
+
+
+def example(result: Result, rows: Rows) -> LinesPart:
+    """The first words with their values, and with those that the regression predicts."""
+    chosen = Filter(DELTA, group=(MEASURE, next(iter(_measures(result)), "")))
+    found = [row.outcome.detail for row in rows.each(chosen, limit=EXAMPLE_WORDS)]
+    lines = ((label, [(detail.get("word") or "–", detail[key]) for detail in found]) for label, key in EXAMPLE_LINES)
+    return LinesPart(tuple(LabelledText(label, tuple(_with_values(words))) for label, words in lines))
+
+
+def verdict(result: Result) -> str:
+    """Whether the interval of the first ΔLL excludes 0."""
+    found = result.headline
+    if found is None or found.low is None or found.high is None:
+        return ""
+    interval = f"its 95% interval {interval_text(found.low, found.high, found.method, share=False)}"
+    if found.low <= 0 <= found.high:
+        return f"No better than the baseline: a ΔLL of 0 is in {interval}."
+    return f"{'Better' if found.low > 0 else 'Worse'} than the baseline: a ΔLL of 0 is outside {interval}."
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -242,6 +275,12 @@ def _point(row: str, estimate: Estimate, series: str) -> charts.Point:
 def _cells(point: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
     interval = interval_text(point.low, point.high, None, share=False) or "–"
     return number(point.value), interval, f"{point.n:,}"
+
+
+def _with_values(words: Sequence[tuple[str, float]]) -> Iterator[Piece]:
+    for word, value in words:
+        yield Piece(str(word), value=f"{value:.4g}")
+        yield Piece(" ")
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:

@@ -15,12 +15,13 @@ from wug.families.pairs.outcomes import (
     SCORE_KEYS,
     SPEARMAN,
     TEXT_KEYS,
+    TOKEN_KEYS,
     PairOutcome,
 )
 from wug.families.pairs.settings import GIVEN
 from wug.families.pairs.view import figures
 from wug.families.pairs.view.methods import across, is_question, question_figure
-from wug.formatting import bits, headlines
+from wug.formatting import bits, headlines, plural
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import LN2, Outcome, Result
 from wug.views.effects import effects_part, group_effects
@@ -133,6 +134,7 @@ def _tally(rows: Rows) -> CountsPart:
     """The number of pairs with each outcome; for the correct ones, no details are read."""
     counts = rows.tally(ACCURACY)
     tied = identical = 0
+    split = sum(PairOutcome.of(row.outcome).more_tokens != 0 for row in rows.each(Filter(ACCURACY), keys=TOKEN_KEYS))
     for row in rows.each(Filter(ACCURACY, value="false"), keys=(*SCORE_KEYS, *TEXT_KEYS)):
         pair = PairOutcome.of(row.outcome)
         tied += pair.tied
@@ -146,6 +148,11 @@ def _tally(rows: Rows) -> CountsPart:
         ("tied", tied, "equal scores; counted as wrong"),
         ("identical", identical, "identical sentences; counted as wrong"),
         ("not judged", counts["none"], reasons),
+        (
+            "split differently",
+            split,
+            "the words that differ have more tokens in one sentence, which may lower its score",
+        ),
     )
     return CountsPart(tuple(row for row in found if row[1]))
 
@@ -175,7 +182,11 @@ def _note(pair: PairOutcome) -> str:
         return "identical sentences"
     if pair.tied:
         return "tie"
-    return pair.why or ("" if pair.margin is None else f"by {bits(pair.margin)}")
+    if pair.why or pair.margin is None:
+        return pair.why
+    longer = "grammatical" if pair.more_tokens > 0 else "ungrammatical"
+    split = f", {plural(abs(pair.more_tokens), 'token')} more in the {longer} one" if pair.more_tokens else ""
+    return f"by {bits(pair.margin)}{split}"
 
 
 def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[LabelledText]:
