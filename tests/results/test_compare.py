@@ -56,6 +56,16 @@ def test_items_are_paired_by_name_in_whatever_order_they_come(db: Path) -> None:
     assert only(compared(db, [1], [2])).disagreeing == 0
 
 
+def test_metrics_are_in_the_order_of_their_own_suite_not_of_another_in_the_same_file(db: Path) -> None:
+    verdicts = [RIGHT, WRONG, RIGHT]
+    short = outcomes({"prediction_0": verdicts, "all_predictions": verdicts})
+    long = outcomes({"prediction_0": verdicts, "prediction_1": verdicts, "all_predictions": verdicts})
+    for model in (A, B):
+        keep(db, result("s", model, short), result("t", model, long))
+    found = [contrast.metric for contrast in compared(db, [1], [2]).contrasts if contrast.suite == "t"]
+    assert found == ["prediction_0", "prediction_1", "all_predictions"]
+
+
 def test_two_identical_models_differ_by_0_with_p_1_everywhere(db: Path) -> None:
     rng = np.random.default_rng(0)
     values: dict[str, Sequence[bool | float | None]] = {

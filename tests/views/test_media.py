@@ -27,7 +27,7 @@ import sample_results
 from case_selection import share
 from command_line import wug
 from html_helpers import classed, elements, words
-from wug import stats
+from wug import formatting, stats
 from wug.evaluation.evaluate import build_result
 from wug.families import choices, cogs, pcfgset
 from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
@@ -581,7 +581,8 @@ def test_a_comparison_has_the_values_of_the_results(kept: Kept, name: str) -> No
     for contrast in found.contrasts:
         assert contrast.share == (result.metric(contrast.metric).unit == "share")
         suite, metric, n, first, second, difference, *_ = comparisons.line(contrast)
-        line = lines[metric]
+        line = lines[named(contrast.metric)]
+        assert metric == formatting.plain(contrast.metric)
         assert (suite, first, second, _count(n)) == (name, line.value, line.value, line.n)
         assert difference == ("0.0 pp" if contrast.share else "0")
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import every_page
+import reading_tables
 import sample_results
+import wug
 from browsing import Served
 from timeouts import PATIENCE
 from wug import stats
@@ -102,16 +107,54 @@ def by_depth() -> Result:
     )  # fmt: skip
 
 
-EXTRA = (long_regions(), long_regions(24), choices(), by_depth())
+def commands() -> Result:
+    """SCAN by every field that its page draws."""
+    outcomes = [
+        Outcome(str(number), "accuracy", number % 4 != 0, {
+            "primitive": ("walk", "look", "run", "jump", "turn left", "turn right")[number % 6],
+            "template": ("verb", "turn opposite direction", "verb around direction")[number % 3],
+            "seen": ("the command with another primitive", "each part alone")[number % 2],
+            "words": str(1 + number % 9),
+        })
+        for number in range(180)
+    ]  # fmt: skip
+    return replace(
+        by_depth(), suite="scan_jump", kind="scan", estimates=tuple(stats.estimates(outcomes)), outcomes=tuple(outcomes)
+    )
+
+
+def new_words() -> Result:
+    """Word formation by ending."""
+    made = choices()
+    endings = ("voiced", "voiceless", "alveolar, with an inserted vowel")
+    outcomes = [replace(one, groups={"ending": endings[place % 3]}) for place, one in enumerate(made.outcomes)]
+    estimates = (*stats.estimates(outcomes), Estimate("chance", "all", 1 / 4, 40))
+    return replace(made, suite="wug_past", kind="morphology", estimates=estimates, outcomes=tuple(outcomes))
+
+
+def reading_times(folder: Path) -> Sequence[Result]:
+    """Two measures with two predictors."""
+    rows = [{**row, "first_pass_duration_of_the_region": row["rt"] + 40} for row in reading_tables.stories(4, 30)]
+    return wug.reading(
+        reading_tables.write(folder / "times.csv", rows),
+        ["rt", "first_pass_duration_of_the_region"],
+        "length",
+        ["surp", "surp + log_frequency"],
+        text="story", position="position", word="word",
+    ).results  # fmt: skip
+
+
+EXTRA = (long_regions(), long_regions(24), choices(), by_depth(), commands(), new_words())
 
 
 @pytest.fixture(scope="module")
-def addresses(everything: Served) -> list[str]:
+def addresses(everything: Served, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The pages with charts."""
     store = everything.site.store
+    extra = (*EXTRA, *reading_times(tmp_path_factory.mktemp("times")))
     first = len(store.reader.overview()) + 1
-    sample_results.keep(store, *EXTRA)
-    own = [f"/result/{number}" for number in range(first, first + len(EXTRA))]
+    sample_results.keep(store, *extra)
+    own = [f"/result/{number}" for number in range(first, first + len(extra))]
     return [
         *(f"/result/{number}" for number in every_page.RESULTS),
         *own,

@@ -172,8 +172,10 @@ def is_wanted(suite: str, patterns: Sequence[str]) -> bool:
 def choose(
     test: Test, columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]], patterns: Sequence[str]
 ) -> list[str]:
-    """The metrics to compare: those that match `patterns`, or the headline metrics."""
-    metrics = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
+    """The metrics to compare: those that match `patterns`, or the headline metrics, in the order of the estimates."""
+    found = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
+    order = list(dict.fromkeys(estimate.metric for estimate in test.first.result.estimates))
+    metrics = sorted(found, key=lambda metric: order.index(metric) if metric in order else len(order))
     declared = {metric.name: metric for metric in test.first.result.metrics}
     divided = {name for name, metric in declared.items() if metric.by}
     names = {metric: base if (base := metric.partition(":")[0]) in divided else metric for metric in metrics}

@@ -141,7 +141,7 @@ def dots(
         note=f"{note}{more}".strip(),
         columns=(*(["group"] if grouped else []), first, *([series] if series else []), what, "interval", "n"),
         rows=tuple(
-            (*([one.group] if grouped else []), one.row, *([one.series] if series else []), *_cells(one, share))
+            (*([one.group] if grouped else []), one.row, *([one.series] if series else []), *value_cells(one, share))
             for one in points
             if (one.group, one.row) in listed
         ),
@@ -197,7 +197,9 @@ def curve(
         title=title,
         note=f"{note}{few}".strip(),
         columns=(*(["of"] if several else []), x, what, "interval", "n"),
-        rows=tuple((*([one.series] if several else []), f"{one.x:g}", *_cells(one)) for one in points[:MAX_TABLE_ROWS]),
+        rows=tuple(
+            (*([one.series] if several else []), f"{one.x:g}", *value_cells(one)) for one in points[:MAX_TABLE_ROWS]
+        ),
         records=tuple({**({"of": one.series} if several else {}), x: one.x, **_record(one, what)} for one in points),
     )
 
@@ -247,7 +249,8 @@ def _over_runs(result: Result, metric: str) -> bool:
     return any(is_deviation(e.method) for e in result.estimates if e.metric == metric)
 
 
-def _cells(one: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:
+def value_cells(one: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:
+    """Value, interval and n as text."""
     interval = one.interval or interval_text(one.low, one.high, None, share=share)
     return value_text(one.value, share=share), interval or "–", "–" if one.n is None else f"{one.n:,}"
 

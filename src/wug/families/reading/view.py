@@ -16,7 +16,7 @@ from wug.labels import short_names
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Estimate, Result
 from wug.views import charts
-from wug.views.grouped import facts, overall_parts
+from wug.views.grouped import dots, facts, overall_parts, value_cells
 from wug.views.parts import (
     DeferredPart,
     FactsPart,
@@ -120,7 +120,8 @@ def delta_figure(results: Sequence[Result]) -> Figure | None:
         if e.metric == DELTA and Group.parse(e.group).field == MEASURE
     ]
     note = "0: the predictors add nothing to the baseline."
-    return _intervals("delta-ll", "ΔLL by measure", points, ("measure", "model"), NATS, note) if points else None
+    shown = {"note": f"Dots with 95% intervals. {note}", "what": NATS, "series": "model" if several else ""}
+    return dots("delta-ll", "ΔLL by measure", points, first="measure", share=False, **shown) if points else None
 
 
 def slope_figures(result: Result) -> Iterator[Figure]:
@@ -160,7 +161,7 @@ def calibration_figure(result: Result, rows: Rows, measure: str) -> Figure | Non
         title=f"Calibration: {measure}",
         note=f"Means per bin of {name} ({len(np.unique(bins))} bins of equal size), on test rows; 1.96 SE.",
         columns=("which", name, measure, "95% interval", "n"),
-        rows=tuple((p.series, number(p.x), *_cells(p)) for p in points),
+        rows=tuple((p.series, number(p.x), *value_cells(p, share=False)) for p in points),
         records=tuple({"which": p.series, name: p.x, measure: p.value, "n": p.n} for p in points),
     )
 
@@ -174,22 +175,22 @@ def across(results: Sequence[Result]) -> Iterator[Figure]:
 def perplexity_figure(results: Sequence[Result]) -> Figure | None:
     """ΔLL against perplexity per word, a dot per model."""
     names = short_names(result.model for result in results)
-    dots = []
+    found = []
     for result in results:
         whole = {e.metric: e.value for e in result.estimates if e.group == "all"}
         if "perplexity" in whole and DELTA in whole:
-            dots.append(charts.ScatterPoint(names[result.model], whole["perplexity"], whole[DELTA], result.suite))
-    if len(dots) < 2:
+            found.append(charts.ScatterPoint(names[result.model], whole["perplexity"], whole[DELTA], result.suite))
+    if len(found) < 2:
         return None
-    suites = {name: place for place, name in enumerate(dict.fromkeys(dot.series for dot in dots), 1)}
+    suites = {name: place for place, name in enumerate(dict.fromkeys(dot.series for dot in found), 1)}
     return Figure(
         id="perplexity",
-        draw=partial(charts.scatter, dots, x="perplexity per word", y=NATS, colours=suites),
+        draw=partial(charts.scatter, found, x="perplexity per word", y=NATS, colours=suites),
         title="ΔLL by perplexity",
         note="Perplexity is that of the words whose times were predicted.",
         columns=("model", "perplexity", "ΔLL"),
-        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in dots),
-        records=tuple({"model": dot.name, "perplexity": dot.x, "delta_ll": dot.y} for dot in dots),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in found),
+        records=tuple({"model": dot.name, "perplexity": dot.x, "delta_ll": dot.y} for dot in found),
     )
 
 
@@ -239,42 +240,12 @@ def _lag_figure(
     id: str, title: str, found: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
 ) -> Figure:
     points = [_point(lag, estimate, series) for series, some in found.items() for lag, estimate in some]
-    return _intervals(id, title, points, ("word", "predictor"), what, note)
-
-
-def _intervals(
-    id: str, title: str, points: Sequence[charts.Point], names: tuple[str, str], what: str, note: str
-) -> Figure:
-    """A chart of values with intervals; `names` are those of its rows, and of the series if there are any."""
-    several = any(point.series for point in points)
-    return Figure(
-        id=id,
-        draw=partial(charts.intervals, points, title=what, series_are=names[1], zero=True),
-        title=title,
-        note=f"Dots with 95% intervals. {note}",
-        columns=(*names[: 1 + several], what, "95% interval", "n"),
-        rows=tuple((p.row, *([p.series] if several else []), *_cells(p)) for p in points),
-        records=tuple(
-            {
-                names[0]: p.row,
-                **({names[1]: p.series} if several else {}),
-                "value": p.value,
-                "low": p.low,
-                "high": p.high,
-                "n": p.n,
-            }
-            for p in points
-        ),
-    )
+    note = f"Dots with 95% intervals. {note}"
+    return dots(id, title, points, note=note, what=what, first="word", series="predictor", share=False)
 
 
 def _point(row: str, estimate: Estimate, series: str) -> charts.Point:
     return charts.Point(row, estimate.value, estimate.low, estimate.high, estimate.n, series)
-
-
-def _cells(point: charts.Point | charts.LinePoint) -> tuple[str, str, str]:
-    interval = interval_text(point.low, point.high, None, share=False) or "–"
-    return number(point.value), interval, f"{point.n:,}"
 
 
 def _with_values(words: Sequence[tuple[str, float]]) -> Iterator[Piece]:
