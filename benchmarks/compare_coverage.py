@@ -186,7 +186,7 @@ def judgements(rng: np.random.Generator, times: int) -> Iterator[Row]:
 
 
 def clusters(rng: np.random.Generator, times: int) -> Iterator[Row]:
-    """Right or wrong, several sentences an item."""
+    """Right or wrong, several sentences per item."""
     for n in (20, 50, 150, 400):
         for skill in (0.0, 0.8):
             truth = _difference(skill, own=1.0)
@@ -200,7 +200,7 @@ def clusters(rng: np.random.Generator, times: int) -> Iterator[Row]:
                 sums = np.bincount(item, weights=second - first).astype(np.float64)
                 held += _in(t_interval(sums, sizes.astype(float)), truth)
                 naive += _in(t_interval(second - first, np.ones(len(item))), truth)
-            yield Row("several sentences an item, t", n, truth, held / times, f"not clustered {naive / times:.1%}")
+            yield Row("several sentences per item, t", n, truth, held / times, f"not clustered {naive / times:.1%}")
 
 
 def numbers(rng: np.random.Generator, times: int) -> Iterator[Row]:

@@ -13,9 +13,11 @@ from typing import Any
 import wug
 
 TARGET = Path(__file__).with_name("reference.md")
-HEAD = """# Reference of the Python API
+SECTION = re.compile(r"(?m)^(Args|Returns|Raises|Examples):$")
+HEAD = """# Python reference
 
-What `import wug` offers, made from the docstrings by `python docs/reference.py`. In use: [in Python](python.md).
+Every public name of `wug`. `python docs/reference.py` generates this page from the docstrings, and tests run the
+examples. New here? Take the [Python tutorial](tutorial-python.md), or read the [Python guide](python.md).
 """
 
 
@@ -78,12 +80,25 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 def _doc(thing: Any) -> str:
-    return inspect.cleandoc(thing.__doc__ or "")
+    """A docstring as Markdown: its sections are lists, examples and code."""
+    first, *parts = SECTION.split(inspect.cleandoc(thing.__doc__ or ""))
+    made = [first.strip()]
+    for title, body in zip(parts[::2], parts[1::2], strict=True):
+        text = textwrap.dedent(body.strip("\n"))
+        if title == "Examples":
+            made.append(f"```text\n{text.rstrip()}\n```")
+        elif title == "Returns":
+            made.append(f"**Returns:** {' '.join(text.split())}")
+        else:
+            entries = [" ".join(entry.split()) for entry in re.split(r"\n(?=\S)", text.strip())]
+            listed = [re.sub(r"^(\*{0,2}\w+): ", r"- `\1`: ", entry) for entry in entries]
+            made.append(f"**{'Parameters' if title == 'Args' else title}**\n\n" + "\n".join(listed))
+    return "\n\n".join(made)
 
 
 def _line(thing: Any) -> str:
     plain = thing.fget if isinstance(thing, property) else thing.__func__ if isinstance(thing, classmethod) else thing
-    return " ".join(_doc(plain).split())
+    return " ".join(SECTION.split(inspect.cleandoc(plain.__doc__ or ""))[0].split())
 
 
 if __name__ == "__main__":

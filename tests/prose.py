@@ -1,8 +1,7 @@
-"""A linter for the prose of README, docs, CONTRIBUTING, CHANGELOG and the source: `python tests/prose.py [FILE…]`.
+"""A linter for the prose of pages, cards and the source: `python tests/prose.py [FILE…]`; prose.toml has the words.
 
-It looks for words of the project's former style, for "one row a word" and "95 %", and on pages for paragraphs whose
-sentences have more than 30 words on average. Code, quoted output and generated tables are not prose. In Python files,
-docstrings, comments and texts of several words are.
+Code, quoted output and generated tables are not prose. In Python files, docstrings, comments and texts of several words
+are. On pages, the sentences of a paragraph have at most 30 words on average.
 """
 
 from __future__ import annotations
@@ -11,49 +10,22 @@ import ast
 import re
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")]
-PAGES += sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "reference.md")
-PAGES += sorted(page for name in ("src/wug/assets", "packages", "examples") for page in (ROOT / name).rglob("*.md"))
-"""Without the Python reference, which is generated from docstrings; with the cards of suites and models."""
+FOLDERS = ("docs", "src/wug/assets", "packages", "examples")
+PAGES += [page for name in FOLDERS for page in sorted((ROOT / name).rglob("*.md")) if page.name != "reference.md"]
 SOURCE = ROOT / "src" / "wug"
-EXEMPT = {
-    *("families/cogs/make/grammar.py", "families/pcfgset/make_commands.py", "families/syntaxgym/tables.py"),
-    *("models/huggingface/hub.py", "models/huggingface/loading.py", "models/huggingface/tokenizer_loading.py"),
-    *("models/tokenization/chat_templates.py", "models/endpoint/answers.py", "families/pairs/replies.py"),
-}
-"""Modules with such words as data, in names of options, or in sentences of which a part is inserted."""
+RULES = tomllib.loads((ROOT / "tests" / "prose.toml").read_text(encoding="utf-8"))
+EXEMPT = set(RULES["exempt"])
 MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix() not in EXEMPT]
 MODULES += [path for path in sorted((ROOT / "tests").glob("*.py")) if not path.name.startswith(("test_", "prose"))]
-"""The source, and helper modules of tests."""
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
-UNIT = (
-    "word line row token second minute hour step model page sentence judgement estimate pattern pair question record "
-    "cell suite task GPU round letter case item form core text source run week level network character epoch file seed"
-).split()
-BANNED = {
-    r"beside": "next to, with, in addition to",
-    r"stands?|stood": "is, appears",
-    r"anew": "again",
-    r"alike": "the same, equally",
-    r"so many": "a number, or that many",
-    r"(?:is|are|was|were|be|been) told|whoever|heeded|nought|parted|mend(?:ed)?|dear": "plain words",
-    r"(?:comes?|came|goes|go|went) (?:along|on)": "is included; continues",
-    r"of (?:its|your|their|our|my|one's|wug's) own": "own, separate, custom",
-    r"remed(?:y|ies)": "fix",
-    r"faults?": "error",
-    r"(?<!there )(?:is|are|was|were) no(?! longer\b)": "is not a",
-    r"(?:a short|an earlier|in one|the first) go": "run",
-    r"what is asked|ways of asking|asked of whom": "name the actor",
-    r"text to text": "sequence-to-sequence",
-    r"the hub": "the Hugging Face Hub",
-    rf"(?:one|two|three|\d[\d.,]*|an?) (?!(?:of|on|that)\b)[\w-]+ an? (?:{'|'.join(UNIT)})": "per",
-    rf"(?:rows|nats|bits|steps|tokens|letters|words|sentences|ms|seconds|minutes) an? (?:{'|'.join(UNIT)})": "per",
-}
+BANNED = {pattern.replace("UNIT", "|".join(RULES["units"])): advice for pattern, advice in RULES["banned"].items()}
 PERCENT = re.compile(r"\d %")
 _BANNED = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), advice) for pattern, advice in BANNED.items()]
 _GENERATED = re.compile(r"<!-- (?:options|keys|paper|recorded)\b.*?<!-- end -->", re.DOTALL)
@@ -104,7 +76,7 @@ def line_problems(line: str) -> Iterator[str]:
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Paragraphs and list items, with the number of their first line; tables and headings are left out."""
+    """Paragraphs and list items, with the number of their first line, without tables and headings."""
     lines: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if lines and (not line.strip() or re.match(r"\s*([-*>|#]|\d+\.) ?", line)):

@@ -53,12 +53,14 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
         "models": _builtin_models,
         "runs": lambda: _runs(store_path, everything=everything),
     }
+    if what is None and form != "json":
+        if common.given("form") and form != "table":
+            raise click.UsageError(f"--format {form} needs one table: wug list suites, models or runs")
+        form = "table"
     if form != "table":
         rows = {name: make() for name, make in made.items() if what in (None, name)}
         if "models" in rows:
             rows["models"] += _kinds()
-        if what is None and form != "json":
-            raise click.UsageError(f"--format {form} needs one table: wug list suites, models or runs")
         table = Table.of_rows(rows[what] if what else ())
         document = rows[what] if what else rows
         common.deliver_table(RowTable(table.names, table.values(), document=document), form, None)
