@@ -361,6 +361,17 @@ def test_r_gets_the_same_rows_folds_and_formulas(tmp_path: Path) -> None:
         assert float(ran.stdout.partition("delta_ll ")[2].split()[0]) == pytest.approx(delta, abs=1e-10)
 
 
+@pytest.mark.parametrize("predictors", ["surp", "surp:length"])
+def test_a_table_without_groups_has_a_script_that_runs_to_its_end(tmp_path: Path, predictors: str) -> None:
+    found = wug.reading(wug.Table.of_rows(stories()), "rt", "length", predictors, spillover=0, folds=3)
+    script = found.to_r(tmp_path)[1]
+    assert "| item)" not in script.read_text(encoding="utf-8")
+    if shutil.which("Rscript"):
+        ran = subprocess.run(["Rscript", script.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.count("smooth minus linear") in (0, 3)  # without mgcv, or for each fold
+
+
 def test_columns_of_the_table_do_not_clash_with_those_of_the_export(tmp_path: Path) -> None:
     rows = [{**row, "y": row["surp"], "word": "NA"} for row in stories(count=2)]
     found = wug.reading(wug.Table.of_rows(rows), "rt", "length", "y", spillover=0, word="word")

@@ -44,35 +44,44 @@ def write_r(
 
 def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) -> str:
     """The rows used, in order, with a column per factor."""
-    settings, table = prepared.settings, prepared.table
     factors = list(dict.fromkeys(factor for term in fit.terms for factor in term.factors))
     columns = [
         term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows].tolist() for factor in factors
     ]
-    keys = {"text": settings.text, "subject": settings.subject, "word": settings.word}
-    texts = {name: table.texts(column) for name, column in keys.items() if column is not None}
+    keys = _keys(prepared, fit)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*RESERVED, *map(_variable, factors)])
-    for place, row in enumerate(fit.rows.tolist()):
-        given = [texts[name][row] if name in texts else "" for name in ("text", "subject", "word")]
-        position = "" if settings.position is None else f"/{table.texts(settings.position)[row]}"
-        item = f"{given[0]}{position}" if position or given[0] else f"row {row + 1}"
+    for place in range(len(fit.rows)):
+        given = [keys[name][place] for name in ("item", "text", "subject", "word")]
         values = [repr(values[place]) for values in columns]
-        writer.writerow([item, *given, int(fit.folds[place]) + 1, repr(float(fit.y[place])), *values])
+        writer.writerow([*given, int(fit.folds[place]) + 1, repr(float(fit.y[place])), *values])
     return out.getvalue()
+
+
+def _keys(prepared: PreparedTable, fit: MeasureFit) -> dict[str, list[str]]:
+    """The item, text, participant and word of each row used; empty where the table has none."""
+    settings, table, rows = prepared.settings, prepared.table, fit.rows.tolist()
+    columns = {name: getattr(settings, name) for name in ("text", "subject", "word", "position")}
+    texts = {name: [""] * len(table) if column is None else table.texts(column) for name, column in columns.items()}
+    keys = {name: [values[row] for row in rows] for name, values in texts.items()}
+    if settings.position is not None:
+        items = [f"{text}/{position}" for text, position in zip(keys["text"], keys["position"], strict=True)]
+    else:
+        items = [text or f"row {row + 1}" for text, row in zip(keys["text"], rows, strict=True)]
+    return {**keys, "item": items}
 
 
 def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, data: str) -> str:
     settings = prepared.settings
     below = [term for term in fit.terms if term not in fit.predictors]
-    first = _formula([fit.predictors[0]])
-    others = [term for term in fit.terms if term != fit.predictors[0]]
-    if settings.subject is not None and not settings.aggregate:
-        random = f"(1 + {first} | subject) + (1 | item)"
-    else:
-        found = [name for name in ("text", "word") if getattr(settings, name) is not None]
-        random = " + ".join(f"(1 | {name})" for name in found) or "(1 | item)"
+    head = fit.predictors[0]
+    first, others = _formula([head]), [term for term in fit.terms if term != head]
+    smooth = first if len(head.factors) == 1 else f"I({' * '.join(map(_variable, head.factors))})"
+    keys = _keys(prepared, fit)
+    wanted = ("text", "word") if settings.subject is None or settings.aggregate else ("subject", "item")
+    grouping = [name for name in wanted if 1 < len(set(keys[name])) < len(fit.rows)]
+    random = [f" + ({f'1 + {first}' if name == 'subject' else '1'} | {name})" for name in grouping]
     rest = f" + {_formula(others)}" if others else ""
     script = files("wug").joinpath("assets", "reading", "mixed_models.R.template").read_text(encoding="utf-8")
     return script.format(
@@ -85,11 +94,12 @@ def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, 
         target=f"y ~ {_formula(fit.terms)}",
         sigma=SIGMA[settings.sigma],
         train="rep(TRUE, nrow(d))" if settings.split == "none" else "!test",
-        mixed=f"y ~ {_formula(fit.terms)} + {random}",
-        mixed_baseline=f"y ~ {_formula(below)} + {random}",
+        grouped=str(bool(random)).upper(),
+        mixed=f"y ~ {_formula(fit.terms)}{''.join(random)}",
+        mixed_baseline=f"y ~ {_formula(below)}{''.join(random)}",
         first=first,
         linear=f"y ~ {first}{rest}",
-        smooth=f'y ~ s({first}, bs = "cr", k = 20){rest}',
+        smooth=f'y ~ s({smooth}, bs = "cr", k = 20){rest}',
     )
 
 
