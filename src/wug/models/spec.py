@@ -97,6 +97,8 @@ QUANTIZE = Option(
     "quantize", ("no", "int8", "int4"), "no", "quantize the weights of its layers to 8 bits, or to 4 (NF4)"
 )
 ADAPTER = Option("adapter", Path, None, "the folder of an adapter (peft) for the model")
+WEIGHTS = (DTYPE, DEVICE, QUANTIZE, ADAPTER, TRUST)
+"""How the weights of a model of Hugging Face are loaded."""
 DEVICE_MAP = Option("device_map", ("no", "auto"), "no", "auto: layers on all GPUs, the rest in memory or on disk")
 GGUF = Option("gguf", str, None, "the GGUF file in the folder to load; causal:FILE.gguf is the same")
 NODES = Option("nodes", int, None, "tokens computed at a time; default: what memory allows", least=1)

@@ -20,20 +20,7 @@ from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
-from wug.models.spec import (
-    ADAPTER,
-    DEVICE,
-    DEVICE_MAP,
-    DTYPE,
-    GGUF,
-    NODES,
-    QUANTIZE,
-    TRUST,
-    Identity,
-    Loading,
-    ModelSpec,
-    signature_options,
-)
+from wug.models.spec import DEVICE_MAP, GGUF, NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.models.tokenization.ragged import Ints, Ragged
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
@@ -66,8 +53,6 @@ TRAITS = Traits(
     to_generate="Use prompt: instead of causal:, or a seq2seq: model",
 )
 OPTIONS = (
-    DTYPE,
-    DEVICE,
     Option(
         "bos",
         str,
@@ -83,11 +68,9 @@ OPTIONS = (
     ),
     Option("engine", ("auto", "tree", "plain"), "auto", "how texts are scored: as prefix trees, or each by itself"),
     NODES,
-    QUANTIZE,
-    ADAPTER,
+    *WEIGHTS,
     DEVICE_MAP,
     GGUF,
-    TRUST,
 )
 
 REQUESTS_PER_PIECE = {"cpu": (4096, 4096), "cuda": (2048, 16384)}

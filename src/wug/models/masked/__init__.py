@@ -17,18 +17,7 @@ from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
-from wug.models.spec import (
-    ADAPTER,
-    DEVICE,
-    DTYPE,
-    NODES,
-    QUANTIZE,
-    TRUST,
-    Identity,
-    Loading,
-    ModelSpec,
-    signature_options,
-)
+from wug.models.spec import NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.ragged import Ints
 from wug.models.tokenization.sliding_windows import Passages, on_both_sides, passages, refuse_long, window_size
 from wug.models.tokenization.tokens import (
@@ -68,12 +57,8 @@ OPTIONS = (
         "what is masked with a token: the rest of its word (within_word_l2r), nothing else (original), its word, or "
         "all that follows (global_l2r)",
     ),
-    DTYPE,
-    DEVICE,
     NODES,
-    QUANTIZE,
-    ADAPTER,
-    TRUST,
+    *WEIGHTS,
 )
 
 OLD_SPELLING = re.compile(r"(distil)?(ro)?bert_[a-z0-9_]+")

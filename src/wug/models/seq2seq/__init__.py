@@ -21,20 +21,7 @@ from wug.models.seq2seq import conversion, scoring
 from wug.models.seq2seq.config import DecodingConfig, HubTokenizer, Seq2SeqTokenizer
 from wug.models.seq2seq.conversion import Translator
 from wug.models.seq2seq.scoring import SpanScorer
-from wug.models.spec import (
-    ADAPTER,
-    BATCH,
-    BEAMS,
-    DEVICE,
-    DTYPE,
-    MAX_LENGTH,
-    QUANTIZE,
-    TRUST,
-    Identity,
-    Loading,
-    ModelSpec,
-    signature_options,
-)
+from wug.models.spec import BATCH, BEAMS, MAX_LENGTH, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.tokens import no_panic
 from wug.models.weights.fingerprints import fingerprint, folder_of
 from wug.options import Option
@@ -59,16 +46,12 @@ OPTIONS = (
     BEAMS,
     MAX_LENGTH,
     Option("prefix", str, "", "text to put before every source, such as 'translate English to German: '"),
-    DTYPE,
-    DEVICE,
     BATCH,
     Option("engine", ENGINES, "auto", "what generates; auto: CTranslate2 on a CPU, if it gives the same answers"),
     scoring.SCORE,
     SOURCE,
     END,
-    QUANTIZE,
-    ADAPTER,
-    TRUST,
+    *WEIGHTS,
 )
 TOKENIZER_PROBES = 20
 """Sources with which the tokenizer is checked."""
