@@ -16,7 +16,7 @@ from wug.errors import InputError, SuiteError
 from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import family_of, open_suites
 from wug.families import choices
-from wug.families.choices import Candidate
+from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite
 from wug.results.queries import table_of
 from wug.types import Estimate, Request, Result, Scored, Suite, Token

@@ -21,6 +21,7 @@ from wug.evaluation.evaluate import build_result
 from wug.families import pairs as family
 from wug.families.pairs.prompts import published, read_prompt
 from wug.families.pairs.replies import parse_answer
+from wug.families.pairs.suite import PairsSuite
 from wug.types import Chat, ChatWrapper, Request, Result, Scored
 
 PAIRS = (("the boy swims .", "the boy swim ."), ("the authors see that girl .", "the authors sees that girl ."))
@@ -191,7 +192,7 @@ class Answers:
 
 def judged(path: Path, model: Answers, **options: str) -> Result:
     (suite,) = family.read(path, options)
-    assert isinstance(suite, family.PairsSuite)
+    assert isinstance(suite, PairsSuite)
     adapted = suite.for_model(model)  # type: ignore[arg-type]
     return build_result(adapted, model.id, "x", adapted.run(model))
 

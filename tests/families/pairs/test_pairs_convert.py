@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError, UnknownName
 from wug.families import pairs
-from wug.families.pairs import Pair, PairsSuite
 from wug.families.pairs.conversion import write_blimp, write_sentences
+from wug.families.pairs.pair import Pair
+from wug.families.pairs.suite import PairsSuite
 
 SENTENCES = "pattern\tsent\tsent_alt\ncoord\tThe cat is tall .\tThe cat are tall .\ncoord\tCats nap .\tCats naps .\n"
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError, SuiteError, UnknownName, WugError
 from wug.families import pairs
-from wug.families.pairs import Pair, PairsSuite
+from wug.families.pairs.pair import Pair
+from wug.families.pairs.suite import PairsSuite
 from wug.files import head
 
 ORIGINAL = "\t".join(

@@ -9,7 +9,8 @@ import pytest
 
 from reference import reference
 from wug.families import pairs
-from wug.families.pairs import Pair, PairsSuite
+from wug.families.pairs.pair import Pair
+from wug.families.pairs.suite import PairsSuite
 from wug.files import head
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from reference import reference
 from wug.families import pairs
-from wug.families.pairs import PairsSuite
 from wug.families.pairs.formats import format_of
+from wug.families.pairs.suite import PairsSuite
 from wug.files import head
 from wug.types import Notice, Outcome, Request, Scored, Token
 

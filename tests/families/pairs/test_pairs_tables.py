@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from wug.families import pairs
 from wug.families.pairs import formats
+from wug.families.pairs.suite import PairsSuite
 from wug.families.tables import read_table
 
 LINES = st.lists(st.text("ab ,\t;é\u2028\x1c", max_size=8), min_size=1, max_size=8)
@@ -79,7 +80,7 @@ def test_blank_lines_are_left_out_of_a_table(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(["pattern\ttype\tsent\tsent_alt", *table[:4], "", " \t ", *table[4:], "", ""]))
     (suite,) = pairs.read(path, {})
-    assert isinstance(suite, pairs.PairsSuite)
+    assert isinstance(suite, PairsSuite)
     assert [(pair.item, pair.good, pair.bad, pair.groups["pattern"]) for pair in suite.pairs] == [
         (str(n + 1), f"Good {n}.", f"Bad {n}", f"kind {n % 2}") for n in range(7)
     ]

@@ -11,29 +11,17 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.choices import formats
-from wug.families.choices.items import OPTIONS, Candidate, ChoiceItem, ChoicesSettings, lint, lint_repeated
-from wug.families.choices.suite import SAMPLE_OPTIONS, ChoicesSuite, from_sample, to_sample
+from wug.families.choices.items import OPTIONS as OPTIONS
+from wug.families.choices.items import ChoiceItem, ChoicesSettings, lint, lint_repeated
+from wug.families.choices.suite import SAMPLE_OPTIONS as SAMPLE_OPTIONS
+from wug.families.choices.suite import ChoicesSuite
+from wug.families.choices.suite import from_sample as from_sample
+from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
 from wug.families.exclusion import kept
 from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum, head, shortened
 from wug.types import Problem, Suite
-
-__all__ = [
-    "BREAKDOWN",
-    "OPTIONS",
-    "SAMPLE_OPTIONS",
-    "Candidate",
-    "ChoiceItem",
-    "ChoicesSuite",
-    "check",
-    "from_sample",
-    "read",
-    "read_back",
-    "recognises",
-    "schema",
-    "to_sample",
-]
 
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
 """The summary of a result is broken down by the first of these groups that it has."""

@@ -13,39 +13,24 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.exclusion import kept
 from wug.families.pairs import formats
-from wug.families.pairs.conversion import convert
-from wug.families.pairs.formats import files_in
+from wug.families.pairs.conversion import convert as convert
+from wug.families.pairs.formats import files_in as files_in
 from wug.families.pairs.formats.lines import companion
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.lint import lint
-from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY, SAMPLE_OPTIONS, from_sample, to_sample
+from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
+from wug.families.pairs.outcomes import SAMPLE_OPTIONS as SAMPLE_OPTIONS
+from wug.families.pairs.outcomes import from_sample as from_sample
+from wug.families.pairs.outcomes import to_sample as to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
 from wug.families.pairs.published import score_columns
 from wug.families.pairs.questions import asked
-from wug.families.pairs.settings import GIVEN, OPTIONS, PairsSettings
+from wug.families.pairs.settings import GIVEN, PairsSettings
+from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
 from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum_of, read_lines, shortened
 from wug.types import Problem, Row, Suite
-
-__all__ = [
-    "BREAKDOWN",
-    "OPTIONS",
-    "SAMPLE_OPTIONS",
-    "Pair",
-    "PairsSuite",
-    "PublishedScores",
-    "check",
-    "convert",
-    "files_in",
-    "from_sample",
-    "read",
-    "read_back",
-    "read_published",
-    "recognises",
-    "schema",
-    "to_sample",
-]
 
 BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
 """The summary of a result is broken down by the first of these groups that it has."""
