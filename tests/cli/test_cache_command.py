@@ -35,8 +35,8 @@ def test_the_outputs_of_a_model_are_cleared(path: Path) -> None:
     assert wug("cache", "clear", "--model", "causal/a@1", "--cache", path).err == "3 outputs deleted\n"
     assert [line[-1] for line in shown(path)] == ["causal/b@1"]
     with closing(Cache(path)) as cache:
-        assert cache.read(b"b", [bytes(12)]) == [b"y"]
-        assert cache.missing(b"a", [bytes(12)]) == [0]
+        assert cache.read(b"b", bytes(12)) == [b"y"]
+        assert cache.missing(b"a", bytes(12)) == ([0], 1)
 
 
 def test_old_outputs_are_cleared(path: Path) -> None:

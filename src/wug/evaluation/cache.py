@@ -67,6 +67,7 @@ class _Index:
         self.newest = 0
         """The number of the last block in the index."""
         self._keys, self._blocks, self._positions = _empty_index()
+        self._prefixes = _prefixes(self._keys)
         self._added: list[tuple[int, bytes]] = []
 
     def add(self, block: int, keys: bytes) -> None:
@@ -79,7 +80,10 @@ class _Index:
         self._sort_added()
         if not len(self._keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        prefixes, last = _prefixes(keys), len(self._keys) - 1
+        at = np.minimum(np.searchsorted(self._prefixes, prefixes), last)
+        other = (self._prefixes[at] == prefixes) & (self._keys[at] != keys)  # hardly ever: only the rest differs
+        at[other] = np.minimum(np.searchsorted(self._keys, keys[other]), last)
         return np.where(self._keys[at] == keys, self._blocks[at], 0), self._positions[at]
 
     def forget(self, block: int) -> None:
@@ -87,6 +91,7 @@ class _Index:
         self._sort_added()
         kept = self._blocks != block
         self._keys, self._blocks, self._positions = self._keys[kept], self._blocks[kept], self._positions[kept]
+        self._prefixes = self._prefixes[kept]
 
     def _sort_added(self) -> None:
         if not self._added:
@@ -98,6 +103,7 @@ class _Index:
         positions = np.concatenate([self._positions, *map(np.arange, sizes)])
         order = np.argsort(keys, kind="stable")
         self._keys, self._blocks, self._positions = keys[order], blocks[order], positions[order]
+        self._prefixes = _prefixes(self._keys)
         self._added = []
 
 
@@ -118,18 +124,17 @@ class Cache:
                 raise self._unusable(error) from None
             self._db = self._open()
 
-    def missing(self, model: bytes, keys: Sequence[bytes]) -> list[int]:
-        """The positions of the distinct keys without an output."""
+    def missing(self, model: bytes, keys: bytes) -> tuple[list[int], int]:
+        """The positions of the distinct keys without an output, and the number of distinct keys."""
         distinct, first = np.unique(_as_array(keys), return_index=True)
         blocks, _ = self._index(model).find(distinct)
-        found: list[int] = first[blocks == 0].tolist()
-        return found
+        return first[blocks == 0].tolist(), len(distinct)
 
-    def read(self, model: bytes, keys: Sequence[bytes]) -> list[bytes | None]:
+    def read(self, model: bytes, keys: bytes) -> list[bytes | None]:
         """The output of each key; None if there is none or its block was damaged."""
         index, asked = self._index(model), _as_array(keys)
         blocks, positions = index.find(asked)
-        found: list[bytes | None] = [None] * len(keys)
+        found: list[bytes | None] = [None] * len(asked)
         order = np.argsort(blocks, kind="stable")
         for some in np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1) if len(order) else []:
             number = int(blocks[some[0]])
@@ -344,8 +349,14 @@ def _crc(model: bytes, keys: bytes, sizes: bytes, outputs: bytes) -> int:
     return zlib.crc32(outputs, zlib.crc32(sizes, zlib.crc32(model + keys)))
 
 
-def _as_array(keys: Sequence[bytes]) -> npt.NDArray[np.bytes_]:
-    return np.frombuffer(b"".join(keys), f"S{KEY_BYTES}")
+def _as_array(keys: bytes) -> npt.NDArray[np.bytes_]:
+    return np.frombuffer(keys, f"S{KEY_BYTES}")
+
+
+def _prefixes(keys: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
+    """The first eight bytes of each key as a number, in the order of the keys: numbers are found faster than texts."""
+    rows = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES)
+    return np.ascontiguousarray(rows[:, :8]).view(">u8").ravel().astype(np.uint64)
 
 
 def _empty_index() -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:

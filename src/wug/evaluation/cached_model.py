@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from wug.evaluation.cache import Cache
+from wug.evaluation.cache import KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
 from wug.scores import Scores, Texts
@@ -53,7 +53,7 @@ class CachedModel:
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec(handle) if handle.returns == "scores" else TextCodec(handle)
         self._complete = False
-        self._prepared: tuple[object, list[bytes], list[int] | None] = (None, [], None)
+        self._prepared: tuple[object, bytes, list[int] | None] = (None, b"", None)
         """The last prepared requests, their keys, and the positions of missing ones."""
         self._outputs = 0
         self._warnings: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class CachedModel:
 
     def missing(self, requests: Requests) -> int:
         """The number of distinct requests without an output in the cache."""
-        return len(self._cache.missing(self._key, self._codec.keys(requests)))
+        return len(self._cache.missing(self._key, self._codec.keys(requests))[0])
 
     def prepare(self, requests: Requests) -> None:
         """Count the requests of a run, and load the model unless all outputs are cached."""
@@ -107,8 +107,7 @@ class CachedModel:
             self.total += len(requests)
             return
         keys = self._codec.keys(requests)
-        missing = self._cache.missing(self._key, keys)
-        distinct = len(set(keys))
+        missing, distinct = self._cache.missing(self._key, keys)
         self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
         self._complete = not missing
         if missing:
@@ -118,7 +117,7 @@ class CachedModel:
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite sends them."""
         if not self._complete:
-            (known, keys, missing), self._prepared = self._prepared, (None, [], None)
+            (known, keys, missing), self._prepared = self._prepared, (None, b"", None)
             if known is not requests:
                 keys, missing = self._codec.keys(requests), None
             self._compute(requests, keys, missing)
@@ -134,24 +133,25 @@ class CachedModel:
     def _from_cache(self, requests: Any) -> Any:
         keys = self._codec.keys(requests)
         while None in (values := self._cache.read(self._key, keys)):
-            missing = self._cache.missing(self._key, keys)  # not requested before, or damaged
+            missing, _ = self._cache.missing(self._key, keys)  # not requested before, or damaged
             self.total += len(missing)
             self._compute(requests, keys, missing)
         self._progress(self.done, self.total)
         return self._codec.decode(requests, values)
 
-    def _compute(self, requests: Any, keys: Sequence[bytes], missing: list[int] | None) -> None:
+    def _compute(self, requests: Any, keys: bytes, missing: list[int] | None) -> None:
         """Compute missing outputs, and store each chunk before the next is computed."""
         if missing is None:
-            missing = self._cache.missing(self._key, keys)
+            missing, _ = self._cache.missing(self._key, keys)
         self._progress(self.done, self.total)
-        missing.sort(key=lambda position: self._codec.sort_key(requests[position]))
+        plain = isinstance(requests, Texts)
+        missing.sort(key=requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at]))
         size = self.handle.chunk if missing else 1
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
-            chunk = requests.take(some) if isinstance(requests, Texts) else [requests[position] for position in some]
-            rows = zip((keys[position] for position in some), self._codec.compute(chunk), strict=True)
-            self._cache.write(self._key, self.id, list(rows))
+            chunk = requests.take(some) if plain else [requests[position] for position in some]
+            names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in some]
+            self._cache.write(self._key, self.id, list(zip(names, self._codec.compute(chunk), strict=True)))
             self.computed += len(some)
             self._count(len(some))
 

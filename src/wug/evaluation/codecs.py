@@ -33,8 +33,8 @@ class Codec(ABC, Generic[Asked, Outputs]):
         self._handle = handle
 
     @abstractmethod
-    def keys(self, requests: Sequence[Asked]) -> list[bytes]:
-        """The cache key of each request."""
+    def keys(self, requests: Sequence[Asked]) -> bytes:
+        """The cache keys of all requests, `KEY_BYTES` each."""
 
     @abstractmethod
     def sort_key(self, request: Asked) -> str:
@@ -55,11 +55,10 @@ class ScoreCodec(Codec[Request, Scores]):
     Log-probabilities are stored as float32 if that is exact, as for outputs computed in float32.
     """
 
-    def keys(self, requests: Sequence[Request]) -> list[bytes]:
-        """The digest of everything in a request that can change its output."""
-        contents = (_content(request) for request in requests)
-        texts = (f"{text}\0" for text in requests.texts) if isinstance(requests, Texts) else contents
-        return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
+    def keys(self, requests: Sequence[Request]) -> bytes:
+        """The digests of everything in a request that can change its output."""
+        contents = map(_content, requests)
+        return _digests(f"{text}\0" for text in requests.texts) if isinstance(requests, Texts) else _digests(contents)
 
     def sort_key(self, request: Request) -> str:
         """The text with what is read before it, so that shared beginnings are neighbours."""
@@ -104,12 +103,11 @@ class ScoreCodec(Codec[Request, Scores]):
 class TextCodec(Codec[str | Source, list[Answer]]):
     """Generated text: a flag byte, then the text, after JSON with its warnings if there are any."""
 
-    def keys(self, requests: Sequence[str | Source]) -> list[bytes]:
-        """The digest of the source, and of the length bound for models that stop at it."""
+    def keys(self, requests: Sequence[str | Source]) -> bytes:
+        """The digests of the sources, and of the length bounds for models that stop at them."""
         bounded = self._handle.bounded
         bounds = (f"\0{one.max_words}" if bounded and isinstance(one, Source) else "" for one in requests)
-        texts = (f"{text_of(one)}{bound}" for one, bound in zip(requests, bounds, strict=True))
-        return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
+        return _digests(f"{text_of(one)}{bound}" for one, bound in zip(requests, bounds, strict=True))
 
     def sort_key(self, request: str | Source) -> str:
         """The source."""
@@ -124,6 +122,10 @@ class TextCodec(Codec[str | Source, list[Answer]]):
     def decode(self, requests: Sequence[str | Source], values: Sequence[bytes]) -> list[Answer]:
         """The texts."""
         return list(map(_unpacked_text, values))
+
+
+def _digests(texts: Iterable[str]) -> bytes:
+    return b"".join([blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts])
 
 
 def _content(request: Request) -> str:

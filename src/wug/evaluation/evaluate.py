@@ -177,7 +177,8 @@ def build_result(
 ) -> Result:
     """Build a result from a suite's rows; outcomes are passed to `keep`, or kept in the result without it."""
     outcomes: list[Outcome] = []
-    collected = stats.EstimateAccumulator(suite.metrics)
+    metrics = tuple(suite.metrics)
+    collected = stats.EstimateAccumulator(metrics)
     hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()
@@ -190,9 +191,9 @@ def build_result(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
-    units = {metric.name: metric.unit for metric in suite.metrics}
+    units = {metric.name: metric.unit for metric in metrics}
     own = (stats.with_interval_method(one, method) for one in given)
-    estimates = (*_ordered(_without_pooled(collected.estimates(method), suite.metrics), given), *own)
+    estimates = (*_ordered(_without_pooled(collected.estimates(method), metrics), given), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -204,7 +205,7 @@ def build_result(
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),
-        metrics=tuple(suite.metrics),
+        metrics=metrics,
     )
 
 

@@ -169,7 +169,7 @@ class _ForwardingCache(Cache):
         self._send, self._known = send, known
         self._new: list[tuple[bytes, str, CacheRows]] = []
 
-    def missing(self, model: bytes, keys: Sequence[bytes]) -> list[int]:
+    def missing(self, model: bytes, keys: bytes) -> tuple[list[int], int]:
         """Add the known outputs first, then look up keys."""
         if self._known:
             known, self._known = self._known, []

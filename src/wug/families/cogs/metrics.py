@@ -7,8 +7,10 @@ same name, or a column that `score_lines` adds.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,13 +160,15 @@ def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
     """Corpus BLEU as sacrebleu computes it without a tokenizer; n-grams are counted as arrays, which is much faster."""
     from sacrebleu.metrics.bleu import BLEU
 
-    vocabulary: dict[str, int] = {}
-    sides = [_word_ids(texts, vocabulary) for texts in (predictions, gold)]
+    right = np.array([len(form.split()) for form, answer in zip(gold, predictions, strict=True) if form == answer])
+    wrong = [(answer, form) for form, answer in zip(gold, predictions, strict=True) if form != answer]
+    vocabulary: defaultdict[str, int] = defaultdict(lambda: len(vocabulary))
+    sides = [_word_ids(texts, vocabulary) for texts in (list(zip(*wrong, strict=True)) or [(), ()])]
     codes = [words for words, _ in sides]
     correct, total, size = [], [], max(1, len(vocabulary))
     for order in range(MAX_NGRAM):
         if order:  # the code of an n-gram: that of its first words, and its last word
-            if size * len(vocabulary) * len(gold) >= 2**63:
+            if size * len(vocabulary) * len(wrong) >= 2**63:
                 ranks = np.unique(np.concatenate(codes), return_inverse=True)[1]
                 codes, size = np.split(ranks, [len(codes[0])]), int(ranks.max()) + 1
             codes = [c[:-1] * len(vocabulary) + words[order:] for c, (words, _) in zip(codes, sides, strict=True)]
@@ -175,17 +179,18 @@ def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
         ]
         (predicted, counts), (known, limits) = (np.unique(key, return_counts=True) for key in keys)
         _, first, second = np.intersect1d(predicted, known, assume_unique=True, return_indices=True)
-        correct.append(int(np.minimum(counts[first], limits[second]).sum()))
-        total.append(len(keys[0]))
-    lengths = [len(words) for words, _ in sides]
+        same = int(np.maximum(right - order, 0).sum())
+        correct.append(same + int(np.minimum(counts[first], limits[second]).sum()))
+        total.append(same + len(keys[0]))
+    lengths = [int(right.sum()) + len(words) for words, _ in sides]
     return float(BLEU.compute_bleu(correct, total, *lengths, smooth_method="exp").score)
 
 
-def _word_ids(texts: Sequence[str], vocabulary: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """The words of all texts as numbers, and the text of each word."""
     split = [text.split() for text in texts]
-    words = np.fromiter((vocabulary.setdefault(w, len(vocabulary)) for some in split for w in some), np.int64)
-    return words, np.repeat(np.arange(len(split)), [len(some) for some in split])
+    words = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(split)), np.int64)
+    return words, np.repeat(np.arange(len(split)), np.array([len(some) for some in split], np.int64))
 
 
 def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:

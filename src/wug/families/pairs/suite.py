@@ -175,7 +175,7 @@ class PairsSuite:
             good, bad = measures[place : place + 2]
             outcome = self._outcome(pair, good, bad, scored, counts)
             yield outcome
-            if outcome.value is not None:
+            if good.others and outcome.value is not None:
                 yield from self._by_other_links(outcome, good, bad, counts)
             place += 2
 
@@ -253,9 +253,9 @@ class PairsSuite:
 
     def _spans(self, pair: Pair) -> tuple[Span | None, Span | None]:
         """The scored characters of each text; None for all of them."""
-        lead = len(self._lead(pair))
         if self.settings.target == "sentence" and not pair.context:
             return None, None
+        lead = len(self._lead(pair))
         if self.settings.target == "sentence":
             # One character more, so that tokens after the text count as they do without a context.
             return (lead, lead + len(pair.good) + 1), (lead, lead + len(pair.bad) + 1)

@@ -71,15 +71,17 @@ class RowGroups:
         self._labels, self._groups_of = labels, groups_of
         self._columns = [name for name in header if name in relevant]
         self._pool = GroupPool()
-        self._known: dict[tuple[object, ...], Mapping[str, str]] = {}
+        self._known: dict[str, Mapping[str, str]] = {}
 
     def of(self, record: Record, contrast: str = "") -> Mapping[str, str]:
         """The groups of a row, including those that the user names."""
-        key = (contrast, *map(record.fields.get, self._columns))
-        # JSON also has numbers, lists and missing keys; some of these compare equal and differ as text.
-        if {*map(type, key)} != {str}:
+        try:
+            key = "\0".join([contrast, *map(record.fields.get, self._columns)])  # type: ignore[list-item]
+        except TypeError:  # JSON also has numbers, lists and missing keys
             return self._computed(record, contrast)
-        return self._known.get(key) or self._known.setdefault(key, self._computed(record, contrast))
+        if key not in self._known:
+            self._known[key] = self._computed(record, contrast)
+        return self._known[key]
 
     def _computed(self, record: Record, contrast: str) -> Mapping[str, str]:
         contrasts = {"contrast": contrast} if contrast else {}
