@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
 
 from wug.errors import InputError
 from wug.types import Outcome
@@ -72,6 +74,12 @@ class Rows(Protocol):
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
         """The outcomes that match a filter, in its order; with `keys`, only these fields of their details."""
+
+    def numbers(self, filter: Filter, keys: Collection[str]) -> Mapping[str, np.ma.MaskedArray[Any, Any]]:
+        """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
+
+    def kinds(self, metric: str) -> list[tuple[Outcome, list[int]]]:
+        """The outcomes of a metric by groups and value: the first of each kind, and the positions of all of it."""
 
     def positions(self, filter: Filter) -> Sequence[int]:
         """The positions of the outcomes that match a filter, ascending."""

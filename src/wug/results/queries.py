@@ -32,6 +32,7 @@ FETCHED_ROWS = 2_048
 """Rows that are fetched from DuckDB at a time."""
 NOTHING = "(SELECT 0 AS position, '' AS item, '' AS metric, 0.0::DOUBLE AS value, FALSE AS judged WHERE FALSE)"
 """The table of a result without outcomes."""
+NUMBERS = ("DOUBLE", "BIGINT")
 VALUES = {"true": "judged AND value = 1", "false": "judged AND value = 0", "none": "value IS NULL"}
 
 Sql = tuple[str, tuple[Any, ...]]
@@ -67,6 +68,26 @@ class OutcomeTable:
         """The outcomes that match a filter, in its order; with `keys`, only these fields of their details."""
         where, values = self._where(filter)
         return islice(self._rows(f"WHERE {where} ORDER BY {_order(filter)}", *values, keys=keys, limit=limit), limit)
+
+    def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
+        """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
+        columns = [one for one in self.locate().columns if one.role == "detail" and one.field in keys]
+        fields = {one.field: f"CAST({identifier(one.name)} AS DOUBLE)" for one in columns if one.type in NUMBERS}
+        where, values = self._where(filter)
+        with self._run(
+            f"SELECT {', '.join(['position', *fields.values()])} FROM {{table}} WHERE {where}", values
+        ) as db:
+            _, *found = db.fetchnumpy().values()
+        return dict(zip(fields, map(np.ma.asarray, found), strict=True))
+
+    def kinds(self, metric: str) -> list[tuple[Outcome, list[int]]]:
+        """The outcomes of a metric by groups and value: the first of each kind, and the positions of all of it."""
+        groups = [identifier(column.name) for column in self.locate().columns if column.role == "group"]
+        by = ", ".join(["value", "judged", *groups])
+        kinds = f"SELECT list(position ORDER BY position) AS kind FROM {{table}} WHERE metric = ? GROUP BY {by}"
+        found = [positions for (positions,) in self._query(f"{kinds} ORDER BY kind", metric)]
+        first = self.read([positions[0] for positions in found])
+        return [(row.outcome, positions) for row, positions in zip(first, found, strict=True)]
 
     def positions(self, filter: Filter) -> Sequence[int]:
         """The positions of the outcomes that match a filter, ascending."""

@@ -6,14 +6,14 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from types import ModuleType
 from typing import TypeVar
 
 from wug import registry
 from wug.errors import BrokenPlugin
 from wug.identity import IMPORTED, ModelId
-from wug.rows import Filter, OutcomeRow, Rows
+from wug.rows import OutcomeRow, Rows
 from wug.types import Result
 from wug.views import grouped as grouped
 from wug.views.atlas import atlas_part
@@ -100,13 +100,14 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
     """A deterministic sample of at most `limit` items from all groups."""
     counts, sizes = Counter[str](), Counter[str]()
     chosen: list[tuple[int, str]] = []
-    for row in rows.each(Filter(sample.metric), keys=()):
-        group = sample.group(row.outcome)
-        word = str(row.outcome.value).lower()
-        sizes[group] += row.outcome.value is not None
-        counts[group] += word == sample.counted
+    for first, positions in rows.kinds(sample.metric):
+        group = sample.group(first)
+        word = str(first.value).lower()
+        sizes[group] += len(positions) * (first.value is not None)
+        counts[group] += len(positions) * (word == sample.counted)
         if sample.value is None or word == sample.value:
-            chosen.append((row.position, group))
+            chosen += zip(positions, repeat(group))
+    chosen.sort()
     there = Counter(group for _, group in chosen)
     picked = spread_sample(chosen, limit, lambda one: one[1])
     found = {name: rows.read([position for position, _ in some]) for name, some in picked.items()}

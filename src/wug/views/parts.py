@@ -321,7 +321,7 @@ class ItemSample:
     """Value of the items that headings count: `12 of 40 wrong`."""
     verb: str = "fail"
     group: Callable[[Outcome], str] = lambda outcome: ""
-    """The group of an outcome, from its item, value and groups; its details are not read."""
+    """The group of an outcome, from its groups and value."""
     heading: Callable[[str], str] = str
     titles: Mapping[str, str] = field(default_factory=dict)
     """More about each group; groups are sorted in this order, others come last."""

@@ -19,6 +19,7 @@ import numpy as np
 from wug.families.pairs.pair import Pair
 from wug.formatting import finite, plural
 from wug.identity import OVERALL, Group
+from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
 from wug.stats import Floats, mean_of_shares
 from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
@@ -103,6 +104,29 @@ class PairOutcome:
     def tied(self) -> bool:
         """Whether two different sentences have the same score."""
         return self.value is False and self.margin == 0 and not self.identical
+
+
+def margins(rows: Rows, factor: float) -> list[float]:
+    """The margins of all judged pairs that have one, in any order, with scores multiplied by a factor."""
+    found: list[float] = []
+    for value in ("true", "false"):
+        scores = rows.numbers(Filter(ACCURACY, value=value), SCORE_KEYS)
+        if {"logprob_good", "logprob_bad"} <= scores.keys():
+            good, bad = (_side(scores, side) * factor for side in ("good", "bad"))
+            known = np.isfinite(good) & np.isfinite(bad)
+            found += (good[known] - bad[known]).tolist()
+        else:  # answers to questions, or published scores
+            each = rows.each(Filter(ACCURACY, value=value), keys=(*SCORE_KEYS, *TEXT_KEYS))
+            given = (PairOutcome.of(row.outcome, factor).margin for row in each)
+            found += [margin for margin in given if margin is not None]
+    return found
+
+
+def _side(scores: Mapping[str, np.ma.MaskedArray[Any, Any]], side: str) -> Floats:
+    """The scores of one sentence of each pair: of the linking function, or else log-probabilities; NaN if missing."""
+    logprob = scores[f"logprob_{side}"]
+    score = scores.get(f"score_{side}", logprob)
+    return np.where(np.ma.getmaskarray(score), logprob.filled(np.nan), score.data)
 
 
 def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:

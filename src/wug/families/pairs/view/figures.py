@@ -16,6 +16,7 @@ from wug.families.pairs.outcomes import (
     SCORE_KEYS,
     TEXT_KEYS,
     PairOutcome,
+    margins,
 )
 from wug.families.sampling import spread
 from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
@@ -147,9 +148,7 @@ def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
 
 def margins_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The histogram of the margins of all judged pairs; `scale` is the name of the scores with their unit."""
-    judged = (row.outcome for row in rows.each(Filter(ACCURACY), keys=(*SCORE_KEYS, *TEXT_KEYS)))
-    margins = (PairOutcome.of(outcome, factor).margin for outcome in judged if outcome.value is not None)
-    return histogram([margin for margin in margins if margin is not None], scale)
+    return histogram(margins(rows, factor), scale)
 
 
 def histogram(margins: Sequence[float], scale: str) -> Figure | None:
