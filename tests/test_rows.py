@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,6 +80,26 @@ class Reference:
             detail = row.outcome.detail
             shown = detail if keys is None else {key: detail[key] for key in detail if key in keys}
             yield OutcomeRow(row.position, replace(row.outcome, detail=shown))
+
+    def numbers(self, filter: Filter, keys: Collection[str]) -> Mapping[str, np.ma.MaskedArray[Any, Any]]:
+        found = {key: [outcome.detail.get(key) for outcome in self.outcomes] for key in keys}
+        return {
+            key: np.ma.masked_array(
+                [math.nan if (value := values[place]) is None else float(value) for place in self.positions(filter)],
+                [values[place] is None for place in self.positions(filter)],
+            )
+            for key, values in found.items()
+            if {type(value) for value in values} - {type(None)} in ({int}, {float}, {int, float})
+        }
+
+    def kinds(self, metric: str) -> list[tuple[Outcome, list[int]]]:
+        found: dict[tuple[object, ...], list[int]] = {}
+        for place, outcome in enumerate(self.outcomes):
+            if outcome.metric == metric:
+                value = None if _word(outcome) == "none" else outcome.value
+                key = (type(value) is bool, value, frozenset(outcome.groups.items()))
+                found.setdefault(key, []).append(place)
+        return [(self.outcomes[places[0]], places) for places in found.values()]
 
     def positions(self, filter: Filter) -> Sequence[int]:
         return [place for place, outcome in enumerate(self.outcomes) if fits(outcome, filter)]
@@ -224,10 +245,17 @@ def test_queries_give_what_a_loop_gives(
             assert store.tally(metric) == memory.tally(metric)
             for field in ("half", 'q"uote', "no such field"):
                 assert store.groups(metric, field) == memory.groups(metric, field)
+            ours, theirs = store.kinds(metric), memory.kinds(metric)
+            assert [(first.groups, places) for first, places in ours] == [(one.groups, some) for one, some in theirs]
+        every_key = {key for outcome in outcomes for key in outcome.detail}
         for filter in filters:
             assert store.count(filter) == memory.count(filter)
             assert told(list(store.each(filter))) == told(list(memory.each(filter)))
             assert list(store.positions(filter)) == list(memory.positions(filter))
+            numbers, expected = (rows.numbers(filter, every_key) for rows in (store, memory))
+            assert {key: column.tolist() for key, column in numbers.items()} == {
+                key: column.tolist() for key, column in expected.items()
+            }
             assert list(memory.positions(filter)) == sorted(row.position for row in memory.each(filter))
             keys = data.draw(st.lists(WORDS, max_size=2))
             few = list(store.each(filter, keys=keys, limit=size))

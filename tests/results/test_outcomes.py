@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from wug import stats
 from wug.errors import StoreError
 from wug.results import outcomes
 from wug.results.columns import dump
+from wug.results.database import database_errors
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes, collected
 from wug.results.queries import fields_of, rows_of, table_of, unpack
 from wug.results.store import Store
@@ -220,3 +222,11 @@ def test_groups_that_are_changed_between_two_outcomes_are_taken_as_they_are() ->
     packed = PackedOutcomes.of(collector, "s", "m")
     assert [row.groups for row in unpack(packed)] == [{"kind": "a"}, {"kind": "b"}, {"kind": "b"}]
     assert {one.group: one.n for one in values.estimates("wilson")} == {"all": 3, "kind=a": 1, "kind=b": 2}
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    error = (
+        'IO Error: Async write failed: {"exception_message":"Could not write: No space left on device","errno":"28"}'
+    )
+    with pytest.raises(StoreError, match=r"cannot be read or written: the disk is full$"), database_errors(tmp_path):
+        raise duckdb.IOException(error)

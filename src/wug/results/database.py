@@ -66,7 +66,8 @@ def database_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"outcomes cannot be written to {where}: {error.strerror or error}") from None
     except duckdb.IOException as error:
-        raise StoreError(f"outcomes in {where} cannot be read or written: {_first_line(error)}") from None
+        reason = "the disk is full" if "No space left on device" in str(error) else _first_line(error)
+        raise StoreError(f"outcomes in {where} cannot be read or written: {reason}") from None
     except duckdb.Error as error:
         raise StoreError(f"DuckDB cannot process outcomes in {where}: {_first_line(error)}") from None
 
