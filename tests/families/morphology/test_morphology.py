@@ -14,10 +14,11 @@ from typing import Literal
 
 import pytest
 
+import tiny_chat
 from command_line import refused, wug
 from evaluating import cached
 from tiny import save_causal
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError, ModelError, SuiteError
 from wug.evaluation.evaluate import build_result, evaluate
 from wug.evaluation.opening import builtin_suites, open_model, open_suites
 from wug.families import morphology
@@ -225,6 +226,73 @@ def test_a_command_and_a_prompted_model_can_be_asked(tmp_path: Path) -> None:
     (result,) = said.results
     assert result["model"].startswith("prompt/")
     assert any(one["metric"] == "exact_match@1" for one in result["estimates"])
+
+
+QUESTION = (
+    "Fill the gap with the right form of the new word. Answer with one word. They like to zib. Yesterday they ___."
+)
+
+
+@pytest.mark.parametrize("template", ["llama", "mistral"])
+def test_forms_are_scored_in_the_turn_of_the_assistant_as_by_plain_transformers(tmp_path: Path, template: str) -> None:
+    folder = tiny_chat.save(tmp_path / "chat", tiny_chat.TEMPLATES[template])
+    path = write(tmp_path, "lemma,form,type,task,language\nzib,zibbed,regular,past,eng\nzib,zab,irregular,past,eng\n")
+    (suite,) = morphology.read(path, {"prior": "none", "chat": "score"})
+    (result,) = evaluate([suite], cached(open_model(f"causal:{folder}")))
+    row = next(row for row in result.outcomes if row.metric == "accuracy")
+    tokenizer = tiny_chat.tokenizer(tiny_chat.TEMPLATES[template])
+    for form, score in zip(("zibbed", "zab"), row.detail["scores"], strict=True):
+        totals = []
+        for carrier in carriers.carriers_of(suite.items[0]):
+            item = suite.items[0]
+            messages = [
+                {"role": "user", "content": carriers.question(carrier, item)},
+                {"role": "assistant", "content": carriers.fill(carrier, "zib", form).text},
+            ]
+            whole = tokenizer.apply_chat_template(messages, tokenize=False, continue_final_message=True)
+            start = whole.rindex(f" {form}.")  # the first token has the space before it
+            totals.append(tiny_chat.logprob_after(folder, whole[:start], whole[start:]))
+        assert score == pytest.approx(sum(totals) / len(totals), abs=2e-4)
+    assert dict(suite.for_model(open_model(f"causal:{folder}")).options)["chat"] == "yes"
+
+
+def test_a_chat_model_writes_an_answer_to_the_question(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    folder = tiny_chat.save(tmp_path / "chat", tiny_chat.LLAMA)
+    (suite,) = morphology.read(write(tmp_path, TABLE), {"chat": "write"})
+    (result,) = evaluate([suite], cached(open_model(f"causal:{folder}")))
+    row = next(row for row in result.outcomes if row.metric == "exact_match@1")
+    tokenizer, model = tiny_chat.tokenizer(tiny_chat.LLAMA), AutoModelForCausalLM.from_pretrained(folder)
+    messages = [{"role": "user", "content": QUESTION}]
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    given = tokenizer(text, add_special_tokens=False, return_tensors="pt")
+    new = model.generate(**given, max_new_tokens=24, do_sample=False, pad_token_id=0)[0, given["input_ids"].shape[1] :]
+    expected = tokenizer.decode(new, skip_special_tokens=True)
+    assert row.detail["question"] == QUESTION
+    assert row.detail["outputs"][0].strip() == expected.strip()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-S", "chat=score"), "has no chat template. Name a file with one: -S chat_template=FILE"),
+        (("-S", "chat_template=turns.jinja"), "chat_template is for -S chat=score and chat=write"),
+    ],
+)
+def test_a_chat_without_a_template_and_a_template_without_a_chat_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Sequence[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "{{ messages }}", "turns.jinja")
+    folder = save_causal(tmp_path / "model", "gpt2")
+    path = write(tmp_path, TABLE)
+    refused(wug("run", path, "--model", f"causal:{folder}", *options, "--no-save"), message)
+
+
+def test_a_model_that_reads_no_chat_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="reads no chat"):
+        run(write(tmp_path, TABLE), WordScorer({}), chat="score")
 
 
 def test_unknown_tokens_and_real_words_are_reported(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from wug.families.morphology.item import to_sample as to_sample
 from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
 from wug.families.morphology.suite import AskOptions, MorphologySuite
 from wug.families.tables import capped, refuse_errors
-from wug.files import checksum, read_lines, shortened
+from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem
@@ -33,6 +33,13 @@ OPTIONS = (
         "both",
         "subtract the log-probability of the form in a neutral carrier; both: report scores with and without it",
     ),
+    Option(
+        "chat",
+        ("no", "score", "write"),
+        "no",
+        "ask in the model's chat template: score the forms in the assistant's turn, or let the model write one",
+    ),
+    Option("chat_template", Path, None, "with chat, a file with another template (Jinja)"),
     Option("carriers", Path, None, "file of carrier sentences, one per line, with {lemma} and {form}"),
     Option("space", bool, True, "keep the space before the form; no for scripts without spaces"),
     Option(
@@ -67,11 +74,15 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
         given["prior"],
         given["space"],
         given["source"],
+        given["chat"],
+        None if given["chat_template"] is None else read_text(given["chat_template"]),
         () if given["carriers"] is None else carriers.read_carriers(given["carriers"]),
         given["individual"],
         _real_words(parsed, given["lexicon"]),
     )
     signature = {name: str(given[name]) for name in ("normalise", "prior", "source", "scale", "by")}
+    if given["chat_template"] is not None and given["chat"] == "no":
+        raise InputError("chat_template is for -S chat=score and chat=write")
     if not given["space"]:
         signature["space"] = "no"
     if asking.carriers:

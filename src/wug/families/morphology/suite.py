@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
+from wug.errors import InputError, ModelError
 from wug.families.context import sees_right
 from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
 from wug.families.morphology.formats import individual_ratings
@@ -29,7 +30,7 @@ from wug.families.morphology.metrics import (
 )
 from wug.families.sampling import levels_of, limited, sampled
 from wug.labels import of_suite
-from wug.types import EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
+from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
 Asking = Literal["continuation", "infill", "source", "answer", "file"]
 """How a model is asked: by the probability of a form after its carrier (causal), inside it (masked), or given lemma and
@@ -37,6 +38,8 @@ tags (encoder–decoder with score=source), or by writing an answer; `file`: its
 UNSCORED = "the model gives no log-probability for a form"
 SPARE_WORDS = 5
 """Words that an answer may have besides the form."""
+MAX_ANSWER_TOKENS = 24
+"""Tokens that a model may write in a chat."""
 MAX_BYTE_SHARE = 0.2
 """The proportion of bytes and unknown tokens in the forms above which a warning is given."""
 BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]|<\|unk\|>")
@@ -51,6 +54,10 @@ class AskOptions:
     space: bool = True
     source: str | None = None
     """What a model that writes reads: `carrier` or `lemma`; None: what suits the model."""
+    chat: str = "no"
+    """Whether the question is a user turn, and the model is asked to `score` or to `write`."""
+    template: str | None = None
+    """A chat template in place of the tokenizer's own."""
     carriers: tuple[str, ...] = ()
     individual: Path | None = None
     real_words: frozenset[str] = frozenset()
@@ -67,6 +74,8 @@ class MorphologySuite:
     signature_options: Mapping[str, str]
     checksum: str
     asking: Asking = "continuation"
+    chat: Chat | None = None
+    """How a question is asked in a chat, without its messages; None outside a chat."""
     limit: int | None = None
     strata: int = 1
     notices: tuple[str, ...] = ()
@@ -75,7 +84,7 @@ class MorphologySuite:
     @property
     def needs(self) -> Literal["scores", "text"]:
         """What a model must do; `for_model` chooses it."""
-        return "text" if self.asking == "answer" else "scores"
+        return "text" if self.asking == "answer" and self.chat is None else "scores"
 
     @property
     def items(self) -> Sequence[WugItem]:
@@ -85,7 +94,8 @@ class MorphologySuite:
     @property
     def options(self) -> Mapping[str, str]:
         """Every option that changes a number, for the signature."""
-        return {**self.signature_options, "asking": self.asking, **limited(self.limit, self.strata)}
+        chat = {} if self.chat is None else {"chat": "yes", "wrapper": self.chat.wrapper}
+        return {**self.signature_options, "asking": self.asking, **chat, **limited(self.limit, self.strata)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -119,6 +129,8 @@ class MorphologySuite:
 
     def for_model(self, model: EvaluatedModel) -> MorphologySuite:
         """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
+        if self.asking_options.chat != "no":
+            return self._in_chat(model)
         asking: Asking = "infill" if sees_right(model) else "continuation"
         if model.returns == "text":
             asking = "answer"
@@ -126,14 +138,39 @@ class MorphologySuite:
             asking = "source"
         return replace(self, asking=asking)
 
+    def _in_chat(self, model: EvaluatedModel) -> MorphologySuite:
+        """The suite with its questions as user turns; ModelError for a model that cannot read them."""
+        form: ChatFormat | None = getattr(model, "chat", None)
+        if form is None:
+            raise ModelError(f"{model.id} reads no chat: causal: models and servers do. Leave out -S chat")
+        if not form.has_template(self.asking_options.template):
+            raise ModelError(f"{model.id} has no chat template. Name a file with one: -S chat_template=FILE")
+        if any(item.carriers == ("{form}",) for item in self.items):
+            raise InputError("whole sentences have no gap to ask for in a chat. Leave out -S chat")
+        writes = self.asking_options.chat == "write"
+        chat = Chat((), self.asking_options.template, answers=writes)
+        wrapper = form.wrapper(_with_question(chat, "{question}"))
+        found = replace(
+            self,
+            asking="answer" if writes else "continuation",
+            chat=replace(chat, wrapper=wrapper.checksum),
+            notices=(*self.notices, *wrapper.notices),
+        )
+        form.check(found.requests())
+        return found
+
     def for_file(self, **options: str) -> MorphologySuite:
         """The suite for predictions in a file, with the options that count for them."""
         return replace(self, asking="answer" if self.parsed.answers else "file", signature_options=options)
 
-    def requests(self) -> Sequence[Request] | Sequence[str | Source]:
+    def requests(self) -> Sequence[Request] | Sequence[Source]:
         """Every question, item by item."""
         if self.asking == "answer":
-            return [text for item in self.items for text in self._questions(item)]
+            questions = [question for item in self.items for question in self._questions(item)]
+            if self.chat is None:
+                return questions
+            chats = [_with_question(self.chat, one.text) for one in questions]
+            return [Request("", chat=chat, generate=MAX_ANSWER_TOKENS) for chat in chats]
         return [request for item in self.items for request in self._requests(item)]
 
     def run(self, model: Any) -> Iterator[Row]:
@@ -157,11 +194,14 @@ class MorphologySuite:
         return [Source(question(carrier, item), longest + SPARE_WORDS) for carrier in carriers]
 
     def _answered(self, model: Any) -> Iterator[Row]:
-        questions = [self._questions(item) for item in self.items]
-        outputs = iter(model.generate([text for some in questions for text in some]))
+        questions, requests = [self._questions(item) for item in self.items], self.requests()
+        if self.chat is None:
+            outputs = map(text_of, model.generate(requests))
+        else:
+            outputs = ((scored.pieces or ("",))[0] for scored in model.score(requests))
         answers, details, long = [], [], 0
         for item, some in zip(self.items, questions, strict=True):
-            raw = [text_of(next(outputs)) for _ in some]
+            raw = [next(outputs) for _ in some]
             given = [first_word(text, item) for text in raw]
             long += sum(len(text.split()) > 1 for text in raw)
             answers.append(given)
@@ -176,21 +216,23 @@ class MorphologySuite:
         if self.asking == "source":
             return [Request(_spaced(form.symbols), source=source_of(item)) for form in item.forms]
         found = [
-            self._request(carrier, item.lemma, form.text)
+            self._request(carrier, item, form.text)
             for carrier in carriers_of(item, self.asking_options.carriers)
             for form in item.forms
         ]
         if self._uses_prior(item):
             neutral = neutral_carrier(item.language)
-            found += [self._request(neutral, "", form.text) for form in item.forms]
+            found += [self._request(neutral, item, form.text) for form in item.forms]
         return found
 
-    def _request(self, carrier: str, lemma: str, form: str) -> Request:
+    def _request(self, carrier: str, item: WugItem, form: str) -> Request:
         if carrier == "{form}":  # a whole sentence
             return Request(form)
-        filled = fill(carrier, lemma, form, space=self.asking_options.space)
+        filled = fill(carrier, item.lemma, form, space=self.asking_options.space)
+        chat = None if self.chat is None else _with_question(self.chat, question(carrier, item))
         # A causal model reads from left to right: the full stop says that the form ends there.
-        return Request(filled.text, (filled.start, filled.end if self.asking == "infill" else len(filled.text)))
+        end = filled.end if self.asking == "infill" else len(filled.text)
+        return Request(filled.text, (filled.start, end), chat=chat)
 
     def _uses_prior(self, item: WugItem) -> bool:
         return self.asking_options.prior != "none" and self.asking != "source" and item.carriers != ("{form}",)
@@ -238,6 +280,10 @@ class MorphologySuite:
         return ScoredItem(
             item, means, detail if several else {"carrier": detail["carrier"]}, tuple(rows) if several else ()
         )
+
+
+def _with_question(chat: Chat, text: str) -> Chat:
+    return replace(chat, messages=(("user", text),))
 
 
 def source_of(item: WugItem) -> str:
