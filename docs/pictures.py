@@ -270,6 +270,7 @@ def files() -> Iterator[tuple[Path, str]]:
 FIGURES: dict[str, tuple[str, str, int | None, str | None]] = {
     "regions": ("wug_npi_licensing", "wug-causal", None, None),
     "choices": ("wug_choices", "wug-causal", None, None),
+    "words": ("wug_morphology", "wug-causal", None, None),
     "patterns": ("wug_coord", "wug-causal", 200, "Accuracy by pattern"),
     "steps": ("localism", "oracle:pcfgset?error=0.05", 300, "steps"),
     "types": ("wug_cogs_gen", "wug-cogs", 63, "Matches by type"),

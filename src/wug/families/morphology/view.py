@@ -152,7 +152,7 @@ def _forms(detail: Mapping[str, Any]) -> TablePart:
     columns = [
         TableColumn("form"),
         TableColumn("type"),
-        TableColumn("probability"),
+        TableColumn("probability among the forms"),
         TableColumn("score (nats)", numeric=True),
     ]
     columns += [TableColumn("people")] if ratings else []
