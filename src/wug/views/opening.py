@@ -8,8 +8,8 @@ from wug.formatting import format_estimate, is_deviation, is_measurable, percent
 from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views.chance import result_chance
-from wug.views.family_views import family_of, items_of, module_of
-from wug.views.parts import LabelledText, LinesPart
+from wug.views.family_views import family_of, module_of
+from wug.views.parts import ItemsView, LabelledText, LinesPart
 from wug.views.text_display import unmarked
 
 MAX_EXAMPLE_LINES = 4
@@ -25,7 +25,7 @@ class Opening:
     verdict: str
 
 
-def opening_of(result: Result, rows: Rows) -> Opening:
+def opening_of(result: Result, rows: Rows, items: ItemsView) -> Opening:
     """The first lines about a result.
 
     The module `view` of a family may offer `question(result)`, `example(result, rows)` and `verdict(result)`. Without
@@ -33,7 +33,7 @@ def opening_of(result: Result, rows: Rows) -> Opening:
     """
     view = module_of(result.kind)
     question = view.question(result) if hasattr(view, "question") else ""
-    example = view.example(result, rows) if hasattr(view, "example") else _first_item(result, rows)
+    example = view.example(result, rows) if hasattr(view, "example") else _first_item(rows, items)
     own = view.verdict(result) if hasattr(view, "verdict") else ""
     return Opening(question or _family_question(result.kind), example, own or verdict(result))
 
@@ -70,8 +70,7 @@ def _family_question(kind: str) -> str:
     return f"{question[:1].upper()}{question[1:]}?" if question else ""
 
 
-def _first_item(result: Result, rows: Rows) -> LinesPart | None:
-    items = items_of(result, rows)
+def _first_item(rows: Rows, items: ItemsView) -> LinesPart | None:
     for row in rows.each(Filter(items.metric), limit=1):
         item = items.show(row, rows.same_item(row))
         for part in item.parts:

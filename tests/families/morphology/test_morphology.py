@@ -602,7 +602,8 @@ def test_an_answer_is_shown_with_what_people_say(tmp_path: Path) -> None:
 def test_the_page_opens_with_the_task_both_sentences_and_the_chance_level(tmp_path: Path) -> None:
     table = "lemma,form,type,task,language\nzib,zibbed,regular,past,eng\nzib,zab,irregular,past,eng\n"
     result = run(write(tmp_path, table), WordScorer({"zibbed": -3.0, "zab": -2.0}), prior="none")
-    opening = opening_of(result, table_of(result.outcomes))
+    rows = table_of(result.outcomes)
+    opening = opening_of(result, rows, items_of(result, rows))
     assert opening.question == "Does the model form the past tense of new verbs?"
     assert opening.example is not None
     assert [(line.label, "".join(piece.text for piece in line.pieces)) for line in opening.example.lines] == [

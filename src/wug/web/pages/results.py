@@ -53,7 +53,7 @@ def _result(request: Request) -> Response:
         "result.html",
         result_view=view,
         headline=headline_estimate(view.result),
-        opening=opening_of(view.result, view.rows),
+        opening=opening_of(view.result, view.rows, view.items),
         parts=parts,
         others=related,
         chart_pair=_chart_pair(site, view, parts, related, request),
