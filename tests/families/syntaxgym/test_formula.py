@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import FormulaError
-from wug.families.syntaxgym.formula import Formula, canonical, close, parse
+from wug.families.syntaxgym.formula import Formula, parse
 from wug.families.syntaxgym.formula.parse import FUNCTIONS, MAX_NESTING, MAX_OPERATORS
 from wug.families.syntaxgym.formula.tree import (
     Arithmetic,
@@ -22,6 +22,8 @@ from wug.families.syntaxgym.formula.tree import (
     Number,
     Relation,
     Signed,
+    canonical,
+    close,
 )
 
 REGIONS = {1: "subject", 2: "verb", 3: "end"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wug.errors import FormulaError, SuiteError
-from wug.families.syntaxgym.formula import WHOLE, Logic, Node, Relation, canonical
+from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.types import Problem
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from wug.alignment import SPACE_MARKS, first_texts, is_unknown
 from wug.errors import FormulaError, InputError
-from wug.families.syntaxgym.formula import WHOLE, Formula, PredictionResult, Relation
+from wug.families.syntaxgym.formula import Formula, PredictionResult
+from wug.families.syntaxgym.formula.tree import WHOLE, Relation
 from wug.families.syntaxgym.parts import Empty, Eos, Region, SentenceLayout
 from wug.types import LN2, Notice, Outcome, Scored
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from wug.families.context import sees_right
 from wug.families.exclusion import Kept
 from wug.families.sampling import limited, sampled
-from wug.families.syntaxgym.formula import WHOLE
+from wug.families.syntaxgym.formula.tree import WHOLE
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem

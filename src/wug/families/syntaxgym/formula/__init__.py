@@ -25,7 +25,6 @@ from wug.families.syntaxgym.formula.tree import (
     Relation,
     Surprisal,
     canonical,
-    close,
     compare,
     is_truth,
     lacking,
@@ -34,21 +33,6 @@ from wug.families.syntaxgym.formula.tree import (
     walk,
     with_atoms,
 )
-
-__all__ = [
-    "WHOLE",
-    "ComparedValues",
-    "Formula",
-    "Logic",
-    "Node",
-    "PredictedEffect",
-    "PredictionResult",
-    "Relation",
-    "canonical",
-    "close",
-    "errors",
-    "parse",
-]
 
 
 @dataclass(frozen=True, slots=True)
