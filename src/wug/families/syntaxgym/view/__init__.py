@@ -70,12 +70,13 @@ MANY = 1000
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     """The chart of regions, all predictions together, each of them, their effects, and facts about the suite."""
-    if figure := _figure(result, rows):
+    sentences = measured(rows, limit=MANY)
+    if figure := _figure(result, rows, sentences):
         yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
         yield EstimatesPart(together)
     marked = set().union(*compared_regions(result))
-    if split := result_note(measured(rows, limit=MANY).values(), marked):
+    if split := result_note(sentences.values(), marked):
         yield TextPart(split)
     if each := tuple(cards(result, rows)):
         yield CardsPart("Predictions", each)
@@ -123,12 +124,12 @@ def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterat
         yield Piece(region.content, differs=region.number in marked)
 
 
-def _figure(result: Result, rows: Rows) -> Figure | DeferredPart | None:
+def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> Figure | DeferredPart | None:
     """The chart of regions; on request if there are many items."""
     marked = sorted(set().union(*compared_regions(result)))
-    draw = partial(mean_figure, result, rows, marked)
     if rows.tally(SUMMARY)[""] <= MANY:
-        return draw()
+        return mean_figure(result, rows, marked, first)
+    draw = partial(mean_figure, result, rows, marked)
     return DeferredPart("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
 
 

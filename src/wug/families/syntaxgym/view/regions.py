@@ -92,9 +92,11 @@ def region_means(
     return means
 
 
-def mean_figure(result: Result, rows: Rows, marked: Collection[int]) -> Figure | None:
-    """The chart of all items; None if no region has a value."""
-    items = measured(rows)
+def mean_figure(
+    result: Result, rows: Rows, marked: Collection[int], items: Mapping[str, Conditions] | None = None
+) -> Figure | None:
+    """The chart of all items, which may have been read already; None if no region has a value."""
+    items = measured(rows) if items is None else items
     names = names_of(result, items.values())
     figure = _figure(result, region_means(items.values(), names), marked, _over(len(items)))
     if figure is None:
