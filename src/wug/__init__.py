@@ -6,8 +6,8 @@
     results = wug.run(["blimp", "my_suite.json"], [model, "masked:bert-base-cased"], limit=200)
     results.to_pandas(); results.plot(); wug.compare(results); wug.report(results, "page.html")
 
-Types: Model, Table, Results, Comparison, Store, Suite; Request, Scored, Token, Answer; Result, Estimate, Outcome,
-Metric; WugError, the root of all errors that are meant for you. docs/python.md describes every name.
+Types: Model, Table, Results, Comparison, Store, Config, Suite; Request, Scored, Token, Answer; Result, Estimate,
+Outcome, Metric; WugError, the root of all errors that are meant for you. docs/python.md describes every name.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ if TYPE_CHECKING:
     from wug.api.results import Store as Store
     from wug.api.results import import_results, open_store
     from wug.api.running import metric, open_suites, people, read_suite, run, surprisal
+    from wug.configuration import Config as Config
+    from wug.configuration import config
     from wug.tables import Table as Table
 
 __version__ = "0.2.0"
 
 __all__ = [
     "compare",
+    "config",
     "import_results",
     "metric",
     "open_model",
@@ -63,6 +66,7 @@ _LAZY = {
     "api.reading": ("Reading", "reading"),
     "api.results": ("Results", "Store", "import_results", "open_store"),
     "api.running": ("metric", "open_suites", "people", "read_suite", "run", "surprisal"),
+    "configuration": ("Config", "config"),
     "tables": ("Table",),
 }
 """Names that are imported when they are first used, by module: importing wug is fast."""

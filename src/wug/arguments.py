@@ -137,6 +137,7 @@ def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     message = _SCORING.sub(_as_options, message)
     message = _MODEL.sub(r'\1="\2"', message)
     message = message.replace("-S ", "").replace("-M ", "")
+    message = re.sub(r"(?<![\w-])--kind (\w+)", r'kind="\1"', message)
     for flag, spelled in {**FLAGS, **flags}.items():
         message = re.sub(rf"(?<![\w-]){flag}(?![\w-])", spelled, message)
     return message

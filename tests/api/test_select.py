@@ -46,6 +46,22 @@ def test_results_are_chosen_by_suite_model_and_metric(results: wug.Results) -> N
             results.select(**wrong)
 
 
+def test_a_row_with_an_error_is_named_as_a_row(results: wug.Results) -> None:
+    frame = pandas.DataFrame([*PAIRS, {"good": None, "bad": "x", "kind": "plural"}])
+    with pytest.raises(wug.WugError) as caught:
+        wug.read_suite(frame, "keys", options=COLUMNS)
+    assert "keys: 1 error" in str(caught.value)
+    assert "row 3: good is missing" in str(caught.value)
+
+
+def test_results_of_a_mean_effect_are_compared_by_the_effects_of_items() -> None:
+    suite = wug.read_suite(PAIRS, "keys", options=COLUMNS)
+    chosen = (results := wug.run(suite, ["wug-causal", "wug-lstm"])).select(metric="margin")
+    (whole,) = [one for one in chosen[0].estimates if one.group == "all"]
+    assert sum(chosen.outcomes["value"][:2]) / 2 == pytest.approx(whole.value)
+    assert wug.compare(chosen).contrasts[0].difference == wug.compare(results, metrics="margin").contrasts[0].difference
+
+
 def test_a_wide_table_has_the_best_model_of_each_suite_in_bold(results: wug.Results) -> None:
     table = results.to_latex(wide=True, labels={"long": "Long & slow"})
     assert r"model & keys & locks \\" in table

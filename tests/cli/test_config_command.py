@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import wug as api
 from command_line import wug
 
 PAIRS = "sentence_good,sentence_bad\nThe cat sleeps.,The cat sleep.\nThe dogs bark.,The dogs barks.\n"
@@ -71,6 +72,24 @@ def test_labels_name_models_in_tables() -> None:
     wug("run", "pairs.csv", "--no-cache")
     assert "LSTM" in wug("export", "--wide").out
     assert "mine" in wug("export", "--wide", "--label", "wug-lstm=mine").out
+
+
+def test_python_returns_the_same_defaults(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert api.config() == api.Config(models=None, device=None, store=None, cache=None, labels={})
+    configured('model = "my models/a"\nstore = "runs"\ndevice = "cpu"\n[labels]\nwug-lstm = "LSTM"\nother = "x"\n')
+    found = api.config()
+    assert (found.models, found.device, found.store, found.cache) == (["my models/a"], "cpu", Path("runs"), None)
+    configured('model = ["wug-lstm", "wug-causal"]\nstore = "runs"\n[labels]\nwug-lstm = "LSTM"\nother = "x"\n')
+    found = api.config()
+    results = api.run("pairs.csv", found.models, store=found.store)
+    assert found.labels_for(results) == {"wug-lstm": "LSTM"}
+    assert "LSTM" in results.to_latex(wide=True, labels=found.labels_for(results))
+    assert api.open_store().path.resolve() == folder / "runs"
+    monkeypatch.setenv("WUG_MODEL", "wug-causal wug-lstm")
+    assert api.config().models == ["wug-causal", "wug-lstm"]
+    configured("modl = 3")
+    with pytest.raises(api.WugError, match="Did you mean 'model'"):
+        api.config()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,17 @@ def by_token(folder: Path) -> Callable[[list[str]], object]:
     return score
 
 
+def flattened(value: object, path: str = "") -> dict[str, object]:
+    """Every text and number in an outcome's details, down to single tokens, by its path."""
+    if isinstance(value, Mapping):
+        below = [(str(name), one) for name, one in value.items()]
+    elif isinstance(value, list | tuple):
+        below = [(str(place), one) for place, one in enumerate(value)]
+    else:
+        return {path: value}
+    return {name: found for key, one in below for name, found in flattened(one, f"{path}/{key}").items()}
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_a_function_around_transformers_gives_the_results_of_causal(
     name: str, folder: Path, by_token: Callable[[list[str]], object]
@@ -60,6 +71,7 @@ def test_a_function_around_transformers_gives_the_results_of_causal(
     ]
     for one, other in zip(mine.outcomes, theirs.outcomes, strict=True):
         assert one.value == pytest.approx(other.value, abs=1e-4)
+        assert flattened(one.detail) == pytest.approx(flattened(other.detail), abs=1e-4)
     for mean, other_mean in zip(mine.estimates, theirs.estimates, strict=True):
         assert mean.value == pytest.approx(other_mean.value, abs=1e-4)
 
@@ -74,6 +86,27 @@ def test_tokens_and_word_surprisals_are_those_of_causal(folder: Path, by_token: 
     words, expected = (wug.surprisal(texts, model, entropy=False) for model in (mine, theirs))
     assert words["word"] == expected["word"]
     assert words["surprisal"] == pytest.approx(expected["surprisal"], abs=1e-4)
+
+
+def test_reading_times_are_predicted_as_by_causal(folder: Path, by_token: Callable[[list[str]], object]) -> None:
+    texts = tiny.sentences(30, seed=5)
+    words = [(text, place, word) for text, sentence in enumerate(texts) for place, word in enumerate(sentence.split())]
+    table = wug.Table(
+        {
+            "text": [f"t{text}" for text, _, _ in words],
+            "position": [place for _, place, _ in words],
+            "word": [word for _, _, word in words],
+            "rt": [200.0 + 7 * len(word) + 13 * (place % 5) for _, place, word in words],
+        }
+    )
+    mine, theirs = (
+        wug.reading(table, "rt", "length", models=model, text="text", word="word", position="position", folds=3)
+        for model in (wug.open_model(by_token), wug.open_model(folder))
+    )
+    assert mine.words["word"] == theirs.words["word"]
+    assert mine.words["ll_target"] == pytest.approx(theirs.words["ll_target"], abs=1e-4)
+    for one, other in zip(mine.results[0].estimates, theirs.results[0].estimates, strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-4)
 
 
 def test_one_number_per_text_is_enough_for_sentences_and_nothing_else() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from wug.arguments import members, public
+from wug.configuration import config
 from wug.errors import InputError, UnknownName
 from wug.files import user_path
 from wug.labels import html, line, short_names
@@ -241,7 +242,7 @@ def open_store(path: str | Path | None = None) -> Store:
     """Open a run store.
 
     Args:
-        path: The folder of the store; by default that of the command line.
+        path: The folder of the store; by default that of the command line (`wug config`).
 
     Returns:
         A store: `.runs()` lists its runs, `.results(7)` returns the results of run 7.
@@ -253,7 +254,7 @@ def open_store(path: str | Path | None = None) -> Store:
         >>> store = wug.open_store("runs")
         >>> frame = store.results(1).to_pandas()
     """
-    file = user_path(path or os.environ.get("WUG_STORE") or default_store())
+    file = user_path(path or config().store or default_store())
     if not file.exists():
         raise InputError("no such folder. A store is made by wug.run(…, store=…) or by `wug run`", file=file)
     return Store(file)
@@ -303,11 +304,18 @@ def import_results(
 
 
 def with_metric(result: Result, metric: str) -> Result:
-    """The result with the estimates and outcomes of one metric."""
+    """The result with the estimates and outcomes of one metric; those of a mean effect are the effects of items."""
+    how = result.metric(metric).derived
+    if how is None or how.standardised:
+        outcomes = [one for one in result.outcomes if one.metric == metric]
+    else:
+        values = [(one, how.value(one.detail)) for one in result.outcomes if one.metric == how.metric]
+        outcomes = [replace(one, metric=metric, value=value if math.isfinite(value) else None) for one, value in values]
     return replace(
         result,
         estimates=tuple(one for one in result.estimates if one.metric == metric),
-        outcomes=tuple(one for one in result.outcomes if one.metric == metric),
+        outcomes=tuple(outcomes),
+        metrics=tuple(replace(one, derived=None) if one.name == metric else one for one in result.metrics),
     )
 
 

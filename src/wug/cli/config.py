@@ -7,7 +7,7 @@ import json
 import click
 
 from wug.cli import _common as common
-from wug.cli import _config as config
+from wug.configuration import settings
 from wug.tables import RowTable, json_safe
 
 
@@ -42,7 +42,7 @@ def command(form: str) -> None:
     }
     rows = [
         (name, defaults[name] if found.value is None else _text(found.value), found.source)
-        for name, found in config.settings().items()
+        for name, found in settings().items()
     ]
     common.deliver_table(RowTable(("key", "value", "source"), rows), form, None)
 

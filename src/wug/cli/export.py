@@ -14,7 +14,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli._config import model_labels
+from wug.configuration import model_labels
 from wug.families.commands import OUTPUT_FOLDER
 from wug.tables import format_names, format_suffixes
 

@@ -8,14 +8,14 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import ClassVar, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 import click
 
 from wug import __version__, options, registry
 from wug.cli import _printing as printing
 from wug.cli import _verbosity as verbosity
-from wug.cli._config import option_defaults
+from wug.configuration import KEYS, read_config
 from wug.errors import WugError, nearest, suggestion
 from wug.files import shortened
 
@@ -99,6 +99,23 @@ class CommandFolder(SuggestingGroup):
         if name is not None and command is not None:
             ctx.default_map = {name: option_defaults(command)}
         return name, command, rest
+
+
+def option_defaults(command: click.Command) -> dict[str, Any]:
+    """The defaults of a command's options, for click's `default_map`, which environment and command line precede."""
+    config = read_config()
+    made: dict[str, Any] = {}
+    for key in KEYS:
+        if key.name not in config or (key.variable and os.environ.get(key.variable)):
+            continue
+        for option in command.params:
+            same = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
+            if key.variable and same and option.name is not None:
+                value = config[key.name].value
+                made[option.name] = [value] if option.multiple and isinstance(value, str) else value
+    if isinstance(command, click.Group):
+        made |= {name: option_defaults(below) for name, below in command.commands.items()}
+    return made
 
 
 @click.group(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,17 +19,20 @@ from wug.types import Suite
 
 @contextmanager
 def as_file(source: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str = "suite") -> Iterator[Path]:
-    """A suite as a temporary file; errors contain `name` instead of its path."""
+    """A suite as a temporary file; errors contain `name` instead of its path, and rows of a data frame as rows."""
     content, ending = (source, _ending(source)) if isinstance(source, str) else _written(source)
     name = name if name.endswith(ending) else f"{name}{ending}"
+    in_memory = not isinstance(source, str)
+    shown = name.removesuffix(ending) if in_memory else name
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
         path = Path(folder) / name
         path.write_text(content, encoding="utf-8")
         try:
             yield path
         except InputError as error:
-            error.args = (str(error).replace(str(path), name),)
-            error.file = name if error.file == str(path) else error.file
+            text = str(error).replace(str(path), shown)
+            error.args = (re.sub(r"\bline (?=\d)", "row ", text) if in_memory else text,)
+            error.file = shown if error.file == str(path) else error.file
             raise
 
 

@@ -132,7 +132,7 @@ def intervals(
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
     step = 10 + 13 * len(series) if several else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
-    chance.put_behind(chart, chance.by_row({_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
+    chance.put_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
         rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
         chance.put_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
@@ -255,7 +255,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
     rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
     data = [
         {
-            "row": _key(part.group, part.row),
+            "row": row_key(part.group, part.row),
             "name": part.row,
             "series": part.series,
             "place": series.index(part.series),
@@ -327,7 +327,7 @@ def save(
 
 def _datum(point: Point) -> dict[str, Any]:
     return {
-        "row": _key(point.group, point.row),
+        "row": row_key(point.group, point.row),
         "name": point.row,
         "series": point.series,
         "value": rounded(point.value),
@@ -400,10 +400,10 @@ def _rows(points: Sequence[Point] | Sequence[StackedBar]) -> list[str]:
     rows: list[str] = []
     for group, names in groups.items():
         rows += [f"{one_line(group)}\n"] if group else []
-        rows += [_key(group, name) for name in names]
+        rows += [row_key(group, name) for name in names]
     return rows
 
 
-def _key(group: str, row: str) -> str:
+def row_key(group: str, row: str) -> str:
     """The key of a row on the axis; a heading is a row without a name."""
     return f"{one_line(group) if group else ''}\n{one_line(row)}"

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from wug.formatting import FormattedEstimate, bits, finite, format_estimate, number, plain
 from wug.rows import Filter, Rows
 from wug.types import Metric, Result
-from wug.views import vega
-from wug.views.charts import rounded
-from wug.views.grouped import by_field, dots, field_figures, interval_note
+from wug.views import charts, vega
+from wug.views.grouped import by_field, dots, field_figures, interval_note, point
 from wug.views.parts import EstimatesPart, Figure
 
 if TYPE_CHECKING:
@@ -84,32 +83,18 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
 
 def _draw(shown: list[Effect]) -> altair.LayerChart:
     alt = vega.altair()
-    names = [plain(one.name) for one, _ in shown]
-    axis = alt.Y("effect:N", sort=names, title=None, axis=alt.Axis(labelLimit=300, ticks=False))
-    title = "bits, positive in the predicted direction"
+    points = [point(one, name=plain(one.name)) for one, _ in shown]
+    chart = charts.intervals(points, title="bits, positive in the predicted direction", zero=True)
+    keys = [charts.row_key("", one.row) for one in points]
     items = [
-        {"effect": plain(one.name), "item": item, "value": rounded(value)}
-        for one, dots in shown
-        for item, value in dots
+        {"row": key, "item": item, "value": charts.rounded(value)}
+        for key, (_, each) in zip(keys, shown, strict=True)
+        for item, value in each
     ]
-    means = [
-        {
-            "effect": plain(one.name),
-            "value": rounded(one.value),
-            "low": rounded(one.low),
-            "high": rounded(one.high),
-            "n": one.n,
-        }
-        for one, _ in shown
-    ]
-    tips = [alt.Tooltip("effect:N"), alt.Tooltip("value:Q", title="bits", format=".2f")]
-    base = alt.Chart(alt.Data(values=means)).encode(y=axis, tooltip=[*tips, alt.Tooltip("n:Q")])
-    layers = [alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[3, 3], tooltip=None).encode(x="zero:Q")]
     if items:
-        dots = alt.Chart(alt.Data(values=items)).mark_point(style="dot", filled=False, size=28, opacity=0.4, yOffset=11)
-        layers.append(dots.encode(y=axis, x=alt.X("value:Q", title=title), tooltip=[*tips, alt.Tooltip("item:N")]))
-    layers.append(
-        base.mark_rule(style="interval").encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q", title=title))
-    )
-    layers.append(base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title)))
-    return alt.layer(*layers).properties(width=vega.WIDTH_PX, height=ROW_PX * len(names))
+        circles = alt.Chart(alt.Data(values=items)).mark_point(
+            style="dot", filled=False, size=28, opacity=0.4, yOffset=11
+        )
+        tips = [alt.Tooltip("item:N"), alt.Tooltip("value:Q", title="bits", format=".2f")]
+        chart.layer.insert(1, circles.encode(y=vega.row_axis(keys), x=alt.X("value:Q"), tooltip=tips))
+    return chart.properties(height=ROW_PX * len(points))

@@ -1,19 +1,22 @@
-"""`wug.toml`, in the current folder or the user's config folder: defaults for options of the command line."""
+"""`wug.toml`, in the current folder or the user's config folder: defaults for options of the command line.
+
+Python uses them where it says so: `wug.config()`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
+from wug.arguments import members, public
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
 from wug.labels import short_names
 from wug.tables import format_names
+from wug.types import Result
 
 FILE = "wug.toml"
 
@@ -104,22 +107,60 @@ def settings() -> dict[str, ConfigValue]:
 def model_labels(models: Iterable[str]) -> dict[str, str]:
     """The names of models in tables and charts, by id or short name, as far as they are configured."""
     found = read_config().get("labels")
+    return {} if found is None else _labels_among(found.value, models)
+
+
+def _labels_among(labels: Mapping[str, str], models: Iterable[str]) -> dict[str, str]:
     names = short_names(models)
-    return {} if found is None else {key: name for key, name in found.value.items() if key in {*names, *names.values()}}
+    return {key: name for key, name in labels.items() if key in {*names, *names.values()}}
 
 
-def option_defaults(command: click.Command) -> dict[str, Any]:
-    """The defaults of a command's options, for click's `default_map`, which environment and command line precede."""
-    config = read_config()
-    made: dict[str, Any] = {}
-    for key in KEYS:
-        if key.name not in config or (key.variable and os.environ.get(key.variable)):
-            continue
-        for option in command.params:
-            same = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
-            if key.variable and same and option.name is not None:
-                value = config[key.name].value
-                made[option.name] = [value] if option.multiple and isinstance(value, str) else value
-    if isinstance(command, click.Group):
-        made |= {name: option_defaults(below) for name, below in command.commands.items()}
-    return made
+@members(public)
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The defaults in wug.toml and the environment; None where none is set."""
+
+    models: list[str] | None
+    """Names for `wug.run(suites, models)`."""
+    device: str | None
+    """For `wug.open_model(name, device=…)`."""
+    store: Path | None
+    cache: Path | None
+    labels: Mapping[str, str]
+    """Names of models in tables and charts, by id or short name."""
+
+    def labels_for(self, results: Iterable[Result]) -> dict[str, str]:
+        """The labels of the models in some results, for `results.plot(labels=…)`.
+
+        Examples:
+            >>> results.plot(labels=wug.config().labels_for(results))
+        """
+        return _labels_among(self.labels, [result.model for result in results])
+
+
+@public
+def config() -> Config:
+    """Read the defaults of the command line: wug.toml in the current folder or the user's, and the environment.
+
+    Functions use them only if you pass them, so that a script does not depend on the folder it runs in.
+
+    Returns:
+        The defaults; None where none is set.
+
+    Raises:
+        WugError: If a file has an unknown key or a wrong value.
+
+    Examples:
+        >>> defaults = wug.config()
+        >>> results = wug.run("wug_coord", defaults.models, limit=4, cache=defaults.cache)
+    """
+    found = settings()
+    model, store, cache = (found[name].value for name in ("model", "store", "cache"))
+    several = "WUG_MODEL" in found["model"].source  # separated by spaces, as click reads them
+    return Config(
+        models=model.split() if several else [model] if isinstance(model, str) else model,
+        device=found["device"].value,
+        store=None if store is None else Path(store),
+        cache=None if cache is None else Path(cache),
+        labels=found["labels"].value or {},
+    )
