@@ -104,17 +104,6 @@ def settings() -> dict[str, ConfigValue]:
     return made
 
 
-def model_labels(models: Iterable[str]) -> dict[str, str]:
-    """The names of models in tables and charts, by id or short name, as far as they are configured."""
-    found = read_config().get("labels")
-    return {} if found is None else _labels_among(found.value, models)
-
-
-def _labels_among(labels: Mapping[str, str], models: Iterable[str]) -> dict[str, str]:
-    names = short_names(models)
-    return {key: name for key, name in labels.items() if key in {*names, *names.values()}}
-
-
 @members(public)
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -135,7 +124,8 @@ class Config:
         Examples:
             >>> results.plot(labels=wug.config().labels_for(results))
         """
-        return _labels_among(self.labels, [result.model for result in results])
+        names = short_names(result.model for result in results)
+        return {key: label for key, label in self.labels.items() if key in {*names, *names.values()}}
 
 
 @public

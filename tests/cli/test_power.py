@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,20 @@ def test_two_runs_need_items_for_their_difference(store: Path, tmp_path: Path) -
     assert smaller[0]["items_needed"] > row["items_needed"]
 
 
+def test_the_figure_joins_the_numbers_of_a_curve(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "power.svg"
+    wug("power", "1", "2", "--store", store, "-o", target)
+    [line] = re.findall(r'"line mark"[^>]* d="([^"]*)"', target.read_text(encoding="utf-8"))
+    assert line.count("L") > 10
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["1", "--difference", "0.1"], "--difference is for two runs"),
         (["1", "2", "--width", "0.1"], "--width is for one run"),
         (["1", "--width", "-1"], "a number greater than 0"),
+        (["1", "--width", "3"], "3 is more than 100%, and accuracy is a proportion"),
         (["1", "--power", "80"], "power=80.0: write a number between 0 and 1"),
         (["1", "--metric", "acuracy"], "Did you mean 'accuracy'?"),
         (["1", "--suite", "t"], "unknown suite 't'"),

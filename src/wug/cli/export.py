@@ -14,7 +14,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.configuration import model_labels
+from wug.configuration import config
 from wug.families.commands import OUTPUT_FOLDER
 from wug.tables import format_names, format_suffixes
 
@@ -141,7 +141,7 @@ def command(
         if what not in (None, "estimates") or not wide:
             raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
         results = _results(store, runs, suites, outcomes=False)
-        table = wide_table(results, {**model_labels(result.model for result in results), **named})
+        table = wide_table(results, {**config().labels_for(results), **named})
         common.deliver_table(table, form or "table", output, raw=raw)
         return
     form = form or "csv"
@@ -287,8 +287,7 @@ def _chart(
         )
     else:
         results = _results(store, runs, suites)
-        configured = model_labels(result.model for result in results)
-        style = replace(style, labels={**configured, **style.labels})
+        style = replace(style, labels={**config().labels_for(results), **style.labels})
         shown = choose_figure(style.named(results), figure)
         charts.save(charts.titled(shown, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")

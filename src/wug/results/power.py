@@ -135,6 +135,8 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
 def _with_needed(make: partial[NeededItems], items: int, wanted: float, chance: float, *, paired: bool) -> NeededItems:
     """The record with the width or power now, and the items that are needed."""
     made = make(items, 0.0, wanted, None, paired)
+    if made.share and wanted > 1:
+        raise InputError(f"{wanted:g} is more than 100%, and {made.metric} is a proportion: write one, such as 0.1")
     enough = (lambda n: made.curve(n) >= chance) if paired else (lambda n: made.curve(n) <= wanted)
     needed = power.fewest(enough) if wanted else None
     return make(items, made.curve(items), wanted, needed, paired)

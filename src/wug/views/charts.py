@@ -175,7 +175,7 @@ def curves(
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
     spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, several, choice)
     # A single item says nothing about a trend.
-    line = base.transform_filter("datum.n > 1").mark_line(style="trend").encode(y=y)
+    line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
     size = 70 if len(points) <= 40 else 40 if len(points) <= MAX_LARGE_POINTS else 8
     dot = base.mark_point(style="dot", size=size).encode(y=y)
     if several:

@@ -61,7 +61,7 @@ def power_chart(found: Sequence[NeededItems]) -> altair.LayerChart:
     ]
     share = paired or all(one.share for one in drawn)
     what = "power" if paired else "width of the 95% interval"
-    about = "items in the runs: " + ", ".join(f"{one.suite} {one.items:,}" for one in drawn)
+    about = "items in the runs: " + ", ".join(dict.fromkeys(f"{one.suite} {one.items:,}" for one in drawn))
     made: altair.LayerChart = charts.curves(points, x="items", title=what, share=share).properties(
         title=charts.title(f"{what.capitalize()} by number of items", about)
     )
