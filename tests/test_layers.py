@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
     *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity", "resampling"),
-    *("samples", "stats_power"),
+    *("configuration", "samples", "stats_power"),
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -48,7 +48,7 @@ ALLOWED = {
     "results": CORE | {"results", ""},
     "evaluation": CORE | {"data", "evaluation", "families", "models", "results", ""},
     "exchange": CORE | {"data", "exchange", "results", ""},
-    "api": CORE | {"api", "configuration", "evaluation", "exchange", "families", "results", "texts", "views"},
+    "api": CORE | {"api", "evaluation", "exchange", "families", "results", "texts", "views"},
     "testing": CORE | {"evaluation", "results", "views", "web"},
     "texts": CORE | {"evaluation", "families", "texts"},
     "web": CORE | {"evaluation", "results", "views", "web"},

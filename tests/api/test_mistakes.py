@@ -276,7 +276,7 @@ def test_what_users_of_minicons_write_is_a_result_or_says_what_to_write(model: w
     refuse(lambda: known.sequence_score([pair[0]]), "[scored.logprob() for scored in model.score(texts)]")
     refuse(lambda: known.token_score([pair[0]]), 'wug.surprisal(texts, model, unit="token"), in bits')
     refuse(lambda: untyped.scorer.IncrementalLMScorer("gpt2"), "wug.open_model(")
-    refuse(lambda: known.partial_score(["the boy"], ["swims"]), "wug.Request(text, span), where span")
+    refuse(lambda: known.partial_score(["the boy"], ["swims"]), "wug.Request(text, span)), where span")
     refuse(lambda: known.next_word_distribution(["the boy"]), "the entropy and the rank of every word")
     refuse(lambda: known.conditional_score(["the boy"], ["swims"]), "wug.Request(text, span)")
     refuse(lambda: known.score(list(pair), bos_token=True), "bos=True or bos=False where the model is opened")
