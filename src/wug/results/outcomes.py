@@ -40,7 +40,7 @@ MAX_ROWS_IN_MEMORY = 20_000
 KNOWN_GROUPS = 1_024
 """Mappings of groups that are recognised by identity."""
 MEASURED = ("item", "metric", "value", "judged")
-PARQUET = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
+PARQUET = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
 FIRST_COLUMN = 5
 """Position, item, metric, value and judged come before groups and details in a query."""
 NO_VALUES = np.empty(0)
