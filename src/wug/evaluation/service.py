@@ -110,8 +110,10 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
         opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
+                lacks = [name for name in vars(Suite) if name[0] != "_" and not hasattr(suite, name)]
+                why = f": it has no {lacks[0]}" if hasattr(suite, "run") and lacks else ""
                 fix = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries and data frames"
-                raise InputError(f"{type(suite).__name__} is not a suite. {fix}")
+                raise InputError(f"{type(suite).__name__} is not a suite{why}. {fix}")
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
                 raise InputError(f"{suite.name} is already open: give its {what} when you open it")

@@ -79,7 +79,7 @@ def rotation_of(model: PreTrainedModel) -> Rotation | None:
     Modules of transformers take five kernels for each of queries and keys, a sixth of the time of a 7B model.
     """
     module = sys.modules[type(model).__module__]
-    if not hasattr(module, ROTARY):
+    if not hasattr(module, ROTARY) or model.dtype == torch.float64:
         return None
     device = device_of(model)
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(1957))
@@ -90,7 +90,7 @@ def rotation_of(model: PreTrainedModel) -> Rotation | None:
             expected = getattr(module, ROTARY)(queries, keys, cos, sin)
             if all(map(partial(torch.allclose, atol=1e-6), expected, rotate(queries, keys, cos, sin))):
                 return Rotation(module, rotate)
-        except (ImportError, RuntimeError, TypeError, ValueError, IndexError) as error:
+        except Exception as error:  # Triton, and its compiler, raise errors of many kinds
             log.debug("%s is not used: %s", rotate.__name__, error)
     return None
 

@@ -60,9 +60,10 @@ def rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
         raise ValueError("the rotation does not cover all dimensions")
     found = torch.empty_like(states)
     half = size // 2
-    _KERNEL[(texts * positions, triton.cdiv(heads, HEADS_PER_PROGRAM))](
-        states, cos, sin, found, heads, positions,
-        *states.stride()[:3], *found.stride()[:3], *cos.stride()[:2],
-        half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM,
-    )  # fmt: skip
+    with torch.cuda.device_of(states):  # Triton launches on the current device
+        _KERNEL[(texts * positions, triton.cdiv(heads, HEADS_PER_PROGRAM))](
+            states, cos, sin, found, heads, positions,
+            *states.stride()[:3], *found.stride()[:3], *cos.stride()[:2],
+            half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM,
+        )  # fmt: skip
     return found
