@@ -194,7 +194,7 @@ def test_a_model_that_writes_is_asked_for_an_answer_without_a_list(tmp_path: Pat
     path = write(tmp_path, TABLE)
     (suite,) = morphology.read(path, {})
     writer = Writer({"zib": "zibbed.", "spling": "It is splinged"})
-    questions = [source.text for source in suite.for_model(writer).requests()]  # type: ignore[union-attr]
+    questions = [source.text for source in suite.for_model(writer).requests()]
     assert "zibbed" not in " ".join(questions)
     assert questions[0].endswith("They like to zib. Yesterday they ___.")
     result = run(path, writer)

@@ -156,7 +156,7 @@ class MorphologySuite:
             chat=replace(chat, wrapper=wrapper.checksum),
             notices=(*self.notices, *wrapper.notices),
         )
-        form.check(found.requests())
+        form.check([one for one in found.requests() if isinstance(one, Request)])
         return found
 
     def for_file(self, **options: str) -> MorphologySuite:
@@ -195,10 +195,11 @@ class MorphologySuite:
 
     def _answered(self, model: Any) -> Iterator[Row]:
         questions, requests = [self._questions(item) for item in self.items], self.requests()
-        if self.chat is None:
-            outputs = map(text_of, model.generate(requests))
-        else:
-            outputs = ((scored.pieces or ("",))[0] for scored in model.score(requests))
+        outputs: Iterator[str] = (
+            map(text_of, model.generate(requests))
+            if self.chat is None
+            else ((scored.pieces or ("",))[0] for scored in model.score(requests))
+        )
         answers, details, long = [], [], 0
         for item, some in zip(self.items, questions, strict=True):
             raw = [next(outputs) for _ in some]
