@@ -266,7 +266,9 @@ def test_a_truncated_compressed_file_is_called_damaged(tmp_path: Path) -> None:
     refused(wug("import", path, "--store", tmp_path / "s"), "damaged compressed file")
 
 
-@pytest.mark.parametrize("data", [b"", gzip.compress(b'{"results": {}}' * 90)[:40]])
+@pytest.mark.parametrize(
+    "data", [b"", gzip.compress(b'{"results": {}}' * 90, mtime=0)[:40]], ids=["empty", "truncated"]
+)
 def test_an_empty_or_truncated_file_in_a_folder_is_not_passed_over(data: bytes, tmp_path: Path) -> None:
     neox(tmp_path, pythia({"arc_easy": 0.5}))
     (tmp_path / "results_2.json.gz").write_bytes(data)
