@@ -207,6 +207,8 @@ class _Paced:
         found = getattr(self._model, name)
         if name not in ("score", "generate"):
             return found
+        if name != ("score" if self._model.returns == "scores" else "generate"):
+            raise AttributeError(name)
 
         def paced(questions: Any) -> Any:
             time.sleep(PAUSE)
