@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -85,3 +85,22 @@ def test_a_path_with_a_space_has_an_address_and_an_identifier_without_one() -> N
 )
 def test_a_table_without_a_header_has_no_columns(first: str, columns: dict[str, str]) -> None:
     assert _columns(f"{first}\nthe\t2.5\t3\n", "train.tsv") == columns
+
+
+def test_columns_and_tables_have_identifiers_of_their_own_without_white_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = find("jblimp")
+    tables = [file for file in chosen.files if file.name.endswith((".csv", ".tsv", ".jsonl"))]
+    assert len({PurePosixPath(file.path).stem for file in tables}) < len(tables)
+    monkeypatch.setattr("wug.data.croissant.missing", lambda selection: [])
+    monkeypatch.setattr("wug.data.croissant.head", lambda path: '{"no of items": 3}\n{"no of items": 4}\n')
+    sets = croissant("jblimp")[0]["recordSet"]
+    ids = [one["@id"] for one in sets] + [field["@id"] for one in sets for field in one["field"]]
+    assert len(set(ids)) == len(ids)
+    assert any(one.endswith("/no_of_items") for one in ids)
+    assert not any(" " in one for one in ids)
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u0085", "\x0b"])
+def test_a_line_of_json_ends_at_a_line_feed_only(separator: str) -> None:
+    row = json.dumps({"sentence_good": f"a{separator}b"}, ensure_ascii=False)
+    assert _columns(f"{row}\n{row}\n", "a.jsonl") == {"sentence_good": "sc:Text"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -92,7 +93,7 @@ def _file_object(chosen: TestSet, file: File) -> dict[str, Any]:
         sha256, size = File(file.path, file.name, "", None).checksum_of(here), here.stat().st_size
     return {
         "@type": "cr:FileObject",
-        "@id": _id(file),
+        "@id": _id(file.path),
         "name": PurePosixPath(file.path).name,
         "contentUrl": f"https://raw.githubusercontent.com/{repository}/{chosen.commit}/{quote(file.path)}",
         **({} if size is None else {"contentSize": f"{size} B"}),
@@ -101,36 +102,37 @@ def _file_object(chosen: TestSet, file: File) -> dict[str, Any]:
     }
 
 
-def _id(file: File) -> str:
-    """The path of a file; mlcroissant refuses white space in identifiers."""
-    return re.sub(r"\s", "_", file.path)
+def _id(name: str) -> str:
+    """A name as mlcroissant accepts it in identifiers: without white space."""
+    return re.sub(r"\s", "_", name)
 
 
 def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
     """One record set per table that is on this machine."""
     absent = set(missing(selection))
+    stems = Counter(stem(file.name) for file in selection.files)
     for file in selection.files:
         columns = {} if file in absent else _columns(head(folder_of(selection.set) / file.name), file.name)
         if columns:
-            name = stem(file.name)
+            name = stem(file.name) if stems[stem(file.name)] == 1 else file.name.replace(".", "_")
             fields = [_field(name, column, kind, file) for column, kind in columns.items()]
-            yield {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
+            yield {"@type": "cr:RecordSet", "@id": _id(name), "name": name, "field": fields}
 
 
 def _field(record: str, column: str, kind: str, file: File) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"{record}/{column}",
+        "@id": _id(f"{record}/{column}"),
         "name": column,
         "dataType": kind,
-        "source": {"fileObject": {"@id": _id(file)}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": _id(file.path)}, "extract": {"column": column}},
     }
 
 
 def _columns(start: str, name: str) -> dict[str, str]:
     """The columns of a table with the types of their first values."""
     suffix = PurePosixPath(name).suffix.lower()
-    lines = start.splitlines()
+    lines = start.removesuffix("\n").replace("\r\n", "\n").split("\n")
     if len(lines) < 2:
         return {}
     if suffix == ".jsonl":
@@ -158,6 +160,4 @@ def _number(text: str) -> object:
 
 
 def _type(value: object) -> str:
-    if isinstance(value, bool):
-        return "sc:Boolean"
-    return "sc:Integer" if isinstance(value, int) else "sc:Float" if isinstance(value, float) else "sc:Text"
+    return {bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}.get(type(value), "sc:Text")

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 import run_factory
 import sample_results
 from browsing import Served
+from wug.results.sweeps import Planned, plan_text
 from wug.web.site import Site
 
 SEEDS = [f"causal/lab/small-seed{seed}@{seed}" for seed in (1, 2, 3)]
@@ -118,11 +119,12 @@ def test_a_suite_whose_name_is_a_pattern_has_its_items_too(client: TestClient, s
     assert "30 items that differ" in client.get(html.unescape(link[1])).text
 
 
-def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: TestClient, site: Site) -> None:
+@pytest.fixture
+def sweeps(site: Site) -> Site:
+    """Sweeps 1 and 2, of three checkpoints each, on two suites."""
     for number, name in ((1, "small"), (2, "large")):
-        site.store.change(
-            "INSERT INTO sweeps (key, name, command, started, plan) VALUES (?, ?, 'wug run', '2026', '{}')", name, name
-        )
+        models = [Planned(f"causal:{name}@step{step}") for step in (0, 100, 200)]
+        assert site.store.begin_sweep(name, name, "wug run", plan_text(models, ["s", "t"])) == number
         for step in (200, 0, 100):
             run = site.store.begin(f"{name}{step}", f"causal/{name}@{step}", "x", revision=f"step{step}", sweep=number)
             values = [place < step // 10 for place in range(30)]
@@ -130,6 +132,27 @@ def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: Te
             for suite in ("s", "t"):
                 site.store.add(run, run_factory.result(suite, f"causal/{name}@{step}", rows))
             site.store.finish(run, "complete")
+    return site
+
+
+def test_one_side_alone_leads_to_its_own_page(client: TestClient, sweeps: Site) -> None:
+    chosen = {
+        "side=sweep:2": "/sweeps/2",
+        "suite=s&side=&side=sweep:2": "/sweeps/2",
+        "run=4": "/run/4",
+        "side=4,5": "/run/4",
+    }
+    for query, own in chosen.items():
+        page = client.get(f"/compare?{query}").text
+        sentence = page.partition('<p class="alone">')[2].partition("</p>")[0]
+        assert "Choose a second" in sentence, query
+        assert re.findall(r'href="([^"]*)"', sentence) == [own]
+        assert client.get(own).status_code == 200
+    for query in ("", "?suite=s", "?side=sweep:1&side=sweep:2"):
+        assert "Choose a second" not in client.get(f"/compare{query}").text
+
+
+def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: TestClient, sweeps: Site) -> None:
     page = client.get("/compare?side=sweep:1&side=sweep:2").text
     assert "(the last of 3)" in page
     assert "s over training" in page
