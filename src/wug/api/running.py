@@ -121,7 +121,7 @@ def surprisal(
     Args:
         texts: One text, several, lists of words or regions, or files as `Path`. A str that names a file is refused.
         model: One model or a list; the built-in wug-causal by default. The column `model` has their ids.
-        unit: What has a row: "word", "token", "sentence" or "regions".
+        unit: The unit of a row: "word", "token", "sentence" or "regions".
         text: Texts whose characters are scored even if a file has that name.
         words: Words are separated by "space", by the "tokenizer", or "given" as lists.
         context: The context of a word: the "text" before it or only its "sentence". By default the sentence for models

@@ -61,7 +61,7 @@ def show(cache: Path | None) -> None:
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")
 @click.option("--all", "everything", is_flag=True, help="All outputs.")
 def clear(model: str | None, older_than: float | None, everything: bool, cache: Path | None) -> None:
-    """Delete outputs: of a model, those older than some days, or all.
+    """Delete outputs: those of a model, those older than a number of days, or all.
 
     \b
     wug cache clear --older-than 90

@@ -100,9 +100,9 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
     """Compare runs item by item, with intervals and p-values.
 
     RUN is a number, the beginning of a name, or last. Runs are compared on shared items. Runs joined by commas are one
-    side, such as the seeds or checkpoints of a model, and their mean is compared. sweep:NAME are all runs of a sweep;
-    with --curve, one sweep over its training steps, or two of them step by step. The results of a single RUN are
-    compared if it has several of a suite, such as those of -S method=direct,in_template.
+    side, such as the seeds or checkpoints of a model, and their mean is compared. sweep:NAME means all runs of a
+    sweep; with --curve, one sweep over its training steps, or two of them step by step. A single RUN is enough if it
+    has several results of a suite, such as those of -S method=direct,in_template.
 
     \b
     wug compare 1 2

@@ -16,7 +16,7 @@ from wug.tables import RowTable, json_safe
 def command(form: str) -> None:
     """Show the configuration: each value and where it is set.
 
-    wug.toml in the current folder, or in the user's config folder, sets defaults for options. The command line has
+    wug.toml in the current folder, or in the user's config folder, sets defaults for options. The command line takes
     precedence, then the environment, the file in the current folder, and the user's file.
 
     \b

@@ -40,42 +40,40 @@ PIECE_BYTES = 1 << 20
     "form",
     metavar="FORMAT",
     help=f"The format: {', '.join(format_names())}; or, into the folder -o, a format of another program (eee, lm-eval, "
-    "hf, model-index) or the submission of a benchmark, such as babylm.  [default: as the file's name ends, or csv]",
+    "hf, model-index) or the submission of a benchmark, such as babylm.  [default: the suffix of -o, or csv]",
 )
 @click.option(
     "--what",
     type=click.Choice(WHAT),
-    help="What the rows are: outcomes, estimates, surprisals by region (SyntaxGym), the evaluated suite as JSON "
-    "(SyntaxGym), or differences between runs.  [default: outcomes; as table, md, latex or html, estimates]",
+    help="Content to write: outcomes, estimates, surprisals by region (SyntaxGym), the evaluated suite as JSON "
+    "(SyntaxGym), or differences between runs.  [default: outcomes; estimates for table, md, latex and html]",
 )
 @click.option(
-    "--wide", is_flag=True, help="Headlines, with one row per model and one column per suite; the best in bold."
+    "--wide", is_flag=True, help="Write headline values, one row per model and one column per suite; the best in bold."
 )
 @click.option(
     "--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide or --chart, name a model; repeatable."
 )
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
-@click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .pdf, .html, .json.")
-@click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
+@click.option("--chart", is_flag=True, help="Write a chart instead; suffix of -o: .svg, .png, .pdf, .html or .json.")
+@click.option("--figure", help="Chart to write, by a word of its title.  [default: the first]")
 @click.option("--width", type=int, help="Width of a chart in pixels.  [default: 760]")
 @click.option("--height", type=int, help="Height of a chart in pixels.  [default: as its rows need]")
 @click.option("--font-size", type=int, help="Font size of a chart.  [default: 12]")
 @click.option("--palette", help="Colours of a chart: default, grey, okabe-ito, or #0072b2,#d55e00,…")
-@click.option("-o", "--output", type=OUTPUT_FOLDER, help="A file, or a folder.  [default: stdout]")
-@click.option(
-    "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
-)
-@click.option("--organization", default="unknown", metavar="NAME", help="With --to eee, who evaluated the model.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Output file or folder.  [default: stdout]")
+@click.option("--raw", is_flag=True, help="In csv and tsv, do not escape cells that a spreadsheet would evaluate.")
+@click.option("--organization", default="unknown", metavar="NAME", help="With --to eee, name who evaluated the model.")
 @click.option(
     "--relationship",
     type=click.Choice(["first_party", "third_party", "collaborative", "other"]),
     default="other",
-    help="With --to eee, how the evaluator is related to the model.",
+    help="With --to eee, relation of the evaluator to the model.",
 )
 @click.option("--with-samples", is_flag=True, help="With --to eee or lm-eval, fail if the items cannot be written.")
 @click.option("--dataset", metavar="ID", help="With --to hf or model-index, the data set's id on the Hugging Face Hub.")
 @click.option("--task-id", metavar="ID", help="With --to hf, the task's id in that data set.  [default: the suite]")
-@click.option("--collate", is_flag=True, help="With a submission, also write the file that the leaderboard takes.")
+@click.option("--collate", is_flag=True, help="With a submission, also write the file for the leaderboard.")
 def command(
     words: tuple[str, ...],
     form: str | None,
@@ -92,14 +90,14 @@ def command(
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
-    RUN is a number, the beginning of a name, or last, which need not be said.
+    RUN is a number, the beginning of a name, or last (the default).
 
     \b
     wug export 1 --to csv -o judgements.csv
     wug export 1 2 --what comparison --to latex
     wug export 1 2 --to latex --wide --label wug-lstm=LSTM
     wug export 1 --what surprisals --to tsv        SyntaxGym's table of region surprisals
-    wug export 1 --what suite -o evaluated.json    the suite with the values written in
+    wug export 1 --what suite -o evaluated.json    the suite with its region values
     wug export 1 --chart --suite wug_npi_licensing -o chart.svg
     wug export 1 2 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index

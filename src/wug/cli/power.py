@@ -22,9 +22,9 @@ CHARTS = (".svg", ".png", ".pdf")
 @click.option(
     "--width",
     type=float,
-    help="Wanted width of the 95% interval, in the unit of the metric.  [default: 0.1 for proportions, else 1]",
+    help="Target width of the 95% interval, in the unit of the metric.  [default: 0.1 for proportions, else 1]",
 )
-@click.option("--difference", type=float, help="Wanted difference between two runs.  [default: the observed one]")
+@click.option("--difference", type=float, help="Difference to detect between two runs.  [default: the observed one]")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of finding the difference.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Also write a chart: .svg, .png or .pdf.")
 def command(
@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Compute how many items a suite needs, from stored results.
 
-    With one run: the number of items for an interval of a wanted width. With two: the number of items for which a test
-    of their difference (two-sided, 5%) finds it with a wanted power.
+    With one run: the number of items for an interval of a given width. With two: the number of items with which a
+    two-sided test at 5% detects their difference with a given power.
 
     \b
     wug power 1

@@ -118,7 +118,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
     """Evaluate models on test suites.
 
     SUITE is a file, a folder, a built-in name (`wug list suites`), a published set (`wug data list`), or a sweep file,
-    which names models too. A run that was stopped, even killed, resumes when you run the same command again.
+    which names models too. To resume an interrupted or killed run, repeat the command.
 
     \b
     wug run wug_agreement_pp                                     the built-in model

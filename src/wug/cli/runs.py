@@ -31,7 +31,7 @@ def command() -> None:
     wug runs rename 2 "GPT-2, first try"
     wug runs rm sweep:NAME
 
-    RUN is a number, a name, the beginning of a name that no other run has, or last. To rm and undo, sweep:NAME
+    RUN is a number, a name, the beginning of a name that no other run has, or last. For rm and undo, sweep:NAME
     means all runs of a sweep.
     """
 
@@ -189,7 +189,7 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
 @command.command("add")
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def add(bundle: Path, store_path: Path | None) -> None:
-    """Add the runs of a file that `wug runs share` wrote; runs that the store has already are left out.
+    """Add the runs of a file that `wug runs share` wrote; skip those already in the store.
 
     \b
     wug runs add bundle.zip

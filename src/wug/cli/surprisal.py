@@ -48,7 +48,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             help="Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*' or @LIST; repeatable.",
         ),
         common.MODEL_OPTIONS,
-        common.choice("--unit", "word", "token", "sentence", help="What has a row."),
+        common.choice("--unit", "word", "token", "sentence", help="Unit of a row."),
         click.Option(
             ["--context"],
             type=click.Choice(("text", "sentence")),

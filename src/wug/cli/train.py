@@ -84,8 +84,8 @@ KINDS = (
 def command() -> None:
     """Train a small model from scratch, for `wug run`.
 
-    A training that was stopped, even killed, resumes from its last checkpoint when you run the same command again,
-    with the loss curve of an uninterrupted one. Its settings and loss curve are in FOLDER/training.
+    To resume an interrupted or killed training from its last checkpoint, repeat the command; the loss curve is that of
+    an uninterrupted one. Settings and loss curve are in FOLDER/training.
 
     \b
     wug train causal corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial

@@ -26,7 +26,7 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on. Other addresses than your own machine's send pages over the network unencrypted.",
+    help="Address to listen on. Any other than the default sends pages over the network unencrypted.",
 )
 @click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open the browser.")
 @click.option(

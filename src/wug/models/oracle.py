@@ -17,10 +17,10 @@ from wug.types import Traits
 TRAITS = Traits(returns="text", shows_kind=True)
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
 OPTIONS = (
-    Option("error", float, 0.0, "the proportion of sources with a wrong answer", least=0, most=1),
-    Option("mistake", MISTAKES, "symbol", "a wrong answer has another symbol, lacks the last one (early), or is empty"),
-    Option("reading", READINGS, "rule", "of the overgeneralisation pairs; exception is the remapped meaning"),
-    Option("seed", int, 0, "which sources get a wrong answer"),
+    Option("error", float, 0.0, "proportion of sources with a wrong output", least=0, most=1),
+    Option("mistake", MISTAKES, "symbol", "a wrong output has another symbol, lacks the last one (early), or is empty"),
+    Option("reading", READINGS, "rule", "meaning of the overgeneralisation pairs: by the rule, or the exceptional one"),
+    Option("seed", int, 0, "which sources get a wrong output"),
 )
 SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4))
 """Symbols that replace a right one, for families that do not declare ORACLE_SYMBOLS."""

@@ -188,12 +188,12 @@ def prompting(options: Mapping[str, Any]) -> tuple[PromptTemplate, str]:
     examples = read_examples(options["examples"]) if options["examples"] else []
     stop = unescaped(options["stop"])
     if not stop:
-        raise InputError("option stop is empty: leave it out, or write what ends an answer")
+        raise InputError("option stop is empty: leave it out, or write what ends an output")
     return PromptTemplate.of(options["template"], examples), stop
 
 
 def read_examples(path: Path) -> list[tuple[str, str]]:
-    """Examples from a file with one source<TAB>answer per line."""
+    """Examples from a file with one source<TAB>output per line."""
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
         source, tab, answer = line.partition("\t")

@@ -108,21 +108,21 @@ MAX_LENGTH = Option(
     "max_length",
     int,
     None,
-    "maximum number of tokens of an answer; default: 8 times those of its source, from 128 to 1024",
+    "maximum number of tokens of an output; default: 8 times those of its source, from 128 to 1024",
     least=1,
 )
 BATCH = Option(
     "batch",
     int,
     None,
-    "tokens computed at a time, including room for answers; default: depends on the device",
+    "tokens computed at a time, including room for outputs; default: depends on the device",
     least=1,
 )
 TEMPLATE = Option(
     "template", str, "{source} ->", r"the prompt, with {source} and perhaps {answer} in it; \n is a line break"
 )
-EXAMPLES = Option("examples", Path, None, "a file of examples for every prompt, one source<TAB>answer per line")
-STOP = Option("stop", str, r"\n", "what ends an answer, besides the model's end token")
+EXAMPLES = Option("examples", Path, None, "a file of examples for every prompt, one source<TAB>output per line")
+STOP = Option("stop", str, r"\n", "what ends an output, besides the model's end token")
 
 FORMATS = {"int8": "int8", "int4": "nf4"}
 """Names of quantized dtypes in signatures: other programs have other formats of 4 bits."""

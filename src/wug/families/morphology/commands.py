@@ -78,7 +78,7 @@ MAKE = (
             ),
             family.FORCE,
         ),
-        """Make a wug test with new words: a form of each is asked for in carrier sentences.
+        """Make a wug test: new words, and carrier sentences that ask for a form of each.
 
         The words are pronounceable, are not in a word list of the language, and differ in at least two letters from its
         10,000 most frequent words. There are six tasks for English (eng), plural and participle for German (deu), and

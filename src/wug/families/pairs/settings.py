@@ -51,7 +51,7 @@ OPTIONS = (
     Option("unigrams", Path, None, "file of words or tokens and their counts, for normlp, slor and morcela"),
     Option("unigram_unit", UNITS, "word", "whether that file counts words, or tokens of the model"),
     Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
-    Option("slor_words", tuple(WORD_PATTERNS), None, "how words are split; by default what leaves fewer words unknown"),
+    Option("slor_words", tuple(WORD_PATTERNS), None, "word boundaries; default: the way with fewer unknown words"),
     TIES,
     *ASKING_OPTIONS,
     Option("leading_space", bool, False, "put a space before every sentence, not only after a context"),

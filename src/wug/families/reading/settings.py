@@ -44,7 +44,7 @@ OPTIONS = (
     Option("transform", ("none", "log"), "none", "transformation of the measure"),
     Option("scale", bool, False, "standardise every term with the mean and SD of the training fold"),
     Option("aggregate", bool, False, "average over participants first"),
-    Option("shift", int, 0, "words by which the measure is moved on; 1 for item means of Natural Stories"),
+    Option("shift", int, 0, "shift the measure by this many words; 1 for item means of Natural Stories"),
     Option("cluster", str, None, "column of units for intervals, or none  [default: the texts, if 10 or more]"),
     Option("permutations", int, 999, "sign flips for the p-value", 1),
     Option("seed", int, 0, "random seed", 0),

@@ -47,7 +47,7 @@ OPTIONS = (
     replace(DTYPE, type=FLOATS, help="dtype of weights and arithmetic"),
     DEVICE,
     replace(BATCH, help=BATCH.help.replace("tokens", "words")),
-    Option("score", ("no", "source"), "no", "score texts as answers to a source instead of generating"),
+    Option("score", ("no", "source"), "no", "score texts as outputs for a source instead of generating"),
     SOURCE,
     END,
 )

@@ -195,10 +195,10 @@ OPTIONS = (
     Option("id", str, None, "a version that you choose, for a server that changes without a new model name"),
     replace(TEMPLATE, help="with mode=generate, the prompt, as for prompt: models"),
     replace(EXAMPLES, help=f"with mode=generate, {EXAMPLES.help}"),
-    replace(STOP, help="with mode=generate, what ends an answer"),
+    replace(STOP, help="with mode=generate, what ends an output"),
     replace(
         MAX_LENGTH,
-        help="with mode=generate, maximum number of tokens of an answer; default: 4 per letter of its source, from "
+        help="with mode=generate, maximum number of tokens of an output; default: 4 per letter of its source, from "
         "128 to 1024",
     ),
 )

@@ -47,7 +47,7 @@ OPTIONS = (
     MAX_LENGTH,
     Option("prefix", str, "", "text to put before every source, such as 'translate English to German: '"),
     BATCH,
-    Option("engine", ENGINES, "auto", "what generates; auto: CTranslate2 on a CPU, if it gives the same answers"),
+    Option("engine", ENGINES, "auto", "what generates; auto: CTranslate2 on a CPU, if it gives the same outputs"),
     scoring.SCORE,
     SOURCE,
     END,

@@ -52,7 +52,7 @@ SCORE = Option(
     "score",
     ("no", "source", "spans"),
     "no",
-    "score texts instead of generating: as answers to a source, or word by word in sentinel spans (T5)",
+    "score texts instead of generating: as outputs for a source, or word by word in sentinel spans (T5)",
 )
 _GENERATION: Mapping[str, Any] = {"beams": 1, "max_length": None, "engine": "auto"}
 UNUSED: Mapping[str, Mapping[str, Any]] = {
