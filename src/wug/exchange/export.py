@@ -108,7 +108,7 @@ def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: 
     if submit is None:
         yield from registry.find(WRITERS, form.replace("-", "_")).write(runs, output, options)
     else:
-        results = [result for exported in runs for result in exported.results]
+        results = [(result, exported.run.revision) for exported in runs for result in exported.results]
         yield from submit(results, require_folder(form, output), **({"collate": True} if options.collate else {}))
 
 

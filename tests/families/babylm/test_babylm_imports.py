@@ -121,7 +121,10 @@ def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by
     evaluation_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(submission_writer, "TASKS", {"wug_past": tasks.TASKS["wug_past"]})
-    runs = [keep(tmp_path / "s", past_tense(f"causal/baby{at}@1f")) for at in ("", "@chck_2M", "@chck_1M")]
+    runs = [
+        keep(tmp_path / "s", past_tense(f"causal/baby@{number}f"), revision=revision)
+        for number, revision in enumerate((None, "chck_2M", "chck_1M"))
+    ]
     export = ("export", *runs, "--to", "babylm", "--collate", "-o", tmp_path / "o", "--store", tmp_path / "s")
     zero_shot = tmp_path / "o" / "baby" / "main" / "zero_shot" / "causal"
     refused(wug(*export), "reading", "reading/run.py", str(zero_shot / "reading" / "predictions.json"))
@@ -141,6 +144,9 @@ def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by
     made = json.loads((tmp_path / "o" / "baby" / "all_full_preds_and_fast_scores_causal.json").read_text())
     assert made.keys() == {"wug_past", "reading", "aoa", "fast_eval_results"}
     assert made["wug_past"]["wug_past"]["predictions"][1] == {"id": "wug_past_1", "pred": "a", "prob": 1 / 3}
+    assert {path.name for path in (tmp_path / "o" / "baby").iterdir() if path.is_dir()} == {
+        "main", "chck_1M", "chck_2M"
+    }  # fmt: skip
     assert len(made["reading"]["reading"]["predictions"]) == 1726
     assert made["fast_eval_results"] == {"wug_past": [{"wug_past": 0.5}, {"wug_past": 0.5}]}
     refused(wug(*export[:3], *export[4:]), "the runs lack chck_1M of wug_past")

@@ -28,26 +28,27 @@ CHECKPOINTS = tuple(f"chck_{n}M" for n in (*range(1, 10), *range(10, 100, 10), *
 SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
 
 
-def export_run(results: Sequence[Result], folder: Path, *, collate: bool = False) -> Iterator[str]:
-    """Write the submission of some results; yields a line about each file, and about what is left out.
+def export_run(results: Sequence[tuple[Result, str | None]], folder: Path, *, collate: bool = False) -> Iterator[str]:
+    """Write the submission of results, each with its checkpoint; yields a line about each file and what is left out.
 
     With `collate`, also the file of all tasks that the leaderboard takes, with what the pipeline wrote into the same
     folder for the tasks that wug does not compute; an error if a part is missing or has another number of items.
     """
-    own = [result for result in results if "task" in result.meta and "folder" in result.meta]
+    own = [(result, revision) for result, revision in results if "task" in result.meta and "folder" in result.meta]
     if not own:
         raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
-    places = [_Place.of(result, folder) for result in own]
-    written = [_predictions(list(result.outcomes)) for result in own]
-    collated = _collated(list(zip(own, places, written, strict=True))) if collate else {}
-    for result, place, predictions in zip(own, places, written, strict=True):
+    parts = [
+        (result, _Place.of(result, revision, folder), _predictions(list(result.outcomes))) for result, revision in own
+    ]
+    collated = _collated(parts) if collate else {}
+    for result, place, predictions in parts:
         task = str(result.meta["task"]).removesuffix("_supplement")
         path = place.zero_shot / task / result.meta["folder"]
         write_text(path / "predictions.json", json.dumps(predictions, ensure_ascii=False))
         write_text(path / "best_temperature_report.txt", _report(result, list(result.outcomes)))
         yield f"wrote {path}"
     if collate:
-        path = places[0].model / f"all_full_preds_and_fast_scores_{places[0].backend}.json"
+        path = parts[0][1].model / f"all_full_preds_and_fast_scores_{parts[0][1].backend}.json"
         write_text(path, json.dumps(collated, ensure_ascii=False))
         yield f"wrote {path}"
     others = "" if collate else ", reading and aoa, which wug does not compute"
@@ -62,13 +63,13 @@ class _Place(NamedTuple):
     backend: str
 
     @classmethod
-    def of(cls, result: Result, folder: Path) -> _Place:
+    def of(cls, result: Result, revision: str | None, folder: Path) -> _Place:
         if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
             raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
         model = ModelId.parse(result.model)
-        name, _, revision = model.name.partition("@")
+        name, _, named = model.name.partition("@")
         backend = "mlm" if registry.traits(model.kind).sees_right_context else model.kind
-        return cls(folder / Path(name).stem, revision or "main", backend)
+        return cls(folder / Path(name).stem, named or revision or "main", backend)
 
     @property
     def zero_shot(self) -> Path:
