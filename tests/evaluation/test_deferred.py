@@ -304,13 +304,13 @@ def test_a_folder_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: 
     for path in model.iterdir():
         os.utime(path, (1e9, 1e9))
     read: list[str] = []
-    content = fingerprints.content
+    digest = fingerprints._chunk_digest
 
-    def noted(path: Path) -> str:
-        read.append(path.name)
-        return content(path)
+    def noted(chunk: tuple[Path, int]) -> bytes:
+        read.append(chunk[0].name)
+        return digest(chunk)
 
-    monkeypatch.setattr(fingerprints, "content", noted)
+    monkeypatch.setattr(fingerprints, "_chunk_digest", noted)
     first = fingerprint(model)
     times = len(read)
     assert fingerprint(model) == first

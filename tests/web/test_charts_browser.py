@@ -185,7 +185,7 @@ def test_single_samples_are_not_joined_by_a_line() -> None:
     points = [charts.LinePoint(x, 0.5, 0.1, 0.9, n, "a") for x, n in ((1, 8), (2, 9), (3, 1))]
     line = charts.curves(points, x="depth", title="share").layer[1]
     assert line.mark["type"] == "line"
-    assert [step["filter"] for step in line.to_dict()["transform"]] == ["datum.n > 1"]
+    assert [step["filter"] for step in line.to_dict()["transform"]] == ["datum.n === null || datum.n > 1"]
 
 
 def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
