@@ -1,7 +1,8 @@
 """The folder is the registry: a module in `wug.models` is a backend, a package in `wug.families` a family.
 
-Other packages add backends, families and table formats with the entry points `wug.models`, `wug.families` and
-`wug.views.writers`. Listing names imports nothing. Entry points are looked up once per process.
+Other packages add backends, families, metrics, table formats and formats of other programs with the entry points
+`wug.models`, `wug.families`, `wug.metrics`, `wug.views.writers`, `wug.exchange.readers` and `wug.exchange.writers`.
+Listing names imports nothing. Entry points are looked up once per process.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import Any
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.types import Traits
 
-EXTENSIBLE = ("families", "models", "views.writers", "exchange.readers", "exchange.writers")
-"""Folders to which other packages can add, with the entry points `wug.FOLDER`."""
+EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
+"""Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
 SINGULAR = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
 
 

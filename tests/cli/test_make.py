@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,9 @@ def test_a_chart_compares_a_set_with_another(tmp_path: Path) -> None:
                "--compare-with", folder / "test.src")  # fmt: skip
     assert said.code == 0
     assert "(compared)" in chart.read_text(encoding="utf-8")
+
+
+def test_what_was_written_is_a_json_line_in_a_log_of_json(tmp_path: Path) -> None:
+    arguments = ("make", "scan", "--split", "simple", "-o", tmp_path / "scan", "--log-format", "json")
+    (line,) = wug(*arguments).err.splitlines()
+    assert json.loads(line)["message"].startswith("wrote 2 files")

@@ -13,7 +13,7 @@ import wug
 from command_line import wug as command
 from wug import registry
 from wug.errors import InputError, UnknownName
-from wug.evaluation.own_metrics import find_metric, with_metrics
+from wug.evaluation.own_metrics import SuiteWithMetrics, find_metric, with_metrics
 from wug.types import Outcome
 
 PAIRS = [
@@ -134,7 +134,16 @@ def test_the_command_line_takes_a_function_of_a_module(tmp_path: Path, monkeypat
 
 def test_a_plugin_registers_a_metric_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("one", f"{__name__}:gap", "wug.metrics")
-    monkeypatch.setattr(registry, "_entry_points", lambda group: {"one": entry} if group == "metrics" else {})
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "wug.metrics" else [])
+    registry._entry_points.cache_clear()
     assert find_metric("one").metric.name == "gap"
     with pytest.raises(UnknownName, match="unknown metric 'two'"):
         find_metric("two")
+    registry._entry_points.cache_clear()
+
+
+def test_how_a_table_was_read_is_kept_with_further_metrics() -> None:
+    (suite,) = with_metrics([wug.read_suite(PAIRS)], [find_metric(wug.metric(lambda outcomes: 1.0, name="mine"))])
+    assert isinstance(suite, SuiteWithMetrics)
+    assert suite.understood == getattr(suite.suite, "understood", None)
+    assert suite.sample(1).functions == suite.functions

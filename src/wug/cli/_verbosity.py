@@ -30,6 +30,11 @@ class Verbosity:
         for handler in logging.getLogger("wug").handlers if self.log_format == "json" else ():
             handler.setFormatter(printing.JsonFormatter())
 
+    def say(self, text: str) -> None:
+        """Print a line on stderr, unless the user gave --quiet."""
+        if not self.quiet:
+            printing.tell(text)
+
 
 def _set_flag(ctx: click.Context, param: click.Parameter, value: bool | str | None) -> None:
     verbosity = ctx.find_object(Verbosity)

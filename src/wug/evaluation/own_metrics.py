@@ -7,12 +7,13 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, UnknownName, WugError
-from wug.types import AdaptableSuite, Better, EvaluatedModel, Metric, Outcome, Row, Suite, Unit, Value
+from wug.evaluation.annotated_suite import WrappedSuite
+from wug.types import Better, Metric, Outcome, Row, Suite, Unit, Value
 
 Judge: TypeAlias = Callable[[Sequence[Outcome]], Value]
 """A function of all outcomes of an item; None: the item has no value."""
@@ -91,62 +92,25 @@ def find_metric(given: str | Judge | MetricFunction) -> MetricFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteWithMetrics:
+class SuiteWithMetrics(WrappedSuite):
     """A suite with further metrics, whose values follow its own outcomes."""
 
-    suite: Suite
     functions: tuple[MetricFunction, ...]
 
     @property
     def name(self) -> str:
-        """That of the suite."""
+        """The name of the suite."""
         return self.suite.name
 
     @property
-    def kind(self) -> str:
-        """The family."""
-        return self.suite.kind
-
-    @property
-    def needs(self) -> Literal["scores", "text"]:
-        """What kind of model can take it."""
-        return self.suite.needs
-
-    @property
-    def checksum(self) -> str:
-        """That of the suite."""
-        return self.suite.checksum
-
-    @property
     def options(self) -> Mapping[str, str]:
-        """Those of the suite, and the functions."""
+        """The scoring options of the suite, and the functions."""
         return {**self.suite.options, "metrics": ",".join(one.signature for one in self.functions)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
-        """Those of the suite, then the functions."""
+        """The metrics of the suite, then the functions."""
         return (*self.suite.metrics, *(one.metric for one in self.functions))
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """That of the suite."""
-        return self.suite.meta
-
-    def __len__(self) -> int:
-        return len(self.suite)
-
-    def sample(self, items: int) -> SuiteWithMetrics:
-        """A sample of the suite, with the same metrics."""
-        return replace(self, suite=self.suite.sample(items))
-
-    def for_model(self, model: EvaluatedModel) -> SuiteWithMetrics:
-        """The suite as it suits a model."""
-        adapted = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
-        return self if adapted is self.suite else replace(self, suite=adapted)
-
-    def requests(self) -> Any:
-        """Those of the suite."""
-        return self.suite.requests()
 
     def run(self, model: Any) -> Iterator[Row]:
         """The rows of the suite, then one outcome per item and function."""

@@ -133,11 +133,8 @@ class ScoreCommand:
 
 
 def say(message: str) -> None:
-    """Print a line on stderr, unless the user gave --quiet."""
-    from wug.formatting import visible
-
-    if not getattr(click.get_current_context().find_root().obj, "quiet", False):
-        click.echo(visible(message), err=True)
+    """Print a line on stderr, as the command line prints it."""
+    click.get_current_context().find_root().obj.say(message)
 
 
 def write_made(files: Mapping[str, Sequence[object]], folder: Path, *, force: bool) -> None:
