@@ -58,7 +58,7 @@ OPTIONS = (
         str,
         "auto",
         "put a BOS token before each text: auto (if the tokenizer has one), yes, no, a token, tokenizer (if the "
-        "tokenizer adds it itself), or lm-eval (so too, but before a text without context BOS, or else EOS)",
+        "tokenizer adds it itself), or lm-eval (as tokenizer, but BOS, or else EOS, before a text without context)",
     ),
     Option(
         "boundary",
