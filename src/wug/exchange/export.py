@@ -77,11 +77,11 @@ class ModelName:
     """The checkpoint; empty for the only one."""
 
     @classmethod
-    def of(cls, result: Result) -> ModelName:
-        """The name of a result's model; a folder belongs to the developer `local`."""
+    def of(cls, result: Result, checkpoint: str | None) -> ModelName:
+        """The name of a result's model at the checkpoint of its run; a folder belongs to the developer `local`."""
         model = ModelId.parse(result.model)
         path, at, revision = model.name.rpartition("@")
-        path, revision = (path, revision) if at else (model.name, "")
+        path, revision = (path, revision) if at else (model.name, checkpoint or "")
         if not model.kind or result.signature.get("imported"):
             revision = revision or model.fingerprint
         parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]

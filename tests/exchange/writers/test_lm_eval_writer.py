@@ -131,3 +131,14 @@ def test_an_infinite_score_of_an_item_is_refused_by_name(tmp_path: Path) -> None
     rows = [Outcome("7", "bits", math.inf, {}, {}), Outcome("8", "bits", 1.0, {}, {})]
     keep(tmp_path / "store", result("toy", "causal/x@1f", [], outcomes=tuple(rows)))
     refused(wug("export", "1", "--to", "lm-eval", "-o", tmp_path / "o", "--store", tmp_path / "store"), "item 7", "inf")
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "eee"])
+def test_the_checkpoint_of_a_run_is_imported_again(form: str, tmp_path: Path) -> None:
+    rows = outcomes({"accuracy": [True, False]}, good="a", bad="b")
+    keep(tmp_path / "store", result("toy", "causal/lab/x@1f", rows), revision="step2000")
+    assert wug("export", "1", "--to", form, "-o", tmp_path / "o", "--store", tmp_path / "store").code == 0
+    assert wug("import", tmp_path / "o", "--store", tmp_path / "again").code == 0
+    [run] = Store(tmp_path / "again").runs()
+    assert run.model.endswith("x@step2000")
+    assert run.revision == "step2000"

@@ -20,7 +20,8 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
     models: dict[str, list[dict[str, Any]]] = {}
     for exported in runs:
         for result in exported.results:
-            models.setdefault(ModelName.of(result).name, []).append(_result(exported, result, options))
+            name = ModelName.of(result, exported.run.revision).name
+            models.setdefault(name, []).append(_result(exported, result, options))
     text = yaml_text({"model-index": [{"name": name, "results": found} for name, found in models.items()]})
     if output is None:
         sys.stdout.write(text)
