@@ -12,6 +12,7 @@ import pytest
 
 from command_line import refused, wug
 from reference import reference
+from wug.errors import InputError
 from wug.evaluation.opening import builtin_models
 from wug.families.babylm import read
 from wug.families.babylm.tasks import rebuild
@@ -179,3 +180,12 @@ def test_the_name_babylm_runs_the_filtered_blimp_and_lists_what_is_missing(
     [suite] = read(vocabulary, {})
     assert len(suite) == 1
     assert any("OSF ryjfm" in text and "comps" in text for text in suite.notices)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("here", "fast", "hint"), [("fast_eval", "no", "with --fast"), ("full_eval", "yes", "without")]
+)
+def test_the_other_version_of_the_data_is_named(here: str, fast: str, hint: str, tmp_path: Path) -> None:
+    rows(tmp_path / here / "wug_past_tense" / "w.jsonl", [{"sentences": "a\tb", "ratio": 0.5}])
+    with pytest.raises(InputError, match=f"only {here}: run it {hint}"):
+        read(tmp_path, {"fast": fast})

@@ -45,7 +45,11 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     fast: bool = read_options(OPTIONS, options, "babylm")["fast"]
     if path.is_file():
         return [_from_blimp(path, fast)]
-    version = path / VERSIONS[fast]
+    version, other = path / VERSIONS[fast], path / VERSIONS[not fast]
+    if other.is_dir() and not version.is_dir():
+        raise InputError(
+            f"{version.name} is not here, only {other.name}: run it {'without' if fast else 'with'} --fast", file=path
+        )
     folder = version if version.is_dir() else path
     if task_of(folder) is not None:
         return [_suite(folder)]
