@@ -159,7 +159,7 @@ class Reading:
     def plot(self, kind: Kind = "delta_ll") -> altair.LayerChart:
         """A figure: ΔLL with intervals, slopes or ΔLL by lag, calibration, or ΔLL against perplexity.
 
-        "slopes", "lags" and "calibration" are of the first predictor set.
+        "slopes", "lags" and "calibration" show the first predictor set.
         """
         from wug.views import vega
 
@@ -266,13 +266,13 @@ def reading(
         surprisals: A table of surprisals, joined by text and position.
         cache: A file that keeps model outputs.
         **options: Options of `wug reading` with underscores, such as word, text, position, spillover, where, split,
-            folds, sigma, use, lags. Lists where the command line repeats an option.
+            folds, sigma, use, lags. Pass a list if the command line repeats an option.
 
     Returns:
         Estimates, words, coefficients and figures. Warnings go to the logger `wug`.
 
     Raises:
-        WugError: For a column, a key, a value or a fit that cannot be used.
+        WugError: If a column, a key, a value or a fit cannot be used.
 
     Examples:
         >>> columns = {"word": "word", "text": "story", "position": "word_n"}

@@ -223,7 +223,7 @@ def run(
     Args:
         suites: One suite or several: names, paths, or open suites.
         models: One model or several; by default a built-in one. Patterns and lists (`causal:NAME@step*`,
-            `causal:runs/*/checkpoint-*`, `@models.txt`) are a sweep, in which a model that fails is a warning.
+            `causal:runs/*/checkpoint-*`, `@models.txt`) are a sweep: if a model fails, wug warns.
         limit: The maximum number of items per suite.
         store: A folder that stores the run, for `wug view` and `open_store`.
         cache: A file that caches model outputs, so that a run resumes.
@@ -308,7 +308,7 @@ def metric(
     headline: bool = True,
     meaning: str | None = None,
 ) -> MetricFunction | Callable[[Judge], MetricFunction]:
-    """Make a metric of a function, for `wug.run(…, metrics=[…])`; also as a decorator.
+    """Make a metric from a function, for `wug.run(…, metrics=[…])`; also as a decorator.
 
     Args:
         function: Takes all outcomes of an item; returns a number, True, False or None (no value).
