@@ -43,8 +43,8 @@ class FormattedEstimate:
     high: float | None
 
 
-def format_estimate(result: Result, estimate: Estimate) -> FormattedEstimate:
-    """An estimate of a result as text: proportions as percentages, other values as numbers."""
+def format_estimate(result: Result, estimate: Estimate, group: str = "") -> FormattedEstimate:
+    """An estimate of a result as text: proportions as percentages, other values as numbers; `group` names it."""
     metric = result.metric(estimate.metric)
     share = metric.unit == "share"
     low, high = finite(estimate.low), finite(estimate.high)
@@ -53,7 +53,7 @@ def format_estimate(result: Result, estimate: Estimate) -> FormattedEstimate:
         metric=estimate.metric,
         name=plain(estimate.metric),
         reading=metric.meaning,
-        group=estimate.group,
+        group=group or estimate.group,
         text=value_text(estimate.value, share=share, unit=metric.unit) if known else NOT_MEASURABLE,
         interval=interval_text(low, high, estimate.method, share=share) if known else "",
         n=estimate.n,

@@ -67,13 +67,10 @@ class Rows(Protocol):
     def tally(self, metric: str) -> dict[str, int]:
         """The number of outcomes of a metric by value: `true`, `false`, `none`, and "" for all."""
 
-    def count(self, filter: Filter) -> int:
-        """The number of outcomes that match a filter."""
-
     def each(
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
-        """The outcomes that match a filter, in its order; with `keys`, only these fields of their details."""
+        """The outcomes that match a filter, in its order; with `keys`, others of their details may be missing."""
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> Mapping[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""

@@ -542,9 +542,11 @@ class Result:
 
     def metric(self, name: str) -> Metric:
         """The metric of a name; `accuracy:COLUMN` and `prediction_0/mean` inherit from the name before `:` or `/`."""
-        known = {metric.name: metric for metric in self.metrics}
-        found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Metric(name)
-        return found if found.name == name else replace(found, name=name)
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        base = re.split("[:/]", name)[0]
+        return replace(next((metric for metric in self.metrics if metric.name == base), Metric(name)), name=name)
 
     def __repr__(self) -> str:
         from wug.labels import line

@@ -83,7 +83,7 @@ def test_a_percent_sign_is_a_plain_character(reader: RunReader) -> None:
 
 def test_an_unknown_value_is_refused(reader: RunReader) -> None:
     with pytest.raises(InputError, match="not a value to filter by"):
-        reader.rows(1).count(Filter(value="maybe"))
+        reader.rows(1).positions(Filter(value="maybe"))
 
 
 def test_pages_go_forth_and_back_over_the_same_rows(reader: RunReader) -> None:

@@ -25,6 +25,8 @@ from wug.results.unpaired import unpaired_fields, unpaired_metrics
 from wug.stats_paired import IntervalKind, holm
 from wug.types import Better, Outcome, Signature
 
+FEW_ITEMS = 200
+"""Outcomes of results with no more items stay in memory, where several contrasts list some of them."""
 EVERYTHING = "all suites"
 """The suite of a contrast that pools several suites."""
 ROUNDING = 1e-12
@@ -329,7 +331,8 @@ class _Work:
             own = [number for number in chosen if part_of[number] == place]
             for side, stored in enumerate(part.test.results[one][0] for one in couple if own):
                 positions = [int(rows.positions[rows_of[number], side]) for number in own]
-                for number, read in zip(own, self.reader.rows(stored.id).read(positions), strict=True):
+                rows_read = self.reader.rows(stored.id, keep=stored.result.n <= FEW_ITEMS).read(positions)
+                for number, read in zip(own, rows_read, strict=True):
                     outcomes[number].append(read.outcome)
         for number in chosen:
             mine = slice(number, number + 1) if clusters.single else rows.units == clusters.units[number]

@@ -8,9 +8,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FETCHED_ROWS = 2_048
-"""Rows that are fetched from DuckDB at a time."""
+"""Rows that are fetched from DuckDB at a time; a table that is kept in memory has no more."""
 NOTHING = "(SELECT 0 AS position, '' AS item, '' AS metric, 0.0::DOUBLE AS value, FALSE AS judged WHERE FALSE)"
 """The table of a result without outcomes."""
 NUMBERS = ("DOUBLE", "BIGINT")
@@ -42,32 +44,34 @@ Sql = tuple[str, tuple[Any, ...]]
 class OutcomeTable:
     """The outcomes of a result as a table."""
 
-    def __init__(self, locate: Callable[[], OutcomeFile]) -> None:
+    def __init__(self, locate: Callable[[], OutcomeFile], *, keep: bool = False) -> None:
         self.locate = locate
         """Finds the file; called for each query, since it may be replaced by another one with the same rows."""
+        self.keep = keep
+        """Whether a small table is read once for several queries and stays in memory."""
 
     def metrics(self) -> list[str]:
         """The metrics of the outcomes, sorted."""
-        return sorted(name for (name,) in self._query("SELECT DISTINCT metric FROM {table}"))
+        return sorted({metric for metric, _ in self._tallies})
 
     def tally(self, metric: str) -> dict[str, int]:
         """The number of outcomes of a metric by value: `true`, `false`, `none`, and "" for all."""
-        counts = ", ".join(f"count(*) FILTER ({sql})" for sql in ("TRUE", *VALUES.values()))
-        (found,) = self._query(f"SELECT {counts} FROM {{table}} WHERE metric = ?", metric)
-        return dict(zip(("", *VALUES), found, strict=True))
-
-    def count(self, filter: Filter) -> int:
-        """The number of outcomes that match a filter."""
-        where, values = self._where(filter)
-        ((found,),) = self._query(f"SELECT count(*) FROM {{table}} WHERE {where}", *values)
-        return int(found)
+        counts = {value: self._tallies[storable(metric), value] for value in ("", *VALUES)}
+        return {**counts, "": sum(counts.values())}
 
     def each(
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
-        """The outcomes that match a filter, in its order; with `keys`, only these fields of their details."""
+        """The outcomes that match a filter, in its order; with `keys`, others of their details may be missing."""
+        if self._kept is not None and filter == Filter(filter.metric, filter.value):
+            metric = None if filter.metric is None else storable(filter.metric)
+            some = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
+            return islice(map(self._kept[0], some), limit)
         where, values = self._where(filter)
-        return islice(self._rows(f"WHERE {where} ORDER BY {_order(filter)}", *values, keys=keys, limit=limit), limit)
+        return islice(
+            self._rows(f"WHERE {where} ORDER BY {', '.join(_order_keys(filter))}", *values, keys=keys, limit=limit),
+            limit,
+        )
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
@@ -115,7 +119,7 @@ class OutcomeTable:
 
     def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
         """The outcomes at these positions, in this order."""
-        found = {row.position: row for row in self._rows("WHERE position IN (SELECT unnest(?))", list(positions))}
+        found = {row.position: row for row in self._among("position", 0, set(positions))}
         for position in positions:
             if position not in found:
                 raise InputError(f"there is no outcome {position}")
@@ -128,8 +132,7 @@ class OutcomeTable:
     def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
         """For each row, all outcomes of its item, read together."""
         found: dict[str, list[OutcomeRow]] = {}
-        names = list({row.outcome.item for row in rows})
-        for row in self._rows("WHERE item IN (SELECT unnest(?)) ORDER BY position", names):
+        for row in self._among("item", 1, {storable(row.outcome.item) for row in rows}):
             found.setdefault(row.outcome.item, []).append(row)
         return [tuple(found.get(row.outcome.item, ())) for row in rows]
 
@@ -140,10 +143,6 @@ class OutcomeTable:
         first = f"(SELECT min(position) FROM {{table}} WHERE metric = ? GROUP BY {by})"
         rows = self._rows(f"WHERE position IN {first} ORDER BY position", metric, keys=())
         return [row.outcome.groups for row in rows]
-
-    def fields(self) -> list[str]:
-        """The fields that outcomes are grouped by."""
-        return [column.field for column in self.locate().columns if column.role == "group"]
 
     def __len__(self) -> int:
         return self.locate().rows
@@ -187,18 +186,44 @@ class OutcomeTable:
             values += [sought] * len(mentions)
         return " AND ".join(parts), tuple(values)
 
-    def _rows(
-        self, rest: str, *values: Any, keys: Collection[str] | None = None, limit: int | None = None
-    ) -> Iterator[OutcomeRow]:
-        """Outcomes of a query, streamed."""
+    def _among(self, column: str, place: int, wanted: Collection[Any]) -> Iterator[OutcomeRow]:
+        """The outcomes with one of some values in a column, by position."""
+        if self._kept is None:
+            return self._rows(f"WHERE {column} IN (SELECT unnest(?)) ORDER BY position", list(wanted))
+        return map(self._kept[0], [row for row in self._kept[1] if row[place] in wanted])
+
+    @cached_property
+    def _kept(self) -> tuple[OutcomeDecoder, list[tuple[Any, ...]]] | None:
+        """All rows of a small table that is kept, decoded when they are needed."""
+        if not self.keep or len(self) > FETCHED_ROWS:
+            return None
+        names, decode = self._selected()
+        return decode, self._query(f"SELECT {names} FROM {{table}} ORDER BY position")
+
+    @cached_property
+    def _tallies(self) -> Counter[tuple[str, str]]:
+        """The number of outcomes by metric and value; "" for other numbers."""
+        if self._kept is not None:
+            return Counter((row[2], _value_of(row)) for row in self._kept[1])
+        cases = " ".join(f"WHEN {sql} THEN '{name}'" for name, sql in VALUES.items())
+        counted = f"SELECT metric, CASE {cases} ELSE '' END, count(*) FROM {{table}} GROUP BY 1, 2"
+        return Counter({(metric, kind): count for metric, kind, count in self._query(counted)})
+
+    def _selected(self, keys: Collection[str] | None = None) -> tuple[str, OutcomeDecoder]:
+        """The columns of outcomes in SQL, and what decodes them."""
         columns = self.locate().columns
         groups = [column for column in columns if column.role == "group"]
         details = [one for one in columns if one.role == "detail" and (keys is None or one.field in keys)]
         shown = [identifier(column.name) for column in (*groups, *details)]
-        names = ", ".join(["position", "item", "metric", "value", "judged", *shown])
+        return ", ".join(["position", "item", "metric", "value", "judged", *shown]), OutcomeDecoder(groups, details)
+
+    def _rows(
+        self, rest: str, *values: Any, keys: Collection[str] | None = None, limit: int | None = None
+    ) -> Iterator[OutcomeRow]:
+        """Outcomes of a query, streamed."""
+        names, decode = self._selected(keys)
         limited = "" if limit is None else f" LIMIT {limit}"
         with self._run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
-            decode = OutcomeDecoder(groups, details)
             while rows := db.fetchmany(FETCHED_ROWS):
                 yield from map(decode, rows)
 
@@ -213,7 +238,7 @@ class OutcomeTable:
 
         parameters = [storable(value) if isinstance(value, str) else value for value in values]
         file = self.locate()
-        with database_errors(_folder(file)), connect() as db:
+        with database_errors((file.path or Path()).parent), connect() as db:
             try:
                 db.execute(sql.replace("{table}", _table(file)), parameters)
             except duckdb.IOException:  # replaced at this moment by a file with more results
@@ -284,7 +309,7 @@ def rows_of(result: Result) -> Rows:
 def fields_of(result: Result) -> list[str]:
     """The fields that the outcomes of a result are grouped by, in the order in which they occur."""
     if isinstance(result.outcomes, StoredOutcomes):
-        return result.outcomes.table.fields()
+        return [column.field for column in result.outcomes.table.locate().columns if column.role == "group"]
     return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
 
 
@@ -379,10 +404,6 @@ def _divided(file: OutcomeFile, by: Mapping[str, str]) -> str:
     return f"CASE {when}ELSE metric END" if (when := "".join(cases)) else "metric"
 
 
-def _folder(file: OutcomeFile) -> Path:
-    return Path() if file.path is None else file.path.parent
-
-
 def _table(file: OutcomeFile) -> str:
     """The rows of a file that belong to the result, with positions from 0."""
     if file.path is None:
@@ -399,8 +420,9 @@ def _order_keys(filter: Filter) -> list[str]:
     return ["(value IS NULL)", f"coalesce({'-' if filter.order == 'highest' else ''}value, 0)", "position"]
 
 
-def _order(filter: Filter) -> str:
-    return ", ".join(_order_keys(filter))
+def _value_of(row: tuple[Any, ...]) -> str:
+    """The value of a row of a query, as in `VALUES`; "" for other numbers."""
+    return "none" if row[3] is None else str(row[3] == 1).lower() if row[4] else ""
 
 
 def _has_text(kind: Any) -> bool:

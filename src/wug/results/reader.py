@@ -142,9 +142,10 @@ class RunReader:
         run = self.run(row["run"])
         return result_of_row(row, run.model), run
 
-    def rows(self, result: int) -> OutcomeTable:
-        """The outcomes of a result."""
-        return OutcomeTable(functools.partial(self.outcome_file, result))
+    def rows(self, result: int, *, keep: bool = False) -> OutcomeTable:
+        """The outcomes of a result; with `keep`, those of a small one stay in memory for the next pages."""
+        locate = functools.partial(self.outcome_file, result)
+        return _kept_rows(self, result, (file := locate()).sha256, file.first) if keep else OutcomeTable(locate)
 
     def outcome_file(self, result: int) -> OutcomeFile:
         """The file with the outcomes of a result; StoreError if it is missing or damaged."""
@@ -338,6 +339,12 @@ class _ThreadConnection:
 
     def __del__(self) -> None:
         self.connection.close()
+
+
+@functools.lru_cache(maxsize=32)
+def _kept_rows(reader: RunReader, result: int, sha256: str | None, first: int) -> OutcomeTable:
+    """The outcomes of a result; file and place tell it from another one with its number in a new index."""
+    return OutcomeTable(functools.partial(reader.outcome_file, result), keep=True)
 
 
 @functools.lru_cache(maxsize=16_384)

@@ -75,7 +75,7 @@ def effects_figure(result: Result, rows: Rows) -> Figure | None:
 def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
     how = metric.derived
     wanted = Filter(how.metric) if how else None
-    if how is None or wanted is None or rows.count(wanted) > MAX_DOTS:
+    if how is None or wanted is None or rows.tally(how.metric)[""] > MAX_DOTS:
         return []
     found = ((row.outcome, how.value(row.outcome.detail)) for row in rows.each(wanted, keys=(how.plus, how.minus)))
     return [(one.item, value) for one, value in found if one.value is not None and finite(value) is not None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +55,10 @@ def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
     """The estimates of a metric by group field, if they are measurable; `group` is the value of the field."""
     fields: dict[str, list[FormattedEstimate]] = {}
     for estimate in result.estimates if is_measurable(result.warnings) else ():
-        group = Group.parse(estimate.group)
-        if estimate.metric == metric and not group.is_overall and math.isfinite(estimate.value):
-            fields.setdefault(group.field, []).append(replace(format_estimate(result, estimate), group=group.value))
+        if estimate.metric != metric or not math.isfinite(estimate.value):
+            continue
+        if not (group := Group.parse(estimate.group)).is_overall:
+            fields.setdefault(group.field, []).append(format_estimate(result, estimate, group.value))
     return {name: in_order(rows) for name, rows in fields.items()}
 
 

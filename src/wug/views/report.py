@@ -232,12 +232,9 @@ def _by_section(entries: Iterable[ReportSection]) -> Sections:
     sections: Sections = {}
     for entry in entries:
         sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
-    ordered = sorted(sections.items(), key=lambda pair: not any(_is_phenomenon(group[0]) for group in pair[1].values()))
+    named = {name for name, suites in sections.items() if any(phenomenon_of(g[0].result.meta) for g in suites.values())}
+    ordered = sorted(sections.items(), key=lambda pair: pair[0] not in named)
     return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
-
-
-def _is_phenomenon(entry: ReportSection) -> bool:
-    return bool(phenomenon_of(entry.result.meta))
 
 
 def _rank(entries: Sequence[ReportSection]) -> tuple[bool, float]:

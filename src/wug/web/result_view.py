@@ -62,7 +62,7 @@ class ResultView:
 def load_result(site: Site, id: int) -> ResultView:
     """Load a result; StoreError if it is missing or damaged."""
     result, run = site.reader.result(id)
-    rows = site.reader.rows(id)
+    rows = site.reader.rows(id, keep=True)
     items = items_of(result, rows)
     name = model_names(site).get(result.model, result.model)
     return ResultView(id, result, run, rows, items, rows.tally(items.metric), name)

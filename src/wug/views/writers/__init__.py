@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from wug.formatting import bits, percent
-from wug.tables import Display, FormattedTable, Kind, Tabular, is_missing, json_safe, nested_text, no_formula
+from wug.tables import Display, FormattedTable, Tabular, is_missing, json_safe, nested_text, no_formula
 
 
 def display_of(table: Tabular) -> Display:
@@ -31,12 +31,8 @@ def display_of(table: Tabular) -> Display:
     rows = [
         [_formatted(row[place], unit) for (place, _), unit in zip(shown, units, strict=True)] for row in table.values()
     ]
-    align = "".join(_alignment(table.kinds.get(name)) for _, name in shown)
+    align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in shown)
     return Display([FormattedTable([table.labels.get(name, name) for _, name in shown], rows, align)], long=True)
-
-
-def _alignment(kind: Kind | None) -> str:
-    return "r" if kind in (int, float) else "l"
 
 
 def _formatted(value: object, unit: str) -> str:

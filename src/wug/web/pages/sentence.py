@@ -334,7 +334,8 @@ def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
     """The tokens; those that make up one character as one, with their total surprisal."""
     texts, tokens = first_texts(scored), scored.tokens
     together = characters(texts)
-    joined = [_continues_word(scored.text, tokens[some.start].start) for some in together]
+    starts = [tokens[some.start].start for some in together]
+    joined = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
     shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
     for some, text, is_joined in zip(together, shown, joined, strict=True):
         known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
@@ -360,10 +361,6 @@ def _entropy(scored: Scored, place: int) -> str:
 def _rank(scored: Scored, place: int) -> str:
     rank = None if scored.ranks is None else scored.ranks[place]
     return "" if rank is None else f"{rank:,}"
-
-
-def _continues_word(text: str, place: int) -> bool:
-    return 0 < place < len(text) and not text[place - 1].isspace()
 
 
 def _bits(value: float) -> str:

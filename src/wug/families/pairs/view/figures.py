@@ -98,7 +98,8 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
 
 def repeated_field(result: Result) -> Sequence[str]:
     """The field with nearly the same groups as another one, if there is one."""
-    return [name for name in PHENOMENA if name in by_field(result, ACCURACY)][1:]
+    fields = by_field(result, ACCURACY)
+    return [name for name in PHENOMENA if name in fields][1:]
 
 
 def _languages(
