@@ -84,7 +84,7 @@ KNOWS_NAMES = {
     "api/reading": "reading times from Python: several predictor sets on the same rows",
     "cli/reading": "reading times from the command line, in the words of their users",
     "cli/train": "one command per architecture",
-    "cli/_lessons": "the data and the model of each of them",
+    "cli/_training_tasks": "the data and the model of each of them",
     "train": "trains models of some backends and writes their folders",
 }
 """Modules that may contain names of families and backends, with the reason."""

@@ -184,7 +184,7 @@ def _aside() -> list[Target]:
         Target("unigrams", {"u.txt": seeds.UNIGRAMS}, [_unigrams]),
         Target("lexicon", {"l.toml": seeds.LEXICON}, [_lexicon]),
         Target("examples", {"e.tsv": seeds.EXAMPLES}, [_examples]),
-        Target("lessons", {"train.src": seeds.SOURCES, "train.tgt": seeds.TARGETS}, [_lessons]),
+        Target("training tables", {"train.src": seeds.SOURCES, "train.tgt": seeds.TARGETS}, [_training_tables]),
     ]
 
 
@@ -335,7 +335,7 @@ def _examples(folder: Path) -> None:
     read_examples(folder / "e.tsv")
 
 
-def _lessons(folder: Path) -> None:
+def _training_tables(folder: Path) -> None:
     from wug.train.examples import read_examples
 
     read_examples(folder)

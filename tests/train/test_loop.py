@@ -13,16 +13,16 @@ from wug.train.checkpoint import TrainingFolder
 from wug.train.examples import Examples
 from wug.train.loop import TrainingProgress, TrainingSettings, train
 from wug.train.options import NetworkSize, TrainingConfig
-from wug.train.seq2seq import T5Lesson
-from wug.train.steps import Lesson
+from wug.train.seq2seq import T5Task
+from wug.train.steps import TrainingTask
 
 EXAMPLES = Examples(tuple(f"copy a{n} b{n % 3}" for n in range(24)), tuple(f"a{n} b{n % 3}" for n in range(24)))
 SHAPE = NetworkSize(layers=1, embedding_size=16, heads=2, ffn_size=16, dropout=0.1)
 
 
-def lesson(seed: int = 0) -> Lesson:
+def task(seed: int = 0) -> TrainingTask:
     torch.manual_seed(seed)
-    return T5Lesson(EXAMPLES, SHAPE, batch=8, seed=seed, device="cpu")
+    return T5Task(EXAMPLES, SHAPE, batch=8, seed=seed, device="cpu")
 
 
 def recipe(steps: int = 12, **more: object) -> TrainingConfig:
@@ -33,7 +33,7 @@ def recipe(steps: int = 12, **more: object) -> TrainingConfig:
 @pytest.mark.parametrize("stop", [1, 5, 9])
 def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, optimiser: str, stop: int) -> None:
     asked = recipe(optimiser=optimiser)
-    whole = train(lesson(), asked, tmp_path / "whole")
+    whole = train(task(), asked, tmp_path / "whole")
 
     def interrupt(progress: TrainingProgress) -> None:
         if progress.step > stop:
@@ -41,16 +41,16 @@ def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, op
 
     settings = TrainingSettings(checkpoint_every=stop)
     with pytest.raises(KeyboardInterrupt):
-        train(lesson(), asked, tmp_path / "broken", settings=settings, report=interrupt)
+        train(task(), asked, tmp_path / "broken", settings=settings, report=interrupt)
     assert (tmp_path / "broken" / "training" / "checkpoint.pt").exists()
-    ended = train(lesson(), asked, tmp_path / "broken", settings=settings)
+    ended = train(task(), asked, tmp_path / "broken", settings=settings)
     np.testing.assert_allclose(ended.losses, whole.losses, rtol=0, atol=1e-6)
     assert len(ended.losses) == 12
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
     losses = train(
-        lesson(), recipe(90), tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
+        task(), recipe(90), tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
     ).losses
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
 
@@ -62,10 +62,10 @@ def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
         judged.append(epoch)
         return [0.1, 0.5, 0.4, 0.3, 0.9][epoch - 1]
 
-    state = train(lesson(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
+    state = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
     assert judged == [1, 2, 3, 4]
     assert state.step == 12  # 24 examples, 8 a step
-    again = train(lesson(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
+    again = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
     assert again.step == 12
 
 
@@ -77,7 +77,7 @@ def test_a_folder_of_another_training_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
-    taught = lesson()
+    taught = task()
     with torch.no_grad():
         next(iter(taught.model.parameters())).fill_(float("nan"))
     with pytest.raises(ModelError, match="lower --learning-rate"):
@@ -95,7 +95,7 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
     """Of 12 steps a hundredth is one step: four moments are the last four steps."""
     moments: list[dict[str, torch.Tensor]] = []
     for steps in (9, 10, 11, 12):
-        taught = lesson()
+        taught = task()
 
         def stop(progress: TrainingProgress, steps: int = steps) -> None:
             if progress.step == steps:
@@ -108,7 +108,7 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
         else:
             train(taught, recipe(), tmp_path / str(steps), settings=settings)
         moments.append({name: tensor.clone() for name, tensor in taught.model.state_dict().items()})
-    broken = lesson()
+    broken = task()
 
     def interrupt(progress: TrainingProgress) -> None:
         if progress.step >= 11:
@@ -117,7 +117,7 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
     settings = TrainingSettings(checkpoint_every=5)
     with pytest.raises(KeyboardInterrupt):
         train(
-            lesson(),
+            task(),
             recipe(average=4),
             tmp_path / "broken",
             settings=TrainingSettings(checkpoint_every=1),
@@ -138,14 +138,14 @@ def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
         return [0.1, 0.5, 0.4, 0.5, 0.9][epoch - 1]
 
     settings = TrainingSettings(keep_best=lambda: kept.append(judged[-1]))
-    train(lesson(), recipe(15), tmp_path, settings=settings, judge=judge)
+    train(task(), recipe(15), tmp_path, settings=settings, judge=judge)
     assert kept == [1, 2, 5]
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x80\x02cos\nsystem\n."])
 def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
-    train(lesson(), recipe(2), tmp_path, settings=TrainingSettings(checkpoint_every=1))
+    train(task(), recipe(2), tmp_path, settings=TrainingSettings(checkpoint_every=1))
     (tmp_path / "training" / "checkpoint.pt").write_bytes(content)
     with pytest.raises(ModelError, match=r"checkpoint\.pt: cannot be read .*Delete it to start again") as error:
-        train(lesson(), recipe(3), tmp_path)
+        train(task(), recipe(3), tmp_path)
     assert "weights_only" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Lessons on sources and targets: both networks learn from the same tables and are loaded by their backends."""
+"""Training tasks on sources and targets: both networks learn from the same tables and are loaded by their backends."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from wug.models.attention_lstm.folder import make_vocabulary, source_numbers
 from wug.train.examples import Examples
 from wug.train.loop import TrainingSettings, train
 from wug.train.options import NetworkSize, TrainingConfig
-from wug.train.seq2seq import AttentionLSTMLesson, T5Lesson
+from wug.train.seq2seq import AttentionLSTMTask, T5Task
 
-LESSONS = [T5Lesson, AttentionLSTMLesson]
+TASKS = [T5Task, AttentionLSTMTask]
 SHAPE = NetworkSize(layers=1, embedding_size=32, heads=4, ffn_size=64)
 
 
@@ -37,37 +37,37 @@ def tasks(count: int, seed: int = 0) -> Examples:
 def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: Path) -> None:
     examples = tasks(40)
     torch.manual_seed(1)
-    lesson = AttentionLSTMLesson(examples, SHAPE, batch=40, seed=1, device="cpu")
+    task = AttentionLSTMTask(examples, SHAPE, batch=40, seed=1, device="cpu")
     recipe = TrainingConfig(steps=250, batch=40, rate=1e-2, warmup=10)
-    state = train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    state = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     assert sum(state.losses[-5:]) / 5 < 0.1
-    lesson.save(tmp_path, "float16")
+    task.save(tmp_path, "float16")
     model: Any = open_model(str(tmp_path), {"device": "cpu"})
     assert texts(model.generate(list(examples.sources))) == list(examples.targets)
 
 
-@pytest.mark.parametrize("kind", LESSONS)
+@pytest.mark.parametrize("kind", TASKS)
 def test_an_example_costs_the_same_in_any_company(kind: Any) -> None:
     """What fills up a row is neither read nor asked for."""
     torch.manual_seed(0)
-    lesson = kind(tasks(12), SHAPE, batch=4, seed=0, device="cpu")
-    lesson.model.eval()
-    batch = lesson.batch(0)
+    task = kind(tasks(12), SHAPE, batch=4, seed=0, device="cpu")
+    task.model.eval()
+    batch = task.batch(0)
     sources, targets = batch["sources"], batch["targets"]
     with torch.no_grad():
-        whole = float(lesson.loss(batch)) * int((targets != 0).sum())
+        whole = float(task.loss(batch)) * int((targets != 0).sum())
         alone = 0.0
         for source, target in zip(sources, targets, strict=True):
             source, target = source[source != 0], target[target != 0]
-            alone += float(lesson.loss({"sources": source[None], "targets": target[None]})) * len(target)
+            alone += float(task.loss({"sources": source[None], "targets": target[None]})) * len(target)
     assert whole == pytest.approx(alone, rel=1e-4)
 
 
 def test_an_lstm_is_taught_the_numbers_that_its_backend_reads() -> None:
     examples = tasks(6)
-    lesson = AttentionLSTMLesson(examples, SHAPE, batch=6, seed=0, device="cpu")
-    vocabulary = make_vocabulary(lesson.names)
-    batch = lesson.batch(0)
+    task = AttentionLSTMTask(examples, SHAPE, batch=6, seed=0, device="cpu")
+    vocabulary = make_vocabulary(task.names)
+    batch = task.batch(0)
     taught = {tuple(row[row != 0].tolist()) for row in batch["sources"]}
     assert taught == {tuple(source_numbers(text, vocabulary)) for text in examples.sources}
     answers = {tuple(row[row != 0].tolist()) for row in batch["targets"]}
@@ -76,40 +76,36 @@ def test_an_lstm_is_taught_the_numbers_that_its_backend_reads() -> None:
 
 def test_both_networks_see_the_same_examples_at_a_step() -> None:
     examples = tasks(30)
-    t5, lstm = (kind(examples, SHAPE, batch=5, seed=3, device="cpu") for kind in LESSONS)
+    t5, lstm = (kind(examples, SHAPE, batch=5, seed=3, device="cpu") for kind in TASKS)
     assert t5.steps_per_epoch == lstm.steps_per_epoch
     for step in (0, 7):
-        words = [
-            [[lesson.names[n] for n in row if n] for row in lesson.batch(step)["sources"]] for lesson in (t5, lstm)
-        ]
+        words = [[[task.names[n] for n in row if n] for row in task.batch(step)["sources"]] for task in (t5, lstm)]
         assert words[0] == words[1]
 
 
 def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    lesson = AttentionLSTMLesson(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
+    task = AttentionLSTMTask(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
     recipe = TrainingConfig(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
-    losses = train(
-        lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
-    ).losses
+    losses = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)).losses
     assert losses[-1] < 0.8 * losses[0]
 
 
 def test_an_odd_number_of_cells_is_refused() -> None:
     with pytest.raises(InputError, match="even --ffn-size"):
-        AttentionLSTMLesson(tasks(4), NetworkSize(1, 8, 1, 15), batch=2, seed=0, device="cpu")
+        AttentionLSTMTask(tasks(4), NetworkSize(1, 8, 1, 15), batch=2, seed=0, device="cpu")
 
 
-def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_path: Path) -> None:
+def test_a_task_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_path: Path) -> None:
     """Its norms are computed otherwise than in transformers, and its masks are given in full."""
     from transformers import T5ForConditionalGeneration
 
     torch.manual_seed(3)
-    lesson = T5Lesson(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
-    lesson.save(tmp_path, "float32")
+    task = T5Task(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
+    task.save(tmp_path, "float32")
     plain = T5ForConditionalGeneration.from_pretrained(tmp_path).train()
-    batch = lesson.batch(0)
-    loss = lesson.loss(batch)
+    batch = task.batch(0)
+    loss = task.loss(batch)
     targets = batch["targets"]
     wanted = targets.masked_fill(targets == 0, -100)
     expected = plain(
@@ -118,14 +114,14 @@ def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_
     torch.testing.assert_close(loss, expected, rtol=1e-6, atol=0)
     loss.backward()
     expected.backward()
-    found = {name: p.grad for name, p in lesson.model.named_parameters()}
+    found = {name: p.grad for name, p in task.model.named_parameters()}
     for name, parameter in plain.named_parameters():
         torch.testing.assert_close(found[name], parameter.grad, rtol=1e-4, atol=1e-6)
 
 
 def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
-    lesson = T5Lesson(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
-    queries = {name: value for name, value in lesson.rate_factors.items() if value != 1}
+    task = T5Task(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
+    queries = {name: value for name, value in task.rate_factors.items() if value != 1}
     assert set(queries) == {
         "encoder.block.0.layer.0.SelfAttention.q.weight",
         "decoder.block.0.layer.0.SelfAttention.q.weight",
@@ -138,24 +134,24 @@ def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path
     examples = tasks(30)
     torch.manual_seed(1)
     shape = NetworkSize(layers=3, embedding_size=32, heads=4, ffn_size=64, shared=True)
-    lesson = T5Lesson(examples, shape, batch=30, seed=1, device="cpu")
-    single = T5Lesson(examples, NetworkSize(1, 32, 4, 64), batch=30, seed=1, device="cpu")
-    size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (lesson, single))
+    task = T5Task(examples, shape, batch=30, seed=1, device="cpu")
+    single = T5Task(examples, NetworkSize(1, 32, 4, 64), batch=30, seed=1, device="cpu")
+    size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (task, single))
     assert size == size_of_one
     recipe = TrainingConfig(steps=150, batch=30, rate=1e-2, warmup=10)
-    train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
-    lesson.save(tmp_path, "float32")
-    first, last = (lesson.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))
+    train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    task.save(tmp_path, "float32")
+    first, last = (task.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))
     assert torch.equal(first, last)
     model: Any = open_model(str(tmp_path), {"device": "cpu", "engine": "transformers"})
-    plain = lesson.model.generate(**_asked(lesson, examples), max_new_tokens=8, do_sample=False)
-    words = [[lesson.names[n] for n in row if n > 2] for row in plain.tolist()]
+    plain = task.model.generate(**_asked(task, examples), max_new_tokens=8, do_sample=False)
+    words = [[task.names[n] for n in row if n > 2] for row in plain.tolist()]
     assert texts(model.generate(list(examples.sources))) == [" ".join(row) for row in words]
 
 
-def _asked(lesson: T5Lesson, examples: Examples) -> dict[str, torch.Tensor]:
+def _asked(task: T5Task, examples: Examples) -> dict[str, torch.Tensor]:
     """The sources as the tokenizer gives them, padded."""
-    ids = [[*(lesson.names.index(word) for word in text.split()), 1] for text in examples.sources]
+    ids = [[*(task.names.index(word) for word in text.split()), 1] for text in examples.sources]
     longest = max(map(len, ids))
     table = torch.tensor([[*row, *[0] * (longest - len(row))] for row in ids])
     return {"input_ids": table, "attention_mask": (table != 0).long()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wug.train.checkpoint import TrainingState
     from wug.train.loop import Judge, TrainingProgress
     from wug.train.options import Training, TrainingConfig
-    from wug.train.steps import Lesson
+    from wug.train.steps import TrainingTask
     from wug.types import Suite
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -91,7 +91,7 @@ def device_of(training: Training) -> str:
     return device
 
 
-def train(lesson: Lesson, training: Training, device: str, settings: dict[str, Any], data: str) -> None:
+def train(task: TrainingTask, training: Training, device: str, settings: dict[str, Any], data: str) -> None:
     """Train, test after epochs, save the model and write its card."""
     import torch
 
@@ -103,7 +103,7 @@ def train(lesson: Lesson, training: Training, device: str, settings: dict[str, A
     from wug.train.loop import TrainingSettings
     from wug.train.loop import train as run_training
 
-    folder, config = training.output, _config(training, lesson.steps_per_epoch, device)
+    folder, config = training.output, _config(training, task.steps_per_epoch, device)
     suites = open_suites(training.suites)
     _require_testable(suites, settings["kind"])
     training_folder = TrainingFolder(folder)
@@ -113,21 +113,21 @@ def train(lesson: Lesson, training: Training, device: str, settings: dict[str, A
         training.checkpoint_every,
         keep_checkpoint=False,
         patience=training.patience,
-        keep_best=(lambda: lesson.save(folder / "best", training.dtype)) if suites else None,
+        keep_best=(lambda: task.save(folder / "best", training.dtype)) if suites else None,
     )
-    parameters = sum(p.numel() for p in lesson.model.parameters())
+    parameters = sum(p.numel() for p in task.model.parameters())
     where = device
     if device == "cpu":
         torch.set_num_threads(training.threads or free_threads())
         where = f"cpu, threads: {torch.get_num_threads()}"
     common.say(
         f"training {parameters / 1e6:.1f}M parameters for {config.steps:,} steps "
-        f"({config.steps / lesson.steps_per_epoch:.1f} epochs) on {where}, {config.precision}"
+        f"({config.steps / task.steps_per_epoch:.1f} epochs) on {where}, {config.precision}"
     )
-    judge = _test_after_epochs(lesson, suites, training, device) if suites else None
+    judge = _test_after_epochs(task, suites, training, device) if suites else None
     with _progress() as report:
-        state = run_training(lesson, config, folder, settings=loop_settings, report=report, judge=judge)
-    lesson.save(folder, training.dtype)
+        state = run_training(task, config, folder, settings=loop_settings, report=report, judge=judge)
+    task.save(folder, training.dtype)
     card = ModelCard(
         command=common.command_line(),
         data=data,
@@ -174,7 +174,7 @@ def _require_testable(suites: Sequence[Suite], kind: str) -> None:
             raise InputError(f"suite {suite.name} needs a model that {needed}, and this one does not")
 
 
-def _test_after_epochs(lesson: Lesson, suites: Sequence[Suite], training: Training, device: str) -> Judge:
+def _test_after_epochs(task: TrainingTask, suites: Sequence[Suite], training: Training, device: str) -> Judge:
     """A function that tests the model after an epoch, stores the run and returns the mean result."""
     from wug.evaluation.request import RunRequest
     from wug.evaluation.service import execute
@@ -186,7 +186,7 @@ def _test_after_epochs(lesson: Lesson, suites: Sequence[Suite], training: Traini
             return None
         # The folder's name is the model's name in the store, which identifies the runs of one training.
         saved = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
-        lesson.save(saved, training.dtype)
+        task.save(saved, training.dtype)
         request = RunRequest(
             suites=suites,
             models=[saved],

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from wug.cli import _common as common
-from wug.cli import _lessons as lessons
+from wug.cli import _training_tasks as training_tasks
 from wug.cli.main import SuggestingGroup
 from wug.families.commands import FOLDER
 from wug.options import Option
 from wug.train.options import KINDS as OPTIONS
-from wug.train.options import OF_LSTM, Training
+from wug.train.options import LSTM_DEFAULTS, Training
 
 TEXTS = click.Argument(["texts"], nargs=-1, required=True, type=click.Path(path_type=Path))
 SOURCE = click.Argument(["source"], type=click.Path(path_type=Path, exists=True))
@@ -64,17 +64,17 @@ def _train(train: Callable[[Training], None], **values: Any) -> None:
 
 
 KINDS = (
-    _kind("causal", lessons.causal, TEXTS),
-    _kind("masked", lessons.masked, TEXTS),
-    _kind("lstm", lessons.lstm, TEXTS),
+    _kind("causal", training_tasks.causal, TEXTS),
+    _kind("masked", training_tasks.masked, TEXTS),
+    _kind("lstm", training_tasks.lstm, TEXTS),
     _kind(
         "seq2seq",
-        lessons.seq2seq,
+        training_tasks.seq2seq,
         SOURCE,
         shown={
-            option.name: f"{option.default}; {OF_LSTM[option.name]} for an LSTM"
+            option.name: f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
             for option in OPTIONS["seq2seq"]
-            if option.name in OF_LSTM
+            if option.name in LSTM_DEFAULTS
         },
     ),
 )

@@ -13,7 +13,7 @@ from wug.errors import ModelError
 from wug.models import ran_out
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.options import TrainingConfig
-from wug.train.steps import Lesson, Optimiser, TrainingSteps
+from wug.train.steps import Optimiser, TrainingSteps, TrainingTask
 
 if TYPE_CHECKING:
     import torch
@@ -94,7 +94,7 @@ class WeightAverage:
 
 
 def train(
-    lesson: Lesson,
+    task: TrainingTask,
     config: TrainingConfig,
     folder: Path,
     *,
@@ -108,8 +108,8 @@ def train(
     again takes exactly the steps of an uninterrupted one.
     """
     settings = settings or TrainingSettings()
-    state = _Loop(lesson, config, TrainingFolder(folder), settings, report, judge).run()
-    lesson.model.eval()
+    state = _Loop(task, config, TrainingFolder(folder), settings, report, judge).run()
+    task.model.eval()
     TrainingFolder(folder).write_curve(state.losses)
     return state
 
@@ -119,19 +119,19 @@ class _Loop:
 
     def __init__(
         self,
-        lesson: Lesson,
+        task: TrainingTask,
         config: TrainingConfig,
         folder: TrainingFolder,
         settings: TrainingSettings,
         report: Report | None,
         judge: Judge | None,
     ) -> None:
-        self._lesson, self._config, self._folder = lesson, config, folder
+        self._task, self._config, self._folder = task, config, folder
         self._settings, self._report, self._judge = settings, report, judge
-        self._optimiser = Optimiser(lesson.model, config, lesson.rate_factors)
-        self._average = WeightAverage(lesson.model, config)
-        state = folder.read(lesson.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
-        self._steps = TrainingSteps(lesson, self._optimiser, config, compiled=settings.compiled)
+        self._optimiser = Optimiser(task.model, config, task.rate_factors)
+        self._average = WeightAverage(task.model, config)
+        state = folder.read(task.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
+        self._steps = TrainingSteps(task, self._optimiser, config, compiled=settings.compiled)
         self._first, self._before, self._began = state.step, state.seconds, time.monotonic()
         self._losses, self._unread = list(state.losses), list["torch.Tensor"]()
         self._best, self._stale = state.best, state.stale
@@ -140,13 +140,13 @@ class _Loop:
     def run(self) -> TrainingState:
         import torch
 
-        self._lesson.model.train()
+        self._task.model.train()
         config, done = self._config, self._first
         while done < config.steps and not self._is_stale:
             torch.manual_seed(config.seed * 1_000_003 + done)  # dropout and masks, on every device
             self._optimiser.set_rate(config.rate_at(done))
             with _memory_errors(self._folder, config.batch):
-                self._unread.append(self._steps.take(self._lesson.batch(done)).clone())
+                self._unread.append(self._steps.take(self._task.batch(done)).clone())
             done += 1
             self._average.take(done)
             self._after(done)
@@ -160,7 +160,7 @@ class _Loop:
     def _after(self, done: int) -> None:
         """Report, test and write a checkpoint, where they are due."""
         config, settings = self._config, self._settings
-        epoch, within = divmod(done, self._lesson.steps_per_epoch)
+        epoch, within = divmod(done, self._task.steps_per_epoch)
         over = within == 0 or done == config.steps
         due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
         if done % REPORT_EVERY_STEPS == 0 or due or over:
@@ -169,7 +169,7 @@ class _Loop:
             self._test(self._judge, epoch + (within > 0), done)
             due = True
         if (due or self._is_stale) and (done < config.steps or settings.keep_checkpoint):
-            self._folder.write(self._lesson.model, self._optimiser, self._average, self._state(done))
+            self._folder.write(self._task.model, self._optimiser, self._average, self._state(done))
 
     def _read_losses(self, done: int) -> None:
         self._losses += _values(self._unread, done)
@@ -182,9 +182,9 @@ class _Loop:
         self._last_report = done, now
 
     def _test(self, judge: Judge, epoch: int, done: int) -> None:
-        self._lesson.model.eval()
+        self._task.model.eval()
         value = judge(epoch, done)
-        self._lesson.model.train()
+        self._task.model.train()
         if value is not None and (self._best is None or value > self._best):
             self._best, self._stale = value, 0
             if self._settings.keep_best is not None:

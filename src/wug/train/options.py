@@ -193,9 +193,9 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
         batch_size=128, learning_rate=6e-4, optimiser="adamw", weight_decay=0.01, layers=4, ffn_size=768, dropout=0.1,
     ),
 }  # fmt: skip
-OF_LSTM: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "ffn_size": 512}
+LSTM_DEFAULTS: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "ffn_size": 512}
 """Defaults of a seq2seq LSTM that differ from those of a T5."""
-LSTM_ALONE: Mapping[str, object] = {
+LSTM_ONLY_OPTIONS: Mapping[str, object] = {
     option.name: option.default for option in KINDS["seq2seq"] if option.name in ("attention", "untied", "start")
 }
 """Options of seq2seq LSTMs only, with their defaults."""

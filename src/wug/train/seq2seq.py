@@ -14,7 +14,7 @@ from wug.models.attention_lstm.folder import SPECIAL as LSTM_SPECIAL
 from wug.models.attention_lstm.folder import START, AttentionShape, save_attention_lstm
 from wug.train.examples import Batches, Examples, length_buckets
 from wug.train.options import NetworkSize
-from wug.train.steps import Batch, Lesson
+from wug.train.steps import Batch, TrainingTask
 from wug.train.text_models import save_model
 from wug.train.vocabulary import CLOSING, PADDING, UNKNOWN, frequent_words, word_ids, word_tokenizer
 
@@ -31,7 +31,7 @@ def vocabulary_of(examples: Examples, special: Sequence[str]) -> list[str]:
     return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, special=special)
 
 
-class _Seq2SeqLesson(Lesson):
+class _Seq2SeqTask(TrainingTask):
     """A model with tables of examples, each text as word ids and an end token, padded with 0."""
 
     def __init__(
@@ -84,7 +84,7 @@ def query_share(size: NetworkSize) -> float:
     return 1 / math.sqrt(size.embedding_size // size.heads)
 
 
-class T5Lesson(_Seq2SeqLesson):
+class T5Task(_Seq2SeqTask):
     """An encoder–decoder of T5's architecture, with relative positions."""
 
     def __init__(self, examples: Examples, shape: NetworkSize, *, batch: int, seed: int, device: str) -> None:
@@ -189,7 +189,7 @@ class LSTMVariant:
     start: str = "even"
 
 
-class AttentionLSTMLesson(_Seq2SeqLesson):
+class AttentionLSTMTask(_Seq2SeqTask):
     """An LSTM encoder–decoder with attention."""
 
     def __init__(

@@ -26,7 +26,7 @@ Batch: TypeAlias = "Mapping[str, torch.Tensor]"
 log = logging.getLogger("wug")
 
 
-class Lesson:
+class TrainingTask:
     """A model with its training data. A batch depends on its step alone, so training can resume at any step."""
 
     model: torch.nn.Module
@@ -54,7 +54,7 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Of the iteration: chosen by its authors to bring singular values near 1 in five rounds."""
 ROUNDS = 5
 MOMENTUM = 0.95
-LIKE_ADAM = 0.2
+ADAM_UPDATE_RMS = 0.2
 """The root mean square of an AdamW update, to which Liu et al. scale Muon's."""
 
 
@@ -114,7 +114,7 @@ class Optimiser:
                 gradients = torch.stack([p.grad for p in stack])
                 momentum.lerp_(gradients, 1 - MOMENTUM)
                 moves = orthogonal(gradients.lerp(momentum, MOMENTUM))
-                scale = LIKE_ADAM * max(stack[0].shape) ** 0.5
+                scale = ADAM_UPDATE_RMS * max(stack[0].shape) ** 0.5
                 torch._foreach_mul_(stack, 1 - rate * self._decay)
                 torch._foreach_add_(stack, list((moves * (-scale * rate)).unbind()))
 
@@ -170,17 +170,15 @@ class TrainingSteps:
     A small model on a large GPU waits for a thousand small kernels to be launched; a graph is a single launch.
     """
 
-    def __init__(self, lesson: Lesson, optimiser: Optimiser, config: TrainingConfig, *, compiled: bool) -> None:
+    def __init__(self, task: TrainingTask, optimiser: Optimiser, config: TrainingConfig, *, compiled: bool) -> None:
         import torch
 
         self._optimiser, self._clip = optimiser, config.clip
-        self._parameters = [p for p in lesson.model.parameters() if p.requires_grad]
+        self._parameters = [p for p in task.model.parameters() if p.requires_grad]
         self._device = self._parameters[0].device
         self._bfloat16 = config.precision == "bfloat16"
-        self._loss: Callable[[Batch], torch.Tensor] = (
-            torch.compile(lesson.loss, dynamic=False) if compiled else lesson.loss
-        )
-        self._captures = lesson.capturable and self._device.type == "cuda"
+        self._loss: Callable[[Batch], torch.Tensor] = torch.compile(task.loss, dynamic=False) if compiled else task.loss
+        self._captures = task.capturable and self._device.type == "cuda"
         self._warmed_up: dict[Hashable, int] = {}
         self._graphs: dict[Hashable, tuple[torch.cuda.CUDAGraph, Batch, torch.Tensor]] = {}
         # One pool for all shapes, since one graph runs at a time: separate pools would each keep their memory.

@@ -16,7 +16,7 @@ from wug.errors import ModelError
 from wug.models.lstm.folder import save_word_lstm
 from wug.train.corpus import TokenRows
 from wug.train.options import NetworkSize
-from wug.train.steps import Batch, Lesson
+from wug.train.steps import Batch, TrainingTask
 from wug.train.vocabulary import save_tokenizer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class TextLesson(Lesson):
+class TextTask(TrainingTask):
     """A model with a token stream on its device."""
 
     def __init__(
@@ -125,7 +125,7 @@ def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folde
         model.config.dtype = before
 
 
-class CausalLesson(TextLesson):
+class CausalTask(TextTask):
     """Predict each token from those before it in its sentence; sentences in one row do not see each other."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, shape: NetworkSize, **material: Any) -> None:
@@ -159,7 +159,7 @@ SPECIAL_TOKENS = 5
 """The number of special tokens, which are the first ones of the vocabulary."""
 
 
-class MaskedLesson(TextLesson):
+class MaskedTask(TextTask):
     """Predict masked tokens from the others of their sentence; sentences in one row do not see each other."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, shape: NetworkSize, **material: Any) -> None:
@@ -223,7 +223,7 @@ class WordVocabulary:
     lowercase: bool
 
 
-class LSTMLesson(TextLesson):
+class LSTMTask(TextTask):
     """Predict each word from those before it in its row; `<eos>` precedes every sentence.
 
     The state of a layer, `ffn_size` cells wide, is projected to the width of the embeddings if they differ, so

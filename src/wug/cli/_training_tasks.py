@@ -12,13 +12,13 @@ from click.core import ParameterSource
 
 from wug.cli import _common as common
 from wug.cli._training import device_of, train, unfinished
-from wug.train.options import LSTM_ALONE, OF_LSTM, NetworkSize, Training
+from wug.train.options import LSTM_DEFAULTS, LSTM_ONLY_OPTIONS, NetworkSize, Training
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from wug.train.corpus import Ids, TokenRows
-    from wug.train.steps import Lesson
+    from wug.train.steps import TrainingTask
 
 END, UNKNOWN = "<eos>", "<unk>"
 """Special tokens of a word-level LSTM."""
@@ -34,10 +34,10 @@ def causal(training: Training) -> None:
     wug train causal corpus.txt -o my-model --steps 6000
     wug run wug_agreement_pp --model my-model
     """
-    from wug.train.text_models import CausalLesson
+    from wug.train.text_models import CausalTask
     from wug.train.vocabulary import causal_tokenizer
 
-    _train_tokens(training, "causal", causal_tokenizer, CausalLesson)
+    _train_tokens(training, "causal", causal_tokenizer, CausalTask)
 
 
 def masked(training: Training) -> None:
@@ -50,17 +50,17 @@ def masked(training: Training) -> None:
     wug train masked corpus.txt -o my-model --steps 6000
     wug run wug_agreement_pp --model my-model
     """
-    from wug.train.text_models import MaskedLesson
+    from wug.train.text_models import MaskedTask
     from wug.train.vocabulary import masked_tokenizer
 
-    _train_tokens(training, "masked", masked_tokenizer, MaskedLesson)
+    _train_tokens(training, "masked", masked_tokenizer, MaskedTask)
 
 
 def _train_tokens(
     training: Training,
     kind: str,
     make_tokenizer: Callable[[list[str], int], PreTrainedTokenizerFast],
-    make_lesson: Callable[..., Lesson],
+    make_task: Callable[..., TrainingTask],
 ) -> None:
     from wug.train.corpus import cached_tokenizer, encode
     from wug.train.vocabulary import encode_all
@@ -80,8 +80,8 @@ def _train_tokens(
     rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), bos, end), bos)
     device = device_of(training)
     bfloat16 = training.precision_on(device) == "bfloat16"
-    lesson = make_lesson(tokenizer, size, rows=rows, device=device, bfloat16=bfloat16)
-    train(lesson, training, device, settings, corpus.description)
+    task = make_task(tokenizer, size, rows=rows, device=device, bfloat16=bfloat16)
+    train(task, training, device, settings, corpus.description)
 
 
 def lstm(training: Training) -> None:
@@ -98,7 +98,7 @@ def lstm(training: Training) -> None:
     from wug.models import read_words, write_words
     from wug.train.checkpoint import TrainingFolder
     from wug.train.corpus import encode
-    from wug.train.text_models import LSTMLesson, WordVocabulary
+    from wug.train.text_models import LSTMTask, WordVocabulary
     from wug.train.vocabulary import frequent_words, word_ids
 
     corpus, size, lowercase = _Corpus(training), _network_size(training), training.lowercase
@@ -123,8 +123,8 @@ def lstm(training: Training) -> None:
     rows = corpus.rows(make, bos)
     device = device_of(training)
     words, bfloat16 = WordVocabulary(names, training.words, lowercase), training.precision_on(device) == "bfloat16"
-    lesson = LSTMLesson(words, size, bos=bos, rows=rows, device=device, bfloat16=bfloat16)
-    train(lesson, training, device, settings, corpus.description)
+    task = LSTMTask(words, size, bos=bos, rows=rows, device=device, bfloat16=bfloat16)
+    train(task, training, device, settings, corpus.description)
 
 
 def seq2seq(training: Training) -> None:
@@ -140,7 +140,7 @@ def seq2seq(training: Training) -> None:
     wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
     """
     from wug.train.examples import MAX_BUCKETS, read_examples
-    from wug.train.seq2seq import AttentionLSTMLesson, LSTMVariant, T5Lesson, query_share
+    from wug.train.seq2seq import AttentionLSTMTask, LSTMVariant, T5Task, query_share
 
     # A CUDA graph is as fast as a compiled model, without minutes of compiling every shape.
     training = replace(training, compile=bool(training.compile))
@@ -149,9 +149,9 @@ def seq2seq(training: Training) -> None:
     size = _network_size(training)
     examples = read_examples(training.source)
     sizes = _sizes(training)
-    variant = {name: getattr(training, name) for name in LSTM_ALONE}
+    variant = {name: getattr(training, name) for name in LSTM_ONLY_OPTIONS}
     if is_lstm:
-        sizes |= {name: value for name, value in variant.items() if value != LSTM_ALONE[name]}
+        sizes |= {name: value for name, value in variant.items() if value != LSTM_ONLY_OPTIONS[name]}
     else:
         sizes |= {"heads": training.heads, "query_share": query_share(size)}
         sizes |= {"share_layers": True} if training.share_layers else {}
@@ -161,13 +161,13 @@ def seq2seq(training: Training) -> None:
         return
     device = device_of(training)
     batches: dict[str, Any] = {"batch": training.batch_size, "seed": training.seed, "device": device}
-    lesson: Lesson = (
-        AttentionLSTMLesson(examples, size, LSTMVariant(**variant), **batches)
+    task: TrainingTask = (
+        AttentionLSTMTask(examples, size, LSTMVariant(**variant), **batches)
         if is_lstm
-        else T5Lesson(examples, size, **batches)
+        else T5Task(examples, size, **batches)
     )
     description = f"{training.source.name} ({examples.checksum}), {len(examples.sources):,} examples"
-    train(lesson, training, device, settings, description)
+    train(task, training, device, settings, description)
 
 
 class _Corpus:
@@ -250,13 +250,13 @@ def _with_lstm_defaults(training: Training) -> Training:
         raise click.UsageError("--heads is for --network t5: an LSTM attends with one head")
     if training.share_layers:
         raise click.UsageError("--share-layers is for --network t5")
-    defaults: dict[str, Any] = {name: value for name, value in OF_LSTM.items() if not given(name)}
+    defaults: dict[str, Any] = {name: value for name, value in LSTM_DEFAULTS.items() if not given(name)}
     return replace(training, heads=1, **defaults)
 
 
 def _without_lstm_options(training: Training) -> Training:
     """The options; a usage error for options of an LSTM."""
-    for name, default in LSTM_ALONE.items():
+    for name, default in LSTM_ONLY_OPTIONS.items():
         if getattr(training, name) != default:
             raise click.UsageError(f"--{name.replace('_', '-')} is for --network lstm")
     return training
