@@ -157,7 +157,7 @@ def choice(name: str, *words: str, help: str) -> click.Option:
     return click.Option([name], type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
-def having(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
+def with_options(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
     """A decorator that adds options to a command, after its own."""
 
     def decorate(command: click.Command) -> click.Command:
@@ -167,7 +167,7 @@ def having(*options: click.Parameter) -> Callable[[click.Command], click.Command
     return decorate
 
 
-def agreed(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
+def resolve_format(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
     """The format that is given, or that of the file's suffix; an error if they differ."""
     from wug.errors import InputError
     from wug.files import format_of
@@ -190,7 +190,7 @@ def open_store(store_path: Path | None) -> Store:
     return Store(store_path or default_store())
 
 
-def again(*words: object, cache: bool = False) -> str:
+def suggested_command(*words: object, cache: bool = False) -> str:
     """A command to run next, with the same --store, and the same --cache if that matters."""
     context = click.get_current_context(silent=True)
     names = {"store_path": "--store", **({"cache": "--cache"} if cache else {})}
@@ -306,11 +306,12 @@ def next_steps(runs: Mapping[str, int]) -> str:
     """A hint: what to do with the runs just stored."""
     numbers = list(runs.values())
     if len(numbers) > MAX_LISTED_RUNS:
-        return f"runs {numbers[0]} to {numbers[-1]} saved · {again('show', numbers[-1])} · {again('list', 'runs')}"
+        show, listing = suggested_command("show", numbers[-1]), suggested_command("list", "runs")
+        return f"runs {numbers[0]} to {numbers[-1]} saved · {show} · {listing}"
     word = "run" if len(numbers) == 1 else "runs"
-    report = again("report", *numbers, "-o", "page.html")
+    report = suggested_command("report", *numbers, "-o", "page.html")
     saved = f"{word} {' '.join(map(str, numbers))} saved"
-    return f"{saved} · {again('show', numbers[0])} · {report} · {again('view', cache=True)}"
+    return f"{saved} · {suggested_command('show', numbers[0])} · {report} · {suggested_command('view', cache=True)}"
 
 
 def log_paths(store_path: Path | None, cache: Path | None) -> None:

@@ -92,7 +92,7 @@ def _hint(plan: Plan, report: RunReport) -> str:
         return common.next_steps(report.runs)
     before = f", {report.resumed} of them before" if report.resumed else ""
     done = f"{len(report.runs)} of {len(plan.tasks)} models done{before}"
-    return f"{done} · {common.again('show', f'sweep:{plan.sweep}')} · {common.again('view')}"
+    return f"{done} · {common.suggested_command('show', f'sweep:{plan.sweep}')} · {common.suggested_command('view')}"
 
 
 def show_dry_run(plan: Plan, request: RunRequest, form: str) -> int:

@@ -62,7 +62,7 @@ FLAGS = (
 )
 
 
-def on_either_side(command: click.Command) -> click.Command:
+def add_global_flags(command: click.Command) -> click.Command:
     """The command, with the flags added to it and to the commands in it.
 
     An option with one value that is given twice is refused: click would use the last one.
@@ -73,7 +73,7 @@ def on_either_side(command: click.Command) -> click.Command:
         command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
     if isinstance(command, click.Group):
         for below in command.commands.values():
-            on_either_side(below)
+            add_global_flags(below)
     return command
 
 

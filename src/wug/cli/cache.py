@@ -33,7 +33,7 @@ def command() -> None:
     """
 
 
-@common.having(CACHE)
+@common.with_options(CACHE)
 @command.command("show")
 def show(cache: Path | None) -> None:
     """Print the size of the cache, and the number of outputs and bytes per model.
@@ -55,7 +55,7 @@ def show(cache: Path | None) -> None:
         printing.emit(f"{one.bytes / 1e6:>9,.1f} MB  {one.outputs:>11,} outputs  {day}  {one.model}")
 
 
-@common.having(CACHE)
+@common.with_options(CACHE)
 @command.command("clear")
 @click.option("--model", help="Only outputs of this model, as `wug cache show` names it.")
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wug.types import Problem
 
 
-@common.having(common.KIND, common.SUITE_OPTIONS)
+@common.with_options(common.KIND, common.SUITE_OPTIONS)
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")

@@ -52,7 +52,7 @@ class CompareOptions:
         common.deliver_table(table, self.table_format, self.output)
 
 
-@common.having(
+@common.with_options(
     common.choice(
         "--interval",
         "t",
@@ -121,7 +121,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
         raise click.UsageError("--steps is for --curve")
     if options.output is not None:
         known = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
-        common.agreed(options.form if common.given("form") else None, options.output, known)
+        common.resolve_format(options.form if common.given("form") else None, options.output, known)
         if options.suffix in PAGES:
             charts.require()
         else:
@@ -151,7 +151,8 @@ def _compare(store: Store, sides: list[list[int]], choice: ComparisonSettings, o
         first = found.contrasts[0]
         if not choice.items and any(contrast.disagreeing for contrast in found.contrasts):
             runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
-            common.say(f"the items that differ: {common.again('compare', *dict.fromkeys(runs), '--items', 10)}")
+            differing = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
+            common.say(f"the items that differ: {differing}")
     elif options.output is not None and options.suffix in CHARTS:
         _save(chart(found), options.output)
     elif options.output is not None and options.suffix in PAGES:

@@ -11,7 +11,7 @@ from wug.configuration import settings
 from wug.tables import RowTable, json_safe
 
 
-@common.having(common.TABLE_FORMAT)
+@common.with_options(common.TABLE_FORMAT)
 @click.command("config")
 def command(form: str) -> None:
     """Show the configuration: each value and where it is set.

@@ -10,7 +10,7 @@ from wug.cli import _common as common
 from wug.families.commands import FORCE, PATH
 
 
-@common.having(common.KIND, common.SUITE_OPTIONS, FORCE)
+@common.with_options(common.KIND, common.SUITE_OPTIONS, FORCE)
 @click.command("convert")
 @click.argument("source", type=PATH, metavar="IN")
 @click.argument("target", type=PATH, metavar="OUT")

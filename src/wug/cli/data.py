@@ -34,7 +34,7 @@ def command() -> None:
     """
 
 
-@common.having(common.TABLE_FORMAT)
+@common.with_options(common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--family", help="Only sets of this family; other: sets that wug does not run.")
 @click.option("--language", help="Only sets in this language, such as nl.")
@@ -64,7 +64,7 @@ def list_(family: str | None, language: str | None, form: str) -> None:
     print_table([{name: row[name] for name in columns} for row in shown])
 
 
-@common.having(common.TABLE_FORMAT)
+@common.with_options(common.TABLE_FORMAT)
 @command.command()
 @click.argument("name")
 def show(name: str, form: str) -> None:

@@ -32,7 +32,7 @@ EXPORTED_BY_DUCKDB = ("csv", "tsv", "json", "jsonl", "parquet")
 PIECE_BYTES = 1 << 20
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @click.command("export")
 @click.argument("words", nargs=-1, metavar="[RUN]...")
 @click.option(
@@ -115,9 +115,9 @@ def command(
     drawn = chart or bool(figure)
     if drawn and form:
         raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
-    if what == "suite" and (form := common.agreed(form, output, {".json": "json"})) not in (None, "json"):
+    if what == "suite" and (form := common.resolve_format(form, output, {".json": "json"})) not in (None, "json"):
         raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
-    form = common.agreed(form, output, dict.fromkeys(CHARTS, "chart") if drawn else format_suffixes())
+    form = common.resolve_format(form, output, dict.fromkeys(CHARTS, "chart") if drawn else format_suffixes())
     if drawn:
         _require_charts(output)
     elif form == "parquet" and what in (None, "outcomes"):  # DuckDB writes it, without further packages

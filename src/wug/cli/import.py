@@ -19,7 +19,7 @@ MAX_RUNS_IN_FULL = 3
 """More runs are printed as a table of models by suites."""
 
 
-@common.having(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
+@common.with_options(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--from", "source", metavar="FORMAT", help="Format of the files.  [default: recognised by content]")
@@ -66,7 +66,8 @@ def _deliver(found: Sequence[StoredImport], options: common.ResultOptions, sweep
     plain = options.form == "table" and not options.summary and not options.by
     hint = common.next_steps({str(one.number): one.number for one in found})
     if sweep is not None:
-        hint = f"{len(found)} runs saved · {common.again('show', f'sweep:{sweep}')} · {common.again('view')}"
+        show, view = common.suggested_command("show", f"sweep:{sweep}"), common.suggested_command("view")
+        hint = f"{len(found)} runs saved · {show} · {view}"
     if not plain or len(found) <= MAX_RUNS_IN_FULL:
         common.deliver_new(results, options, hint)
         return

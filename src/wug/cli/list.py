@@ -25,7 +25,7 @@ LATEST_RUNS = 5
 """Runs in the summary."""
 
 
-@common.having(common.STORE, common.TABLE_FORMAT)
+@common.with_options(common.STORE, common.TABLE_FORMAT)
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
@@ -122,7 +122,7 @@ def print_runs(rows: ListedRows, *, gap: bool, max_rows: int | None) -> None:
     shown = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
     _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:max_rows]], head=True)
     if max_rows is not None and len(rows) > max_rows:
-        printing.echo(f"{len(rows) - max_rows} more: {common.again('list', 'runs')}")
+        printing.echo(f"{len(rows) - max_rows} more: {common.suggested_command('list', 'runs')}")
 
 
 def _short(name: str, value: object) -> object:
@@ -245,7 +245,7 @@ def run_rows(runs: Iterable[Run]) -> ListedRows:
             "run": r.id,
             "name": r.name,
             "status": r.status,
-            "about": news(r),
+            "about": status_text(r),
             "model": r.model,
             "specification": r.specification,
             "revision": r.revision,
@@ -271,7 +271,7 @@ def _runs(store_path: Path | None, *, everything: bool) -> ListedRows:
     return run_rows(sorted(runs, key=lambda run: -run.id))
 
 
-def news(run: Run) -> str:
+def status_text(run: Run) -> str:
     """A run's progress, error message or note."""
     from wug.results.progress import in_words
 

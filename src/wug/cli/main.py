@@ -65,7 +65,7 @@ class FamilyCommands(SuggestingGroup, Generic[Declared]):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, or None."""
         found = self._found.get(cmd_name)
-        return None if found is None else verbosity.on_either_side(self.command_of(found))
+        return None if found is None else verbosity.add_global_flags(self.command_of(found))
 
     def command_of(self, declared: Declared) -> click.Command:
         """The command for a declaration."""
@@ -89,7 +89,7 @@ class CommandFolder(SuggestingGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = registry.find("cli", cmd_name).command
-        return verbosity.on_either_side(command)
+        return verbosity.add_global_flags(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -134,7 +134,7 @@ def cli() -> None:
     """
 
 
-verbosity.on_either_side(cli)
+verbosity.add_global_flags(cli)
 
 
 def main() -> NoReturn:

@@ -12,7 +12,7 @@ from wug.families.commands import OUTPUT_FILE
 CHARTS = (".svg", ".png", ".pdf")
 
 
-@common.having(common.STORE, common.TABLE_FORMAT)
+@common.with_options(common.STORE, common.TABLE_FORMAT)
 @click.command("power")
 @click.argument("words", nargs=-1, required=True, metavar="RUN [RUN]")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")

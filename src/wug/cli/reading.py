@@ -52,7 +52,7 @@ def _family_options(command: click.Command) -> click.Command:
     return command
 
 
-@common.having(
+@common.with_options(
     common.DEVICE, common.MODEL_OPTIONS, common.CACHE, common.NO_CACHE, common.SAVE, common.STORE, common.TABLE_FORMAT
 )
 @_family_options

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @click.command("report")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("-o", "--output", type=OUTPUT_FILE, default="report.html", show_default=True, help="Output file, .html.")

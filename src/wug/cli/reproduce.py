@@ -83,7 +83,7 @@ def command(recipe: str | None, **given: Any) -> None:
         raise click.UsageError("a page is a file: give -o page.html")
     if options.form == "table" and options.output is not None:
         raise click.UsageError("--format table is for the terminal: use another one with -o, or leave it out")
-    form = common.agreed(options.form, options.output, format_suffixes()) or "table"
+    form = common.resolve_format(options.form, options.output, format_suffixes()) or "table"
     if form != "html":
         common.require_format(form, options.output)
     read, small = recipes.read(recipe), options.small

@@ -36,7 +36,7 @@ def command() -> None:
     """
 
 
-@common.having(common.STORE, common.TABLE_FORMAT)
+@common.with_options(common.STORE, common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--removed", is_flag=True, help="List removed runs instead.")
 def list_(removed: bool, store_path: Path | None, form: str) -> None:
@@ -56,7 +56,7 @@ def list_(removed: bool, store_path: Path | None, form: str) -> None:
 command.add_command(show.command, "show")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("rename")
 @click.argument("run")
 @click.argument("name")
@@ -75,7 +75,7 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
     common.say(f"run {found.id} has no name now" if given is None else f"run {found.id} is called {given} now")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("note")
 @click.argument("run")
 @click.argument("text")
@@ -94,7 +94,7 @@ def note(run: str, text: str, store_path: Path | None) -> None:
     common.say(f"run {found.id} has {'no' if given is None else 'this'} note now")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("rm")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--force", is_flag=True, help="Also remove runs that seem to be running, such as on a lost machine.")
@@ -112,7 +112,7 @@ def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     common.say(f"removed {_described(runs, found)}. To restore: wug runs undo")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("undo")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
 def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
@@ -132,7 +132,7 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
     common.say(f"restored {_described(runs, found)}")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("purge")
 def purge(store_path: Path | None) -> None:
     """Delete removed runs for good, with their results.
@@ -147,7 +147,7 @@ def purge(store_path: Path | None) -> None:
     common.say("no run was removed" if not gone else f"{gone:,} removed run{'s' * (gone != 1)} deleted for good")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("path")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def path(runs: tuple[str, ...], store_path: Path | None) -> None:
@@ -163,7 +163,7 @@ def path(runs: tuple[str, ...], store_path: Path | None) -> None:
         printing.emit(str(file))
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("share")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="The zip file to write.")
@@ -185,7 +185,7 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
     common.say(f"wrote {_numbered(found)} to {output}")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @command.command("add")
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def add(bundle: Path, store_path: Path | None) -> None:

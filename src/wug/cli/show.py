@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 
-@common.having(common.SUMMARY, common.BY, common.EFFECTS, common.STORE, common.FORMAT)
+@common.with_options(common.SUMMARY, common.BY, common.EFFECTS, common.STORE, common.FORMAT)
 @click.command("show")
 @click.argument("words", nargs=-1, metavar="[RUN]...")
 @click.option("--pool", "pooled", is_flag=True, help="Print means over runs that differ in their seed alone, ± 1 SD.")

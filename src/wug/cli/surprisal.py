@@ -101,7 +101,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     from wug.evaluation.opening import model_spec, open_model
     from wug.texts import surprisal as surprisal_table
 
-    form = common.agreed(form, output, format_suffixes()) or "table"
+    form = common.resolve_format(form, output, format_suffixes()) or "table"
     common.require_format(form, output)
     text, column = given.pop("text"), given.pop("column")
     if column is not None and text != "line":

@@ -14,7 +14,7 @@ PORT = 8765
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-@common.having(common.STORE)
+@common.with_options(common.STORE)
 @click.command("view")
 @click.option(
     "--port",
