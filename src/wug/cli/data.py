@@ -147,7 +147,7 @@ def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None 
             fetching.require_acceptance(selection, accept)
     for selection in selections:
         with common.progress(selection.name, in_bytes=True) as progress:
-            fetching.bring(selection, accept=accept, source=source, progress=progress)
+            fetching.fetch_selection(selection, accept=accept, source=source, progress=progress)
 
 
 @command.command()

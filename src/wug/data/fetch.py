@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-def take(chosen: TestSet, wanted: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
+def copy_files(chosen: TestSet, wanted: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
     """Copy files into a folder; DataError for those that the source lacks, after the others are in place."""
     given = user_path(source)
     if not given.is_dir():
@@ -174,11 +174,11 @@ def get(name: str, *, accept: bool = False, source: str | Path | None = None, pr
     `accept` accepts a restricted or missing licence. `source` is a folder with copies of the files under any names,
     which works offline.
     """
-    bring(find(name), accept=accept, source=source, progress=progress)
+    fetch_selection(find(name), accept=accept, source=source, progress=progress)
     return data_folder.path(name)
 
 
-def bring(
+def fetch_selection(
     selection: SetSelection,
     *,
     accept: bool = False,
@@ -200,7 +200,7 @@ def bring(
         wanted = faulty(selection)  # another process may have fetched it
         if wanted:
             write_record(selection.set)
-            _bring(selection.set, wanted, source, progress or (lambda done, total: None))
+            _fetch_files(selection.set, wanted, source, progress or (lambda done, total: None))
     finally:
         lock.release()
 
@@ -222,7 +222,7 @@ def faulty(selection: SetSelection) -> list[File]:
     return [f for f in selection.files if f in absent or not f.matches(folder / f.name)]
 
 
-def _bring(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, progress: Progress) -> None:
+def _fetch_files(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, progress: Progress) -> None:
     folder = folder_of(chosen)
     for file in wanted:
         with writing(folder / file.name):
@@ -230,4 +230,4 @@ def _bring(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, p
     if source is None:
         download(chosen, wanted, folder, progress)
     else:
-        take(chosen, wanted, folder, source, progress)
+        copy_files(chosen, wanted, folder, source, progress)
