@@ -22,7 +22,7 @@ from wug.reproduce.page import courses
 from wug.reproduce.plan import Planner, ReproductionPlan
 from wug.reproduce.recipe import names, parse, read
 from wug.reproduce.table import cells, rows_of, table
-from wug.reproduce.work import LocalRunner, StepCommand, take
+from wug.reproduce.work import LocalRunner, StepCommand, run_steps
 from wug.tables import table_text
 
 RECIPE = """
@@ -346,7 +346,7 @@ def test_whoever_ends_it_ends_what_is_under_way(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        take(planned(tmp_path, (1, 2), "task"), runner=launcher, tell=interrupt)
+        run_steps(planned(tmp_path, (1, 2), "task"), runner=launcher, tell=interrupt)
     assert launcher.stopped.is_set()
 
 
@@ -356,5 +356,5 @@ def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         step.made.touch()
     told: list[str] = []
-    assert take(plan, runner=LocalRunner(1), tell=told.append) == []
+    assert run_steps(plan, runner=LocalRunner(1), tell=told.append) == []
     assert told == []

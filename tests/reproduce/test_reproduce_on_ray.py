@@ -15,7 +15,7 @@ import pytest
 
 from command_line import wug
 from wug.reproduce import cluster
-from wug.reproduce.cluster import RayRunner, do, remote_step
+from wug.reproduce.cluster import RayRunner, remote_step, run_remote_step
 from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import parse
 from wug.reproduce.work import StepCommand
@@ -163,4 +163,4 @@ def test_a_command_that_fails_there_is_told_here_with_what_it_said(
     assert f"--option {scratch}/given-1/given.src" in said
     assert f"run {scratch}/plan/materials/base-0/test.src" in said
     assert (scratch / "sent").exists()  # what it left is there for another try
-    assert do(remote_step(asked)).code == 3
+    assert run_remote_step(remote_step(asked)).code == 3

@@ -72,7 +72,7 @@ def command(recipe: str | None, **given: Any) -> None:
     """
     from wug.reproduce import recipe as recipes
     from wug.reproduce.plan import Planner, where_to_get
-    from wug.reproduce.work import take
+    from wug.reproduce.work import run_steps
 
     options = ReproduceOptions(**given)
     if recipe is None:
@@ -97,7 +97,7 @@ def command(recipe: str | None, **given: Any) -> None:
     failures = []
     if not options.so_far:
         with _runner(options) as runner:
-            failures = take(plan, runner=runner, tell=common.say)
+            failures = run_steps(plan, runner=runner, tell=common.say)
     _deliver(plan, form, options.output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:

@@ -49,7 +49,7 @@ class RemoteResult:
 
     code: int
     out: bytes
-    said: bytes
+    stderr: bytes
     parcel: bytes
     store: bytes
 
@@ -74,7 +74,7 @@ class RayRunner:
             return LocalRunner(1).run(launch)
         gpus = self._ray.cluster_resources().get("GPU", 0)
         needs = {"num_gpus": 1 / self._jobs, "num_cpus": 0} if gpus else {"num_cpus": 1}
-        task = self._ray.remote(max_retries=RETRIES, **needs)(do)
+        task = self._ray.remote(max_retries=RETRIES, **needs)(run_remote_step)
         with self._lock:
             pending = task.remote(remote_step(launch))
             self._running.add(pending)
@@ -124,20 +124,20 @@ def remote_step(launch: StepCommand) -> RemoteStep:
     )
 
 
-def do(asked: RemoteStep) -> RemoteResult:
+def run_remote_step(step: RemoteStep) -> RemoteResult:
     """Run a remote step on this machine."""
     from wug.results.bundles import write_bundle
     from wug.results.reader import RunReader
 
     # Named after the user, since others may not write to it.
     root = Path(tempfile.gettempdir()) / f"wug-reproduce-{os.getuid() if hasattr(os, 'getuid') else ''}"
-    scratch = root / asked.name
-    with locked(root / f"{asked.name}.lock") as lock_files:
+    scratch = root / step.name
+    with locked(root / f"{step.name}.lock") as lock_files:
         if not (scratch / "sent").exists():
             shutil.rmtree(scratch, ignore_errors=True)
-            _unpack(asked.parcel, scratch)
+            _unpack(step.parcel, scratch)
             (scratch / "sent").touch()
-        command = [_moved(word, asked.places, scratch) for word in asked.command]
+        command = [_moved(word, step.places, scratch) for word in step.command]
         done = subprocess.run(
             [sys.executable, "-m", "wug", *command],
             env={**os.environ, "WUG_CACHE": str(scratch / "cache.db")},
@@ -147,9 +147,9 @@ def do(asked: RemoteStep) -> RemoteResult:
             check=False,
         )
         archive, store = io.BytesIO(), scratch / "plan" / "runs"
-        if asked.fetched and not done.returncode:
+        if step.fetched and not done.returncode:
             with tarfile.open(fileobj=archive, mode="w") as tar:
-                _pack(tar, scratch / asked.fetched, ".", left_out=())
+                _pack(tar, scratch / step.fetched, ".", left_out=())
         runs = b""
         if store.exists():
             reader, bundle = RunReader(store), scratch / "runs.zip"
@@ -166,7 +166,7 @@ def receive(launch: StepCommand, returned: RemoteResult) -> int:
     from wug.results.store import Store
 
     with launch.log.open("ab") as log:
-        log.write(returned.said)
+        log.write(returned.stderr)
     launch.out.write_bytes(returned.out)
     if returned.code:
         return returned.code

@@ -12,6 +12,9 @@ from typing import Any
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
 
+ARGUMENT_FIELDS = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "secondary"}
+"""Fields of recipes that are written as one string of words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -45,7 +48,7 @@ class RecipeNetwork:
     """The arguments of `wug score` for released predictions; several columns are averaged."""
 
     @property
-    def asked(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether we compute values for it; if not, the table has only the published ones."""
         return bool(self.train or self.model or self.score)
 
@@ -197,8 +200,7 @@ def _published(cell: Any) -> PublishedValue | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; strings of arguments as words."""
-    spoken = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "secondary"}
     return {
-        key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
+        key: tuple(value.split()) if key in ARGUMENT_FIELDS else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()
     }

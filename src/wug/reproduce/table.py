@@ -184,7 +184,7 @@ def _row(
         seeds=tuple(result.seed for result in found if result.seed is not None),
         signatures=tuple(result.signature for result in found),
         source=source,
-        pending=network.asked and not found,
+        pending=network.is_computed and not found,
     )
 
 

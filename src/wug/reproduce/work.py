@@ -57,11 +57,11 @@ class LocalRunner:
 
     def run(self, launch: StepCommand) -> int:
         """Run a command and return its exit status."""
-        with launch.log.open("ab") as said, launch.out.open("wb") as out:
+        with launch.log.open("ab") as stderr, launch.out.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", "wug", *launch.command],
                 stdout=out,
-                stderr=said,
+                stderr=stderr,
                 stdin=subprocess.DEVNULL,
                 pass_fds=launch.lock_files,
             )
@@ -106,7 +106,7 @@ class FailedStep:
     why: str
 
 
-def take(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list[FailedStep]:
+def run_steps(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list[FailedStep]:
     """Run all steps that are not done, and return those that failed.
 
     Steps that need a failed one are skipped.
