@@ -24,8 +24,8 @@ FILES = sorted((Path(__file__).parent / "server_answers").glob("*.json"))
 Answers = Callable[[dict[str, Any]], Any]
 
 
-def scorer(server: FakeServer, maker: str) -> EndpointScorer:
-    server.models = {"object": "list", "data": [{"id": "tiny", "root": "/models/tiny", "owned_by": maker}]}
+def scorer(server: FakeServer, server_software: str) -> EndpointScorer:
+    server.models = {"object": "list", "data": [{"id": "tiny", "root": "/models/tiny", "owned_by": server_software}]}
     model = endpoint.load(ModelSpec("endpoint", server.address, options={"retries": "0"}))
     assert isinstance(model, EndpointScorer)
     return model
@@ -75,7 +75,7 @@ GATEWAY = "ask it itself, not a gateway before it"
 
 
 @pytest.mark.parametrize(
-    ("maker", "answer", "reason", "remedy"),
+    ("server_software", "answer", "reason", "remedy"),
     [
         ("vllm", choice(None, prompt_logprobs=None), "no log-probabilities of tokens", f"vLLM gives them.*{GATEWAY}"),
         ("vllm", choice(None), "no log-probabilities of tokens", f"vLLM gives them.*{GATEWAY}"),
@@ -113,10 +113,10 @@ GATEWAY = "ask it itself, not a gateway before it"
     ],
 )
 def test_a_server_that_leaves_out_the_prompt_is_refused_with_its_name_and_a_remedy(
-    maker: str, answer: Any, reason: str, remedy: str
+    server_software: str, answer: Any, reason: str, remedy: str
 ) -> None:
     with serving(lambda body: answer) as server, pytest.raises(ModelError) as refused:
-        scorer(server, maker)
+        scorer(server, server_software)
     refused.match(f"^{server.address}: 'tiny' gives no usable log-probabilities of a prompt .*{reason}.*{remedy}")
     refused.match("For suites that ask for text: -M mode=generate$")
 

@@ -32,7 +32,7 @@ class EndpointScorer:
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         from wug.models.endpoint.calibration import EXACT_NATS, ROUGH_NATS, calibrate
         from wug.models.endpoint.chat import EndpointChat
-        from wug.models.endpoint.client import noted
+        from wug.models.endpoint.client import declared_options
 
         self._server = server
         bos = spec.options.get("bos", "")
@@ -47,7 +47,7 @@ class EndpointScorer:
         if isinstance(self._reading, ModelError) and not self.chat.is_offered:
             raise self._reading
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {"bos": bos or _leads(self._reading), **noted(spec)}
+        self.options = {"bos": bos or _leads(self._reading), **declared_options(spec)}
         if isinstance(self._reading, EchoFormat) and self._reading.unsaid:
             self.options["first_word"] = "unscored"
         # Hosts that only chat are often slow and paid: a kill loses no more than both labels of the chats under way.
@@ -119,7 +119,7 @@ class EndpointGenerator:
     __slots__ = ("_bound", "_server", "_stop", "_template", "chunk", "id", "options")
 
     def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
-        from wug.models.endpoint.client import noted
+        from wug.models.endpoint.client import declared_options
 
         self._template, self._stop = prompting(options)
         self._bound: int | None = options["max_length"]
@@ -131,7 +131,7 @@ class EndpointGenerator:
             "stop": self._stop,
             "max_length": str(self._bound or "auto"),
             **({"examples": checksum(self._template.examples)} if self._template.examples else {}),
-            **noted(spec),
+            **declared_options(spec),
         }
         self.chunk = 4 * server.threads
 

@@ -152,7 +152,7 @@ def _find_shape(server: Server, bos: str) -> EchoFormat:
     shown = "; ".join(dict.fromkeys(problems))
     raise ModelError(
         f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({shown}). "
-        f"{REMEDIES.get(server.maker, ANY_REMEDY)}. For suites that ask for text: -M mode=generate"
+        f"{REMEDIES.get(server.server_software, ANY_REMEDY)}. For suites that ask for text: -M mode=generate"
     )
 
 

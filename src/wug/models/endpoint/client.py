@@ -289,7 +289,7 @@ class Server:
     identity: str
     """Everything that the server says about the model, as JSON."""
     threads: int
-    maker: str = ""
+    server_software: str = ""
     """The program, if known: vllm, sglang, llamacpp."""
 
     def ask(self, prompt: str, settings: Mapping[str, Any], retries: int | None = None) -> Any:
@@ -337,10 +337,10 @@ def find_model(client: Client, name: str | None, threads: int) -> Server:
     described = {field: known.get(name, {}).get(field) for field in ("root", "parent", "meta")}
     # A server that does not describe the model is identified by its address.
     where = "" if any(described.values()) else str(client.address)
-    maker = str(known.get(name, {}).get("owned_by", ""))
-    return Server(client, name, json.dumps([name, where, described], sort_keys=True), threads, maker)
+    server_software = str(known.get(name, {}).get("owned_by", ""))
+    return Server(client, name, json.dumps([name, where, described], sort_keys=True), threads, server_software)
 
 
-def noted(spec: ModelSpec) -> dict[str, str]:
+def declared_options(spec: ModelSpec) -> dict[str, str]:
     """What the user says about the server, for the signature."""
     return {name: spec.options[name] for name in ("dtype", "id") if name in spec.options}

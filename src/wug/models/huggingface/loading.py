@@ -18,7 +18,7 @@ from wug.models.huggingface.adapters import adapt, require_same_words
 from wug.models.huggingface.config import require_loadable, require_loadable_gguf
 from wug.models.huggingface.devices import pick_device
 from wug.models.huggingface.hub import only_here
-from wug.models.huggingface.quantization import hush, prepare, require_right, settings
+from wug.models.huggingface.quantization import prepare, require_right, settings, silence_loggers
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
 from wug.models.spec import Loading, ModelSpec
 from wug.models.weights.fingerprints import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
@@ -90,7 +90,7 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
 
 def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached: bool) -> tuple[Any, Any]:
     """The model, on the CPU unless options place it elsewhere, and its tokenizer."""
-    hush()
+    silence_loggers()
     try:
         with warnings.catch_warnings():
             # About progress bars, in a notebook without widgets.
@@ -143,7 +143,7 @@ def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached
 
 def tokenizer_of(spec: ModelSpec, how: Loading) -> Any:
     """The tokenizer of a model, without its weights."""
-    hush()
+    silence_loggers()
     files = _find_files(spec, how)
     local = bool(files.paths)
     common: dict[str, Any] = {

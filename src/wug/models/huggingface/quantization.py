@@ -30,7 +30,7 @@ NOISY = ("accelerate", "bitsandbytes", "torchao", "torch.utils._pytree")
 log = logging.getLogger("wug")
 
 
-def hush() -> None:
+def silence_loggers() -> None:
     """Silence packages that transformers imports if they are installed."""
     for name in NOISY:
         logging.getLogger(name).setLevel(logging.ERROR)
