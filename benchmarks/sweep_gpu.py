@@ -10,7 +10,7 @@ says are missing; without a network, bring them along: `pip install --target pac
 
 Of the sweep it is also told how long no model was asked, since none was ready, as a share of the time from the first
 question to the last, and what each stage took a model; stages of several models overlap, in one process or in several.
-`ask` is a model asked and its answers judged; `wait`, in one process, is the turn's wait for its model. `load` is the
+`evaluate` is a model asked and its answers judged; `wait`, in one process, is the turn's wait for its model. `load` is the
 whole of a load after its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes
 on the CPU), `copy` to the GPU, `compare` (the probes there) and `check` (trees against single texts). `asked_at_a_time`
 is how many models were asked at a time on average, while any was.
@@ -205,7 +205,7 @@ def inside(file: Path, command: Sequence[str]) -> None:
 def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
     """How long no model was asked, and what each stage took: for each model that was asked, and at most."""
     waited, whole = waiting(spans)
-    asked = [span.ended - span.began for span in spans if span.name == "ask"]
+    asked = [span.ended - span.began for span in spans if span.name == "evaluate"]
     models = len(asked) or 1
     found: dict[str, Any] = {
         "asked": _from_first_to_last(spans),
@@ -222,13 +222,13 @@ def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
 
 def _from_first_to_last(spans: Sequence[Span]) -> tuple[float, float] | None:
     """When the first question was asked, and when the last answer was judged."""
-    asked = [span for span in spans if span.name == "ask"]
+    asked = [span for span in spans if span.name == "evaluate"]
     return (min(span.began for span in asked), max(span.ended for span in asked)) if asked else None
 
 
 def waiting(spans: Sequence[Span]) -> tuple[float, float]:
     """Seconds between the first question and the last in which no model was asked, and all of these."""
-    asked = sorted((span.began, span.ended) for span in spans if span.name == "ask")
+    asked = sorted((span.began, span.ended) for span in spans if span.name == "evaluate")
     if not asked:
         return 0.0, 0.0
     first = until = asked[0][0]

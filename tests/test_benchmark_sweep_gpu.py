@@ -41,7 +41,11 @@ def test_shares_are_of_the_time_between_the_first_work_and_the_last(benchmark: M
 
 def test_of_a_sweep_the_time_from_the_first_question_to_the_last_answer_counts(benchmark: ModuleType) -> None:
     samples = [benchmark.Sample(at, used) for at, used in enumerate([0, 30, 0, 80, 0, 100, 10])]
-    spans = [benchmark.Span("load", 0.5, 2.5), benchmark.Span("ask", 2.5, 4.0), benchmark.Span("ask", 3.5, 5.2)]
+    spans = [
+        benchmark.Span("load", 0.5, 2.5),
+        benchmark.Span("evaluate", 2.5, 4.0),
+        benchmark.Span("evaluate", 3.5, 5.2),
+    ]
     within = benchmark.between(samples, *benchmark.summary(spans)["asked"])
     assert [sample.used for sample in within] == [80, 0, 100]
     assert benchmark.idle_share(within) == pytest.approx(0.4)
@@ -50,17 +54,17 @@ def test_of_a_sweep_the_time_from_the_first_question_to_the_last_answer_counts(b
 def test_waiting_is_when_no_model_is_asked_between_the_first_question_and_the_last(benchmark: ModuleType) -> None:
     spans = [
         benchmark.Span("wait", 0.0, 10.0),  # for the first model, before any question
-        benchmark.Span("ask", 10.0, 14.0),
+        benchmark.Span("evaluate", 10.0, 14.0),
         benchmark.Span("load", 3.0, 15.0),
-        benchmark.Span("ask", 15.0, 18.0),  # nobody was asked from 14 to 15
-        benchmark.Span("ask", 16.0, 17.0),  # by another process
+        benchmark.Span("evaluate", 15.0, 18.0),  # nobody was asked from 14 to 15
+        benchmark.Span("evaluate", 16.0, 17.0),  # by another process
         benchmark.Span("wait", 17.5, 18.0),
-        benchmark.Span("ask", 18.0, 20.0),
+        benchmark.Span("evaluate", 18.0, 20.0),
     ]
     assert benchmark.waiting(spans) == (1.0, 10.0)
     found = benchmark.summary(spans)
     assert found["waited_share"] == "10.0 %"
-    assert found["ask"] == {"a_model": 2.5, "longest": 4.0}  # 10 s, four models
+    assert found["evaluate"] == {"a_model": 2.5, "longest": 4.0}  # 10 s, four models
     assert found["asked_at_a_time"] == 1.11  # 10 s in 9
     assert benchmark.waiting(spans[:1]) == (0.0, 0.0)
 

@@ -107,7 +107,7 @@ def evaluate_model(
             model = CachedModel(handle, cache, progress)
             with stage("load"):
                 tasks = prepare(suites, model, memo)
-            with stage("ask"):
+            with stage("evaluate"):
                 results = tuple(_packed_results(tasks, model, task.interval))
             if cache is not None:
                 cache.report_damage()

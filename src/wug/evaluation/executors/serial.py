@@ -37,7 +37,7 @@ def evaluate_here(task: ModelTask, recorder: Recorder) -> None:
     if (run := recorder.complete_run(task, handle)) is not None:
         recorder.resume(task, run)
         return
-    with stage("ask"):
+    with stage("evaluate"):
         recorder.evaluate(task, handle)
 
 
