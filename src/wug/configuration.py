@@ -21,12 +21,13 @@ from wug.types import Result
 FILE = "wug.toml"
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
+    """Whether a value of a file is a text with more than blanks."""
     return isinstance(value, str) and bool(value.strip())
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_text, value.values()))
+    return isinstance(value, dict) and all(map(is_text, value.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ConfigKey:
     name: str
     values: str
     help: str
-    fits: Callable[[Any], bool] = _is_text
+    fits: Callable[[Any], bool] = is_text
     variable: str = ""
     """The environment variable that has precedence over the file."""
     is_path: bool = False
@@ -48,7 +49,7 @@ KEYS = (
         "model",
         "a name or a list of names",
         "--model of wug run and wug surprisal",
-        lambda value: _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value))),
+        lambda value: is_text(value) or (isinstance(value, list) and bool(value) and all(map(is_text, value))),
         "WUG_MODEL",
     ),
     ConfigKey("device", "text", "--device", variable="WUG_DEVICE"),

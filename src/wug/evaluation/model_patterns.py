@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wug import registry
-from wug.errors import InputError, MissingExtra, ModelError, UnknownName
+from wug.errors import InputError, MissingExtra, ModelError, UnknownName, first_line
 from wug.files import existing, read_lines, shortened, user_path
 from wug.models import hub_is_away
 
@@ -130,15 +130,15 @@ def hub_revisions(repository: str) -> dict[str, str]:
         refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
         raise ModelError(
-            f"{repository}: neither a folder nor a model on the Hugging Face Hub ({_first(error)})"
+            f"{repository}: neither a folder nor a model on the Hugging Face Hub ({first_line(error, 200)})"
         ) from None
     except Exception as error:  # without a network, the exception depends on the HTTP client
         here = _fetched(repository)
         if not here:
             raise ModelError(
                 f"{repository}: its revisions are unknown, since the Hugging Face Hub cannot be reached "
-                f"({_first(error)}). Download the model first and name its folders, or list revisions in a file: "
-                "@models.txt"
+                f"({first_line(error, 200)}). Download the model first and name its folders, "
+                "or list revisions in a file: @models.txt"
             ) from None
         log.warning(
             "%s: the Hugging Face Hub cannot be reached; using %d revisions on this machine", repository, len(here)
@@ -168,7 +168,3 @@ def _parted(text: str) -> tuple[str, str, str]:
 
 def _has_wildcards(name: str) -> bool:
     return ("*" in name or re.search(r"\[.+\]", name) is not None) and existing(name) is None
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:200]

@@ -9,6 +9,7 @@ from typing import Any
 
 from wug import options as declared
 from wug import registry, stats
+from wug.configuration import is_text
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
 from wug.types import PROPORTION_METHODS as METHODS
@@ -103,13 +104,9 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(one, str | int | float | bool) for one in value.values())
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
 EXAMPLES = {"models": '["causal:runs/*/checkpoint-*"]', "suites": '["blimp"]'}
 KEYS = (
-    Key("name", "a text", "name of the sweep  [default: that of the file]", _is_text),
+    Key("name", "a text", "name of the sweep  [default: that of the file]", is_text),
     Key("models", "a list of texts", "names, patterns and @lists, as for --model", _is_list(str)),
     Key("suites", "a list of texts", "files, folders, names", _is_list(str)),
     Key("seeds", "a list of whole numbers", f"values of {SEED} in a model's name", _is_list(int)),
@@ -117,6 +114,6 @@ KEYS = (
     Key("suite", "a table of options", "scoring options, as for -S", _is_table),
     Key("limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0),
     Key("interval", " or ".join(METHODS), "method for intervals of proportions", lambda value: value in METHODS),
-    Key("kind", "a text", "the family, as for --kind", _is_text),
+    Key("kind", "a text", "the family, as for --kind", is_text),
     Key("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wug.errors import ModelError
+from wug.errors import ModelError, first_line
 from wug.models.lstm.folder import save_word_lstm
 from wug.train.corpus import TokenRows
 from wug.train.options import NetworkSize
@@ -117,9 +117,8 @@ def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folde
             for file in sorted(Path(partial).iterdir(), reverse=True):  # config.json, which makes it a model, late
                 file.replace(folder / file.name)
     except Exception as error:  # safetensors and tokenizers raise their own errors on a full disk
-        why = str(error).strip().split("\n")[0] or type(error).__name__
         raise ModelError(
-            f"{folder}: the model cannot be written: {why}. Free some space, and run the same command"
+            f"{folder}: the model cannot be written: {first_line(error)}. Free some space, and run the same command"
         ) from error
     finally:
         model.config.dtype = before

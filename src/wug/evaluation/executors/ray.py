@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import MissingExtra, ModelError, first_line
 from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
@@ -131,7 +131,7 @@ def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder
             del running[stream]
         except ray.exceptions.RayError as error:
             del running[stream]
-            recorder.fail(task, f"Ray gave up on it: {_first_line(error)}")
+            recorder.fail(task, f"Ray gave up on it: {first_line(error)}")
 
 
 def _take(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
@@ -211,7 +211,7 @@ def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
     try:
         found: remote.Reply = ray.get(reply)
     except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray cannot continue: {_first_line(error)}") from None
+        raise ModelError(f"Ray cannot continue: {first_line(error)}") from None
     for warning in found.warnings:
         if warning not in warned:
             log.warning("%s", warning)
@@ -265,7 +265,3 @@ def _start(ray: Any) -> None:
         raise ModelError(f"Ray cannot be started: {error}. RAY_ADDRESS names the cluster to join") from None
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray replaces the handler that makes a run resumable
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, first_line
 from wug.files import MAX_BYTES_ENV, max_unpacked_bytes
 from wug.models.weights.pickle_limits import check_instructions, check_values
 
@@ -185,8 +185,7 @@ def read(path: Path, allowed: Mapping[str, type], *, what: str) -> Pickled:
             if MAGIC in start:
                 return _read_legacy(file, path, allowed, what)
         except _READ_ERRORS as error:
-            detail = str(error).strip() or type(error).__name__
-            raise _damaged(path, detail.split("\n")[0][:200]) from error
+            raise _damaged(path, first_line(error, 200)) from error
     raise ModelError(f"{path}: not a file that PyTorch saved: {_looks(start)}")
 
 
