@@ -10,10 +10,10 @@ says are missing; without a network, bring them along: `pip install --target pac
 
 Of the sweep it is also told how long no model was asked, since none was ready, as a share of the time from the first
 question to the last, and what each stage took a model; stages of several models overlap, in one process or in several.
-`evaluate` is a model asked and its answers judged; `wait`, in one process, is the turn's wait for its model. `load` is the
-whole of a load after its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes
-on the CPU), `copy` to the GPU, `compare` (the probes there) and `check` (trees against single texts). `asked_at_a_time`
-is how many models were asked at a time on average, while any was.
+`evaluate` is a model asked and its answers judged; `wait`, in one process, is the turn's wait for its model. `load` is
+the whole of a load after its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference`
+(probes on the CPU), `copy` to the GPU, `compare` (the probes there) and `check` (trees against single texts).
+`asked_at_a_time` is how many models were asked at a time on average, while any was.
 
 The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
 left to 100 %: of a sweep from the first question to the end of the last answer, of other commands from the first
