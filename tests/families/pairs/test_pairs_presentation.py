@@ -1,4 +1,4 @@
-"""Ways of asking about minimal pairs: in a chat template, after a text, and in questions."""
+"""How minimal pairs are presented: in a chat template, after a text, and in questions."""
 
 from __future__ import annotations
 

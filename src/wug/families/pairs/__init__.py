@@ -24,7 +24,7 @@ from wug.families.pairs.outcomes import from_sample as from_sample
 from wug.families.pairs.outcomes import to_sample as to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
 from wug.families.pairs.published import score_columns
-from wug.families.pairs.questions import asked
+from wug.families.pairs.questions import presented
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
@@ -93,7 +93,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     if left.signature:
         pairs = tuple(suite.pairs[place] for place in left.places)
         suite = replace(suite, pairs=pairs, excluded=left.signature, notices=(*suite.notices, *left.notices))
-    return [asked(suite, one.asking) for one in (settings, *others)]
+    return [presented(suite, one.presentation) for one in (settings, *others)]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:

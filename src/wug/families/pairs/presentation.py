@@ -25,7 +25,7 @@ USED_BY = {
     "answer": QUESTIONS,
 }
 """The methods that have a use for each option."""
-ASKING_OPTIONS = (
+PRESENTATION_OPTIONS = (
     Option(
         "method",
         METHODS,
@@ -96,7 +96,7 @@ class Presentation:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PresentationSettings:
     """How the user wants pairs to be presented."""
 
     method: str = "direct"
@@ -112,7 +112,7 @@ class Asking:
     text_answer: bool = False
 
     @classmethod
-    def each(cls, options: Mapping[str, str], values: Mapping[str, Any]) -> list[Asking]:
+    def each(cls, options: Mapping[str, str], values: Mapping[str, Any]) -> list[PresentationSettings]:
         """One for each method that the user names."""
         methods = tuple(dict.fromkeys(values["method"]))
         for name, users in USED_BY.items():

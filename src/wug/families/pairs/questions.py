@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 
 from wug.errors import InputError
-from wug.families.pairs.asking import QUESTIONS, Asking, Presentation
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations, LanguageAccuracies
 from wug.families.pairs.pair import Pair, is_identical
+from wug.families.pairs.presentation import QUESTIONS, Presentation, PresentationSettings
 from wug.families.pairs.replies import (
     ANSWER_MASS,
     CHOICE_METRICS,
@@ -44,9 +44,9 @@ class QuestionSuite(PairsSuite):
     @property
     def metrics(self) -> Sequence[Metric]:
         """Those of the question, then those that sentences alone have too."""
-        asking = self.settings.asking
-        own = CHOICE_METRICS if asking.method == "forced_choice" else YES_NO_METRICS
-        kept = [one for one in own if not (asking.text_answer and one.name in MARGIN_METRICS)]
+        presentation = self.settings.presentation
+        own = CHOICE_METRICS if presentation.method == "forced_choice" else YES_NO_METRICS
+        kept = [one for one in own if not (presentation.text_answer and one.name in MARGIN_METRICS)]
         return (*kept, *self._further_metrics())
 
     def requests(self) -> Sequence[Request]:
@@ -79,7 +79,7 @@ class QuestionSuite(PairsSuite):
 
     @property
     def _shown(self) -> Presentation:
-        return self.presentation or self.settings.asking.assumed()
+        return self.presentation or self.settings.presentation.assumed()
 
     def _questions(self, pair: Pair) -> tuple[tuple[Request, ...], tuple[Request, ...]]:
         """The requests of the two questions about a pair."""
@@ -158,11 +158,13 @@ TIES = (
 """Pairs of details that are compared."""
 
 
-def asked(suite: PairsSuite, asking: Asking) -> PairsSuite:
+def presented(suite: PairsSuite, presentation: PresentationSettings) -> PairsSuite:
     """The suite with its pairs presented in a given way."""
-    found = replace(suite, settings=replace(suite.settings, asking=asking))
-    if asking.method not in QUESTIONS:
+    found = replace(suite, settings=replace(suite.settings, presentation=presentation))
+    if presentation.method not in QUESTIONS:
         return found
     if any(pair.context for pair in suite.pairs):
-        raise InputError(f"method={asking.method} shows sentences without their context, and these pairs have one")
+        raise InputError(
+            f"method={presentation.method} shows sentences without their context, and these pairs have one"
+        )
     return QuestionSuite(**{one.name: getattr(found, one.name) for one in fields(found)})

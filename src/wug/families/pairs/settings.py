@@ -22,9 +22,9 @@ from wug.families.links import (
     link_signature,
     parameters_of,
 )
-from wug.families.pairs.asking import ASKING_OPTIONS, QUESTIONS, Asking
 from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.formats.lines import ORDERS
+from wug.families.pairs.presentation import PRESENTATION_OPTIONS, QUESTIONS, PresentationSettings
 from wug.files import checksum, read_lines
 from wug.options import Option, read
 
@@ -53,7 +53,7 @@ OPTIONS = (
     Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
     Option("slor_words", tuple(WORD_PATTERNS), None, "word boundaries; default: the way with fewer unknown words"),
     TIES,
-    *ASKING_OPTIONS,
+    *PRESENTATION_OPTIONS,
     Option("leading_space", bool, False, "put a space before every sentence, not only after a context"),
     Option("print_word_probs", bool, False, "keep the log-probability of every word"),
     Option("mask_target", bool, True, "with target=word, score only the target; no: score the whole sentence"),
@@ -164,13 +164,13 @@ class PairsSettings:
     ties: str = "error"
     """Whether a tie is an error, or won by the first: the grammatical sentence."""
     leading_space: bool = False
-    asking: Asking = field(default_factory=Asking)
+    presentation: PresentationSettings = field(default_factory=PresentationSettings)
 
     @classmethod
     def each(cls, options: Mapping[str, str]) -> list[PairsSettings]:
         """The settings of each method that a user names."""
         settings, values = cls.of(options), read(OPTIONS, options, "pairs")
-        found = [replace(settings, asking=asking) for asking in Asking.each(options, values)]
+        found = [replace(settings, presentation=one) for one in PresentationSettings.each(options, values)]
         for one in found:
             one._refuse_unasked(options)
         return found
@@ -224,7 +224,7 @@ class PairsSettings:
 
     def _refuse_unasked(self, options: Mapping[str, str]) -> None:
         """Refuse options that have no meaning for a method."""
-        method = self.asking.method
+        method = self.presentation.method
         if method != "direct" and self.target == "word":
             raise InputError(f"method={method} scores whole sentences: leave out target=word")
         unused = ("link", "normalise", "slor", "ties", "leading_space", "print_word_probs")

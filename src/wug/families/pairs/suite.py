@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from wug.families.context import sees_right
 from wug.families.links import COUNTED, LABELS, margin_metrics
-from wug.families.pairs.asking import Presentation
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.outcomes import (
@@ -21,6 +20,7 @@ from wug.families.pairs.outcomes import (
     languages_of,
 )
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
+from wug.families.pairs.presentation import Presentation
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.sampling import levels_of, limited, of_whole_file, sampled
 from wug.files import shortened
@@ -67,14 +67,14 @@ class PairsSuite:
         """How pairs are presented, for the signature."""
         if self.presentation is not None:
             return self.presentation.signature
-        return {"method": self.settings.asking.method} if self.settings.asking.given else {}
+        return {"method": self.settings.presentation.method} if self.settings.presentation.given else {}
 
     def for_model(self, model: EvaluatedModel) -> PairsSuite:
         """The suite with the presentation that fits a model; every text is checked before anything is computed."""
-        asking = self.settings.asking
-        if asking.method == "direct":
+        presentation = self.settings.presentation
+        if presentation.method == "direct":
             return self
-        found = replace(self, presentation=asking.for_model(model))
+        found = replace(self, presentation=presentation.for_model(model))
         form: ChatFormat | None = getattr(model, "chat", None)
         assert form is not None  # otherwise there is no presentation
         form.check(found.requests())
@@ -203,9 +203,9 @@ class PairsSuite:
         }
         if pair.context:
             detail["context"] = pair.context
-        if self.settings.asking.given:
-            detail["method"] = self.settings.asking.method
-        if self.settings.asking.given or self.settings.links != ("sum",):
+        if self.settings.presentation.given:
+            detail["method"] = self.settings.presentation.method
+        if self.settings.presentation.given or self.settings.links != ("sum",):
             detail |= {"score_good": good.score, "score_bad": bad.score}
         if pair.human is not None:
             detail["human"] = pair.human
