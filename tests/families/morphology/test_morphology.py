@@ -121,7 +121,7 @@ def test_a_masked_model_is_asked_for_the_form_alone(tmp_path: Path) -> None:
     first = adapted.requests()[0]
     assert isinstance(first, Request)
     assert first.span is not None
-    assert (adapted.asking, first.text[slice(*first.span)]) == ("infill", "zibbed")
+    assert (adapted.elicitation, first.text[slice(*first.span)]) == ("infill", "zibbed")
 
 
 def test_an_encoder_decoder_reads_lemma_and_tags(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
 from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
-from wug.families.morphology.suite import AskOptions, MorphologySuite
+from wug.families.morphology.suite import ElicitationOptions, MorphologySuite
 from wug.families.tables import capped, refuse_errors
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
@@ -69,7 +69,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     if not parsed.items:
         raise InputError("there are no items in it", file=path)
     parsed = replace(parsed, problems=tuple(problems))
-    asking = AskOptions(
+    elicitation = ElicitationOptions(
         given["normalise"],
         given["prior"],
         given["space"],
@@ -85,13 +85,15 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
         raise InputError("chat_template is for -S chat=score and chat=write")
     if not given["space"]:
         signature["space"] = "no"
-    if asking.carriers:
-        signature["carriers"] = checksum(*asking.carriers)
+    if elicitation.carriers:
+        signature["carriers"] = checksum(*elicitation.carriers)
     name = path.name.removesuffix(".gz")
     stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
     metric_options = MetricOptions(given["scale"], given["by"])
     return [
-        MorphologySuite(stem, parsed, asking, metric_options, signature, checksum(*sorted(map(_line, parsed.items))))
+        MorphologySuite(
+            stem, parsed, elicitation, metric_options, signature, checksum(*sorted(map(_line, parsed.items)))
+        )
     ]
 
 
@@ -115,7 +117,7 @@ def read_back(suite: MorphologySuite) -> list[str]:
     forms = ", ".join(
         f"{form.text!r}{'' if form.rating is None else f' ({form.rating:g})'}" for form in first.forms[:6]
     )
-    asked = carriers.carriers_of(first, suite.asking_options.carriers)[0].replace("{lemma}", first.lemma)
+    asked = carriers.carriers_of(first, suite.elicitation_options.carriers)[0].replace("{lemma}", first.lemma)
     return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
 
 

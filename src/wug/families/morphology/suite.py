@@ -32,7 +32,7 @@ from wug.families.sampling import levels_of, limited, sampled
 from wug.labels import of_suite
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
-Asking = Literal["continuation", "infill", "source", "answer", "file"]
+ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
 """How a model is asked: by the probability of a form after its carrier (causal), inside it (masked), or given lemma and
 tags (encoder–decoder with score=source), or by writing an answer; `file`: its scores were computed elsewhere."""
 UNSCORED = "the model gives no log-probability for a form"
@@ -46,7 +46,7 @@ BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]|<\|unk\|>")
 
 
 @dataclass(frozen=True, slots=True)
-class AskOptions:
+class ElicitationOptions:
     """How a model is asked."""
 
     normalise: str = "none"
@@ -69,11 +69,11 @@ class MorphologySuite:
 
     name: str
     parsed: ParsedForms
-    asking_options: AskOptions
+    elicitation_options: ElicitationOptions
     metric_options: MetricOptions
     signature_options: Mapping[str, str]
     checksum: str
-    asking: Asking = "continuation"
+    elicitation: ElicitationMode = "continuation"
     chat: Chat | None = None
     """How a question is asked in a chat, without its messages; None outside a chat."""
     limit: int | None = None
@@ -84,7 +84,7 @@ class MorphologySuite:
     @property
     def needs(self) -> Literal["scores", "text"]:
         """What a model must do; `for_model` chooses it."""
-        return "text" if self.asking == "answer" and self.chat is None else "scores"
+        return "text" if self.elicitation == "answer" and self.chat is None else "scores"
 
     @property
     def items(self) -> Sequence[WugItem]:
@@ -95,12 +95,12 @@ class MorphologySuite:
     def options(self) -> Mapping[str, str]:
         """Every option that changes a number, for the signature."""
         chat = {} if self.chat is None else {"chat": "yes", "wrapper": self.chat.wrapper}
-        return {**self.signature_options, "asking": self.asking, **chat, **limited(self.limit, self.strata)}
+        return {**self.signature_options, "asking": self.elicitation, **chat, **limited(self.limit, self.strata)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """What is measured, the headline first."""
-        writes = self.asking == "answer"
+        writes = self.elicitation == "answer"
         first = [PREFERENCE] if any(item.rated for item in self.items) else [ACCURACY]
         names = [f"exact_match@{k}" for k in TOP] if writes else first
         return [METRICS[name] for name in dict.fromkeys([*names, *METRICS])]
@@ -129,30 +129,30 @@ class MorphologySuite:
 
     def for_model(self, model: EvaluatedModel) -> MorphologySuite:
         """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
-        if self.asking_options.chat != "no":
+        if self.elicitation_options.chat != "no":
             return self._in_chat(model)
-        asking: Asking = "infill" if sees_right(model) else "continuation"
+        elicitation: ElicitationMode = "infill" if sees_right(model) else "continuation"
         if model.returns == "text":
-            asking = "answer"
+            elicitation = "answer"
         elif model.options.get("score") == "source":
-            asking = "source"
-        return replace(self, asking=asking)
+            elicitation = "source"
+        return replace(self, elicitation=elicitation)
 
     def _in_chat(self, model: EvaluatedModel) -> MorphologySuite:
         """The suite with its questions as user turns; ModelError for a model that cannot read them."""
         form: ChatFormat | None = getattr(model, "chat", None)
         if form is None:
             raise ModelError(f"{model.id} reads no chat: causal: models and servers do. Leave out -S chat")
-        if not form.has_template(self.asking_options.template):
+        if not form.has_template(self.elicitation_options.template):
             raise ModelError(f"{model.id} has no chat template. Name a file with one: -S chat_template=FILE")
         if any(item.carriers == ("{form}",) for item in self.items):
             raise InputError("whole sentences have no gap to ask for in a chat. Leave out -S chat")
-        writes = self.asking_options.chat == "write"
-        chat = Chat((), self.asking_options.template, answers=writes)
+        writes = self.elicitation_options.chat == "write"
+        chat = Chat((), self.elicitation_options.template, answers=writes)
         wrapper = form.wrapper(_with_question(chat, "{question}"))
         found = replace(
             self,
-            asking="answer" if writes else "continuation",
+            elicitation="answer" if writes else "continuation",
             chat=replace(chat, wrapper=wrapper.checksum),
             notices=(*self.notices, *wrapper.notices),
         )
@@ -161,11 +161,11 @@ class MorphologySuite:
 
     def for_file(self, **options: str) -> MorphologySuite:
         """The suite for predictions in a file, with the options that count for them."""
-        return replace(self, asking="answer" if self.parsed.answers else "file", signature_options=options)
+        return replace(self, elicitation="answer" if self.parsed.answers else "file", signature_options=options)
 
     def requests(self) -> Sequence[Request] | Sequence[Source]:
         """Every question, item by item."""
-        if self.asking == "answer":
+        if self.elicitation == "answer":
             questions = [question for item in self.items for question in self._questions(item)]
             if self.chat is None:
                 return questions
@@ -175,22 +175,22 @@ class MorphologySuite:
 
     def run(self, model: Any) -> Iterator[Row]:
         """Outcomes, estimates and warnings of a model."""
-        yield from self._answered(model) if self.asking == "answer" else self._scored(model)
-        if self.asking_options.individual is not None:
-            yield from rating_ceiling(individual_ratings(self.asking_options.individual)[0])
+        yield from self._answered(model) if self.elicitation == "answer" else self._scored(model)
+        if self.elicitation_options.individual is not None:
+            yield from rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
         if self.parsed.answers:
             yield from answer_ceiling(self.parsed.answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
-        if real := self.asking_options.real_words:
+        if real := self.elicitation_options.real_words:
             shown = ", ".join(sorted(real)[:5])
             warnings.append(f"{len(real)} of the forms are words of the lexicon: {shown}{', …' * (len(real) > 5)}")
         yield from map(Notice, (*self.notices, *warnings))
 
     def _questions(self, item: WugItem) -> list[Source]:
         longest = max(len(form.symbols.split()) for form in item.forms)
-        if self.asking_options.source == "lemma":
+        if self.elicitation_options.source == "lemma":
             return [Source(source_of(item), longest + SPARE_WORDS)]
-        carriers = carriers_of(item, self.asking_options.carriers)
+        carriers = carriers_of(item, self.elicitation_options.carriers)
         return [Source(question(carrier, item), longest + SPARE_WORDS) for carrier in carriers]
 
     def _answered(self, model: Any) -> Iterator[Row]:
@@ -214,11 +214,11 @@ class MorphologySuite:
 
     def _requests(self, item: WugItem) -> list[Request]:
         """The forms in each carrier, then, for `prior`, in the neutral one."""
-        if self.asking == "source":
+        if self.elicitation == "source":
             return [Request(_spaced(form.symbols), source=source_of(item)) for form in item.forms]
         found = [
             self._request(carrier, item, form.text)
-            for carrier in carriers_of(item, self.asking_options.carriers)
+            for carrier in carriers_of(item, self.elicitation_options.carriers)
             for form in item.forms
         ]
         if self._uses_prior(item):
@@ -229,14 +229,16 @@ class MorphologySuite:
     def _request(self, carrier: str, item: WugItem, form: str) -> Request:
         if carrier == "{form}":  # a whole sentence
             return Request(form)
-        filled = fill(carrier, item.lemma, form, space=self.asking_options.space)
+        filled = fill(carrier, item.lemma, form, space=self.elicitation_options.space)
         chat = None if self.chat is None else _with_question(self.chat, question(carrier, item))
         # A causal model reads from left to right: the full stop says that the form ends there.
-        end = filled.end if self.asking == "infill" else len(filled.text)
+        end = filled.end if self.elicitation == "infill" else len(filled.text)
         return Request(filled.text, (filled.start, end), chat=chat)
 
     def _uses_prior(self, item: WugItem) -> bool:
-        return self.asking_options.prior != "none" and self.asking != "source" and item.carriers != ("{form}",)
+        return (
+            self.elicitation_options.prior != "none" and self.elicitation != "source" and item.carriers != ("{form}",)
+        )
 
     def _scored(self, model: Any) -> Iterator[Row]:
         requests = [self._requests(item) for item in self.items]
@@ -249,7 +251,7 @@ class MorphologySuite:
             scored = [(request, next(outputs)) for request in some]
             counts["tokens"] += sum(_tokens(*pair) for pair in scored)
             counts["bytes"] += sum(_byte_tokens(*pair) for pair in scored)
-            values = [_score(*pair, self.asking_options.normalise) for pair in scored]
+            values = [_score(*pair, self.elicitation_options.normalise) for pair in scored]
             known = [value for value in values if value is not None]
             if len(known) < len(values):
                 metric = PREFERENCE if item.rated else ACCURACY
@@ -262,7 +264,7 @@ class MorphologySuite:
             if neutral is not None:
                 relative = [tuple(a - b for a, b in zip(row, neutral, strict=True)) for row in rows]
                 prior.append(self._scored_item(item, relative))
-        only_prior = self.asking_options.prior == "subtract" and bool(prior)
+        only_prior = self.elicitation_options.prior == "subtract" and bool(prior)
         yield from score_rows(prior if only_prior else plain, self.metric_options)
         if prior and not only_prior:
             yield from score_rows(prior, self.metric_options, PRIOR)
@@ -275,7 +277,7 @@ class MorphologySuite:
     def _scored_item(self, item: WugItem, rows: Sequence[tuple[float, ...]]) -> ScoredItem:
         means = tuple(fmean(column) for column in zip(*rows, strict=True))
         spread = [pstdev(column) for column in zip(*rows, strict=True)]
-        carriers = carriers_of(item, self.asking_options.carriers)
+        carriers = carriers_of(item, self.elicitation_options.carriers)
         detail: dict[str, Any] = {"carrier": carriers[0].replace("{lemma}", item.lemma), "spread": spread}
         several = len(rows) > 1
         return ScoredItem(
