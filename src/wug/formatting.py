@@ -104,8 +104,9 @@ def local_time(text: str | None) -> str:
 
 
 def plain(name: str) -> str:
-    """A name with spaces for underscores; `prediction_0` is `prediction 1`."""
-    return _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name).replace("_", " ")
+    """A name with spaces for underscores; `prediction_0` is `prediction 1`, and `delta_ll` is `ΔLL`."""
+    counted = _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name)
+    return counted.replace("delta_ll", "ΔLL").replace("_", " ")
 
 
 def one_line(text: str) -> str:

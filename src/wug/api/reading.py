@@ -23,7 +23,7 @@ from wug.families.reading.analysis import MeasureFit, analyse, lag_effects
 from wug.families.reading.design import PredictorSet
 from wug.families.reading.rscript import write_r
 from wug.families.reading.settings import KEYS, OPTIONS, ReadingSettings, refuse_unknown_use, settings
-from wug.families.reading.suite import MEASURE, ReadingSuite, dropped_text, result_rows
+from wug.families.reading.suite import MEASURE, FitOutcomes, ReadingSuite, dropped_text, result_rows
 from wug.families.reading.surprisals import predict, read_surprisals
 from wug.families.reading.terms import parse, written
 from wug.files import user_path
@@ -381,7 +381,8 @@ def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) 
         "dropped": dropped.replace("|", "¦") or "none",
     }
     signature = build_signature(suite.name, suite.checksum, options, one.label, one.options)
-    return build_result(suite, one.label, signature, result_rows(suite.prepared, one, fits))
+    found = build_result(suite, one.label, signature, result_rows(suite.prepared, one, fits), keep=lambda _: None)
+    return replace(found, outcomes=FitOutcomes(suite.prepared, fits))
 
 
 def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -20,6 +20,8 @@ from wug.types import Problem
 
 MAX_PROBLEMS = 100
 """Problems of a file that are listed; further ones are counted."""
+BLOCK = 64
+"""Texts that a `TextColumn` joins."""
 _RENAMED = {
     "n_attr": "attractors",
     "correct_number": "number",
@@ -50,6 +52,14 @@ class RecordTable:
     header: tuple[str, ...]
     records: Sequence[Record]
     problems: list[Problem]
+
+    def by_column(self) -> tuple[dict[str, Sequence[Any]], list[str]]:
+        """The columns, and the place of each row."""
+        if isinstance(self.records, PackedRecords):
+            columns: dict[str, Sequence[Any]] = dict(zip(self.header, self.records.columns, strict=True))
+            return columns, [f"line {line}" for line in self.records.lines]
+        columns = {name: [record.fields.get(name) for record in self.records] for name in self.header}
+        return columns, [record.place for record in self.records]
 
 
 Repair = Callable[[str], tuple[str, list[Problem]]]
@@ -97,8 +107,6 @@ def read_table(
     repaired, problems = (text, []) if repair is None else repair(text)
     lines = repaired.lstrip("\n")
     skipped = len(repaired) - len(lines)  # blank lines at the beginning
-    if '"' not in lines and "\r" not in lines:
-        return _unquoted(lines, skipped, header, problems)
     return _delimited(path, lines, skipped, header, problems, quoted)
 
 
@@ -182,17 +190,33 @@ def first_few(items: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class UnquotedRecords(Sequence[Record]):
-    """The rows of a table without quotation marks, one per line, parsed on access to save memory."""
+class TextColumn(Sequence[str]):
+    """Texts without NUL, joined by it in blocks, which takes much less memory than an object for each."""
 
-    header: tuple[str, ...]
-    text: str
-    delimiter: str
-    starts: array[int]
-    numbers: array[int]
+    blocks: Sequence[str]
+    length: int
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return self.length
+
+    def __getitem__(self, place: Any) -> Any:
+        block, within = divmod(range(self.length)[place], BLOCK)
+        return self.blocks[block].split("\0")[within]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(block.split("\0") for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRecords(Sequence[Record]):
+    """The rows of a delimited table, made on access to save memory."""
+
+    header: tuple[str, ...]
+    columns: Sequence[TextColumn]
+    lines: array[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
 
     @overload
     def __getitem__(self, place: int) -> Record: ...
@@ -202,64 +226,62 @@ class UnquotedRecords(Sequence[Record]):
     def __getitem__(self, place: int | slice) -> Record | list[Record]:
         if isinstance(place, slice):
             return [self[at] for at in range(len(self))[place]]
-        return self._record(self.starts[place], self.numbers[place])
+        return self._record(self.lines[place], *(column[place] for column in self.columns))
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._record, self.starts, self.numbers)
+        return map(self._record, self.lines, *self.columns)
 
-    def _record(self, start: int, number: int) -> Record:
-        end = self.text.find("\n", start)
-        row = self.text[start : None if end < 0 else end].split(self.delimiter)
-        return Record(f"line {number}", dict(zip(self.header, row, strict=True)))
+    def _record(self, line: int, *row: str) -> Record:
+        return Record(f"line {line}", dict(zip(self.header, row, strict=True)))
 
 
 _LINE = re.compile(r"^.*", re.MULTILINE)
-
-
-def _unquoted(text: str, skipped: int, header: tuple[str, ...], problems: list[Problem]) -> RecordTable:
-    """The table of a text without quotation marks and carriage returns: every line is a row."""
-    first = text.split("\n", 1)[0]
-    delimiter = _delimiter(first)
-    named = header or tuple(name.strip() for name in first.split(delimiter))
-    problems = [*problems, *_repeated(named)]
-    starts, numbers = array("q"), array("q")
-    rows = _LINE.finditer(text, 0 if header else len(first) + 1)
-    for number, found in enumerate(rows, skipped + (1 if header else 2)):
-        line = found[0]
-        # A tab is white space itself, and a line with anything else in it has a field that is not empty.
-        if line.strip() and (delimiter == "\t" or any(field.strip() for field in line.split(delimiter))):
-            fields = line.count(delimiter) + 1
-            if fields == len(named):
-                starts.append(found.start())
-                numbers.append(number)
-            else:
-                problems.append(_wrong_length(f"line {number}", fields, named))
-    return RecordTable(named, UnquotedRecords(named, text, delimiter, starts, numbers), problems)
+_ENDED_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 def _delimited(
     path: Path, text: str, skipped: int, header: tuple[str, ...], problems: list[Problem], quoted: bool
 ) -> RecordTable:
+    rows = _rows(path, text, skipped, quoted)
+    named = header or tuple(name.strip() for name in next(rows)[1])
+    problems = [*problems, *_repeated(named)]
+
+    def complete() -> Iterator[tuple[int, list[str]]]:
+        for line, row in rows:
+            if not "".join(row).strip():
+                continue
+            if len(row) == len(named):
+                yield line, row
+            else:
+                problems.append(_wrong_length(f"line {line}", len(row), named))
+
+    kept, lines = complete(), array("q")
+    blocks: list[list[str]] = [[] for _ in named]
+    while some := list(islice(kept, BLOCK)):
+        lines.extend(line for line, _ in some)
+        for column, values in zip(blocks, zip(*(row for _, row in some), strict=True), strict=True):
+            column.append("\0".join(values))
+    columns = [TextColumn(column, len(lines)) for column in blocks]
+    return RecordTable(named, PackedRecords(named, columns, lines), problems)
+
+
+def _rows(path: Path, text: str, skipped: int, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each row, with its last line."""
+    delimiter = _delimiter(text.split("\n", 1)[0])
+    if '"' not in text and "\r" not in text:
+        for number, found in enumerate(_LINE.finditer(text), skipped + 1):
+            yield number, found[0].split(delimiter)
+        return
     # The csv module counts lines itself, since a quoted field may span several. Strict, to report stray quotes.
     reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=_delimiter(text.split("\n", 1)[0]),
+        (found[0] for found in _ENDED_LINE.finditer(text)),
+        delimiter=delimiter,
         strict=True,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
-    records: list[Record] = []
-    problems = list(problems)
     try:
-        header = header or tuple(name.strip() for name in next(reader))
-        problems += _repeated(header)
         for row in reader:
-            place = f"line {reader.line_num + skipped}"
-            if not any(field.strip() for field in row):
-                continue
-            if len(row) == len(header):
-                records.append(Record(place, dict(zip(header, row, strict=True))))
-            else:
-                problems.append(_wrong_length(place, len(row), header))
+            yield reader.line_num + skipped, row
     except csv.Error as error:
         raise InputError(
             f"{error}. A field that begins with a quotation mark must be quoted as a whole, with the marks inside "
@@ -267,7 +289,6 @@ def _delimited(
             file=path,
             place=f"line {reader.line_num + skipped}",
         ) from None
-    return RecordTable(header, records, problems)
 
 
 def _json_lines(text: str) -> RecordTable:

@@ -204,7 +204,7 @@ def test_results_are_ordinary_runs(tmp_path: Path) -> None:
     assert "runs 1 2 saved" in said.err
     shown = command("show", 1)
     assert shown.code == 0
-    assert "delta ll" in shown.out
+    assert "ΔLL" in shown.out
     compared = command("compare", 1, 2, "--format", "json")
     assert compared.code == 0, compared.err
     assert "delta_ll" in compared.out
@@ -260,7 +260,8 @@ def test_a_sweep_over_twelve_checkpoints_is_a_learning_curve(tmp_path: Path) -> 
     with closing(Store(Path(os.environ["WUG_STORE"]))) as store:
         page = client_of(Site(store=store, cache=tmp_path / "answers.db", folders=())).get("/sweeps/1")
     assert page.status_code == 200
-    assert "delta ll" in page.text
+    assert "ΔLL" in page.text
+    assert "delta ll" not in page.text
     assert chart.stat().st_size > 1000
 
 

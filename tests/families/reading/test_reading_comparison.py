@@ -106,12 +106,12 @@ def test_several_measures_have_no_mean_and_one_measure_has_its_own(tmp_path: Pat
     groups = [one["group"] for one in both["estimates"] if one["metric"] == "delta_ll"]
     assert groups == ["measure=rt", "measure=gaze"]
     shown = command("show", "2", "--store", tmp_path / "store").out
-    assert "delta ll" in shown
+    assert "ΔLL" in shown
     assert "measure=rt" in shown
     assert "measure=gaze" in shown
     page = tmp_path / "page.html"
     assert command("report", "2", "-o", page, "--store", tmp_path / "store").code == 0
-    assert "delta ll:gaze" in page.read_text(encoding="utf-8")
+    assert "ΔLL:gaze" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [("--summary",), ("--format", "csv")])
@@ -132,7 +132,7 @@ def test_pages_show_measures_one_by_one(tmp_path: Path) -> None:
         for address in ("/run/1", "/result/1", "/compare?side=1&side=2"):
             page = client.get(address)
             assert page.status_code == 200, address
-            assert "delta ll:rt" in page.text, address
+            assert "ΔLL:rt" in page.text, address
 
 
 def trials() -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from wug.families.reading import table as tables
 from wug.families.reading.prepare import prepare
 from wug.families.reading.settings import settings
 from wug.families.reading.surprisals import running_texts
+from wug.families.reading.table import read_words
 
 KEYS: dict[str, Any] = {"word": "word", "text": "story", "position": "position"}
 
@@ -236,3 +237,15 @@ def _model_surprisals(prepared: Any) -> list[float]:
 
     found = predict(prepared, CachedModel(open_model("wug-causal")), "surprisal")
     return [float(value) for value in found.columns["surprisal"]]
+
+
+def test_rows_keep_values_and_lines_whether_quoted_or_not(tmp_path: Path) -> None:
+    plain, quoted = tmp_path / "plain.csv", tmp_path / "quoted.csv"
+    plain.write_text("\nword,rt\n" + "".join(f"w{n},{n}.50\n\n" for n in range(200)), encoding="utf-8")
+    quoted.write_text("\nword,rt\n" + "".join(f'"w,\n{n}","{n}.50"\n' for n in range(200)), encoding="utf-8")
+    for path, word in ((plain, "w{}"), (quoted, "w,\n{}")):
+        table = read_words(path)
+        assert table.texts("word") == [word.format(n) for n in range(200)]
+        assert table.columns["word"][130] == word.format(130)
+        assert table.numbers("rt").tolist() == [n + 0.5 for n in range(200)]
+        assert table.place(130) == f"line {263 if path == plain else 264}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -109,11 +110,10 @@ def _hint(name: str) -> str:
 
 def term_values(prepared: PreparedTable, term: RegressionTerm, own: Mapping[str, Floats]) -> Floats:
     """The product of a term's factors in every row."""
-    product = np.ones(len(prepared.table))
-    for factor in term.factors:
-        values = _column(prepared, factor.column, own)
-        product = product * prepared.values_at(values, factor.lag, str(factor))
-    return product
+    return reduce(
+        np.multiply,
+        (prepared.values_at(_column(prepared, one.column, own), one.lag, str(one)) for one in term.factors),
+    )
 
 
 def complete_rows(

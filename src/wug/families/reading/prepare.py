@@ -129,14 +129,14 @@ class PreparedTable:
         words = len(set(zip(self.keys.texts[rows].tolist(), self.keys.positions[rows].tolist(), strict=True)))
         return f"rows as independent, though each word has {number(len(rows) / words)}"
 
-    def item(self, row: int) -> str:
-        """The name of a row: its text, position and participant, or its place."""
+    def items(self, rows: Sequence[int]) -> list[str]:
+        """The names of rows: text, position and participant, or where each is."""
         subject = None if self.settings.aggregate else self.settings.subject
         names = (self.settings.text, subject, self.settings.position)
-        given = [name for name in names if name is not None and self.settings.position is not None]
-        if not given:
-            return self.table.place(row)
-        return "/".join(str(self.table.columns[name][row]).strip() for name in given)
+        if self.settings.position is None:
+            return [self.table.place(row) for row in rows]
+        columns = [self.table.columns[name] for name in names if name is not None]
+        return ["/".join(str(column[row]).strip() for column in columns) for row in rows]
 
 
 def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:

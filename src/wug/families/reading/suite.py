@@ -17,6 +17,8 @@ from wug.identity import Group
 from wug.labels import of_suite
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 
+AT_ONCE = 10_000
+"""Outcomes that are taken from arrays at once."""
 DELTA = "delta_ll"
 MEASURE = "measure"
 METRICS = (
@@ -104,8 +106,7 @@ class ReadingSuite:
 
 def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequence[MeasureFit]) -> Iterator[Row]:
     """One outcome per row and measure, the estimates, and warnings."""
-    for fit in fits:
-        yield from _outcomes(prepared, fit)
+    yield from FitOutcomes(prepared, fits)
     for fit in fits:
         yield from estimates(fit, only=len(fits) == 1)
     if (surprisals := predictors.columns.get("surprisal")) is not None and len(fits):
@@ -149,15 +150,39 @@ def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
     return f"{fit.measure}: {len(fit.rows):,} rows used; removed {', '.join(reasons)}" if reasons else ""
 
 
-def _outcomes(prepared: PreparedTable, fit: MeasureFit) -> Iterator[Outcome]:
-    groups = {MEASURE: fit.measure}
-    delta, y, x = fit.delta.tolist(), fit.y.tolist(), fit.x.tolist()
-    below, above = fit.baseline.loglik.tolist(), fit.target.loglik.tolist()
-    predicted, folds = fit.target.predicted.tolist(), (fit.folds + 1).tolist()
-    for place, row in enumerate(fit.rows.tolist()):
-        detail: dict[str, Any] = {} if prepared.words is None else {"word": prepared.words[row]}
-        detail |= {"y": y[place], "x": x[place], "predicted": predicted[place], "fold": folds[place]}
-        detail |= {"ll_baseline": below[place], "ll_target": above[place]}
-        if fit.units is not None:
-            detail["source"] = fit.units[place]
-        yield Outcome(prepared.item(row), DELTA, delta[place], groups, detail)
+@dataclass(frozen=True, slots=True)
+class FitOutcomes(Sequence[Outcome]):
+    """One outcome per row and measure, made on access to save memory."""
+
+    prepared: PreparedTable
+    fits: Sequence[MeasureFit]
+
+    def __len__(self) -> int:
+        return sum(len(fit.rows) for fit in self.fits)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        for fit in self.fits:
+            for first in range(0, len(fit.rows), AT_ONCE):
+                yield from _outcomes(self.prepared, fit, slice(first, first + AT_ONCE))
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        at, fits = range(len(self))[place], iter(self.fits)
+        while at >= len((fit := next(fits)).rows):
+            at -= len(fit.rows)
+        return next(_outcomes(self.prepared, fit, slice(at, at + 1)))
+
+
+def _outcomes(prepared: PreparedTable, fit: MeasureFit, at: slice) -> Iterator[Outcome]:
+    groups, words, units = {MEASURE: fit.measure}, prepared.words, fit.units
+    below, above = fit.baseline.loglik[at], fit.target.loglik[at]
+    arrays = (fit.y[at], fit.x[at], fit.target.predicted[at], fit.folds[at] + 1, below, above, above - below)
+    rows = fit.rows[at].tolist()
+    columns = zip(rows, prepared.items(rows), *(array.tolist() for array in arrays), strict=True)
+    for place, (row, item, y, x, predicted, fold, low, high, delta) in enumerate(columns, at.start):
+        detail: dict[str, Any] = {} if words is None else {"word": words[row]}
+        detail |= {"y": y, "x": x, "predicted": predicted, "fold": fold, "ll_baseline": low, "ll_target": high}
+        if units is not None:
+            detail["source"] = units[place]
+        yield Outcome(item, DELTA, delta, groups, detail)

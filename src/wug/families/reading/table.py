@@ -6,7 +6,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from wug.errors import InputError, MissingExtra, SuiteError, suggestion
 from wug.families.reading.regression import Floats, Indices
-from wug.families.tables import read_table
+from wug.families.tables import TextColumn, read_table
 from wug.files import checksum_of, read_bytes, read_text, shortened, table_text
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Mask: TypeAlias = "NDArray[np.bool_]"
 MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
 """Missing values of numeric columns, in lower case. In a column of words they are words."""
+_ABSENT: dict[str, Any] = {"": math.nan, "NA": math.nan}
+"""The most frequent of these."""
 EXAMPLES = 3
 _CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<operator>=~|!~|!=|>=|<=|=|>|<)\s*(?P<value>.*?)\s*")
 
@@ -43,7 +47,8 @@ class WordTable:
     @property
     def checksum(self) -> str:
         """Of the names and values."""
-        return checksum_of(str(value) for name, values in self.columns.items() for value in (name, *values))
+        texts = ("\0".join(getattr(values, "blocks", map(str, values))) for values in self.columns.values())
+        return checksum_of(chain.from_iterable(zip(self.columns, texts, strict=True)))
 
     def error(self, message: str, rows: Sequence[int] | Indices = (), column: str | None = None) -> InputError:
         """An error about some rows, of which it names the first three."""
@@ -66,7 +71,8 @@ class WordTable:
     def texts(self, column: str) -> list[str]:
         """The values as text; whole numbers have no decimals."""
         self.require(column)
-        return [_text(value) for value in self.columns[column]]
+        known: dict[str, str] = {}
+        return [known.setdefault(text, text) for text in map(_text, self.columns[column])]
 
     def numbers(self, column: str) -> Floats:
         """The values as numbers, NaN where one is missing or not finite."""
@@ -200,11 +206,7 @@ def _read_text(path: Path) -> WordTable:
         raise SuiteError(table.problems[:20], file=path)
     if not table.records:
         raise InputError("the table has no rows", file=path)
-    records = list(table.records)
-    rows = ([record.fields.get(name) for name in table.header] for record in records)
-    places = [record.place for record in records]
-    columns: dict[str, Sequence[Any]] = dict(zip(table.header, zip(*rows, strict=True), strict=True))
-    return WordTable(str(path), columns, places)
+    return WordTable(str(path), *table.by_column())
 
 
 def _is_quoted(path: Path) -> bool:
@@ -232,11 +234,18 @@ def _read_parquet(path: Path) -> WordTable:
 
 def _converted(values: Sequence[Any]) -> tuple[Floats, list[int]]:
     """Values as numbers, NaN for missing ones; and the rows of those that are not numbers."""
+    if isinstance(values, TextColumn) and not any("_" in block for block in values.blocks):
+        for texts in (values, map(_ABSENT.get, values, values)):
+            with suppress(ValueError):
+                return _finite(np.fromiter(map(float, texts), np.float64, len(values))), []
     found = [_number(value) for value in values]
     wrong = [row for row, number in enumerate(found) if number is None]
-    numbers = np.array([math.nan if number is None else number for number in found], np.float64)
+    return _finite(np.array([math.nan if number is None else number for number in found], np.float64)), wrong
+
+
+def _finite(numbers: Floats) -> Floats:
     numbers[~np.isfinite(numbers)] = math.nan
-    return numbers, wrong
+    return numbers
 
 
 def _number(value: Any) -> float | None:
