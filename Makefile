@@ -4,7 +4,7 @@
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
 # make check    ruff, mypy, the prose linter, the layers; make lint is ruff and mypy alone
-# make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
+# make coverage run the tests with coverage; fails below 95% over all, or below 90% in a package
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
 # make lowest   the tests with the oldest versions that pyproject.toml allows, in .venv-lowest (Python 3.11)
 # make lock     write lock.txt, the versions that development is done with
