@@ -7,13 +7,13 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=441,
-    lines=79_653,
-    untyped=147,
-    class_names_used_twice=6,
-    long_modules=10,
-    wide_functions=4,
-    tiny_modules=12,
+    files=432,
+    lines=80_030,
+    untyped=149,
+    class_names_used_twice=4,
+    long_modules=9,
+    wide_functions=5,
+    tiny_modules=4,
 )
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 

@@ -107,7 +107,9 @@ class MissingExtra(WugError):
     """An optional package that is not installed."""
 
     def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs packages that are not installed: pip install 'wug[{extra}]'")
+        super().__init__(
+            f"{purpose} needs packages that are not installed: pip install 'wug[{extra}]', or '.[{extra}]' in a clone"
+        )
 
 
 class BrokenPlugin(WugError):
