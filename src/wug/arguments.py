@@ -48,7 +48,8 @@ FLAGS = {
     "--device": "device=…",
     "--kind": "kind=…",
 }
-ELSEWHERE = {
+"""Flags of the command line that messages name, as Python writes them."""
+MINICONS_EQUIVALENTS = {
     "IncrementalLMScorer": 'wug.open_model("causal:NAME", device="cpu")',
     "MaskedLMScorer": 'wug.open_model("masked:NAME", device="cpu")',
     "scorer": 'wug.open_model("causal:NAME", device="cpu")',
@@ -59,6 +60,7 @@ ELSEWHERE = {
     "partial_score": "model.score(wug.Request(text, span)), where span is the scored part of text",
     "next_word_distribution": "wug.surprisal(texts, model), which has the entropy and the rank of every word",
     "compute_stats": "model.score(texts)",
+    "prepare_text": "model.score(texts), which takes texts as they are",
     "logprobs": "model.score(texts)",
     "bos_token": "bos=True or bos=False where the model is opened",
     "reduction": "scored.logprob() for the sum; divide by len(scored.logprobs) for the mean",
@@ -68,7 +70,6 @@ ELSEWHERE = {
     "batch_size": "nothing: the batch does not change scores, and wug chooses its size",
 }
 """Names of other programs (minicons), and what to write instead."""
-"""Flags of the command line that messages name, as Python writes them."""
 _NO_FLAGS: Mapping[str, str] = {}
 _PAIR = r"'?([a-z_]+)=((?:[^\s,.;:()']|[,.](?=[^\s,.;:()']))+)'?"
 _SCORING, _MODEL = re.compile(rf"-S {_PAIR}(?: -S {_PAIR})*"), re.compile(f"-M {_PAIR}")
@@ -125,18 +126,18 @@ def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
 
 def instead_of(name: str) -> str:
     """What to write for a name of another program, for the end of a message; empty for other names."""
-    return f" In wug, write {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+    return f" In wug, write {MINICONS_EQUIVALENTS[name]}" if name in MINICONS_EQUIVALENTS else ""
 
 
 def require_member(of: str, name: str) -> None:
     """UnknownMember if an attribute that does not exist is a name of another program."""
-    if name in ELSEWHERE:
+    if name in MINICONS_EQUIVALENTS:
         raise UnknownMember(f"{of} has no {name}.{instead_of(name)}")
 
 
 def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     """A message in which options of the command line (`-S lines=good-bad`) are those of Python."""
-    if (found := re.match(r"unknown option '(\w+)'", message)) and found[1] in ELSEWHERE:
+    if (found := re.match(r"unknown option '(\w+)'", message)) and found[1] in MINICONS_EQUIVALENTS:
         return f"{found[0]}.{instead_of(found[1])}"
     message = _SCORING.sub(_as_options, message)
     message = _MODEL.sub(r'\1="\2"', message)
