@@ -108,7 +108,12 @@ def settings() -> dict[str, ConfigValue]:
 @members(public)
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The defaults in wug.toml and the environment; None where none is set."""
+    """The defaults in wug.toml and the environment; None where none is set.
+
+    Examples:
+        >>> wug.config().labels_for([])
+        {}
+    """
 
     models: list[str] | None
     """Names for `wug.run(suites, models)`."""
@@ -120,11 +125,7 @@ class Config:
     """Names of models in tables and charts, by id or short name."""
 
     def labels_for(self, results: Iterable[Result]) -> dict[str, str]:
-        """The labels of the models in some results, for `results.plot(labels=…)`.
-
-        Examples:
-            >>> results.plot(labels=wug.config().labels_for(results))
-        """
+        """The labels of the models in some results, for `results.plot(labels=…)`."""
         names = short_names(result.model for result in results)
         return {key: label for key, label in self.labels.items() if key in {*names, *names.values()}}
 

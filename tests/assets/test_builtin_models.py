@@ -38,7 +38,7 @@ def test_weights_are_float16(folder: Path) -> None:
 def test_a_card_says_how_the_model_was_made_and_what_it_knows(folder: Path) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
     made = ("wug train ", "| seed | 1 |", "| licence | MIT")
-    for part in (*made, "## What it knows", "## In other programs", "stored in float16", "## What it does not know"):
+    for part in (*made, "## Results", "## In other programs", "stored in float16", "## Limits"):
         assert part in card
     assert "@" not in card
 

@@ -145,7 +145,8 @@ def test_a_group_finds_tasks_in_quotes_next_to_files_that_need_python(tmp_path: 
     assert [one.name for one in read_tasks(tmp_path / "group.yaml")] == ["demo"]
 
 
-def test_a_set_of_the_catalogue_is_found_by_its_id_on_the_hub(tmp_path: Path) -> None:
+def test_a_set_of_the_catalogue_is_found_by_its_id_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path / "sets"))
     template = (
         "dataset_path: nyu-mll/blimp\noutput_type: multiple_choice\nvalidation_split: train\ndoc_to_text: ''\n"
         "doc_to_target: 0\ndoc_to_choice: '{{[sentence_good, sentence_bad]}}'\n"
