@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,12 +39,13 @@ def effects_part(result: Result) -> EstimatesPart | None:
 
 
 def group_effects(result: Result, metric: str, without: Container[str] = ()) -> Iterator[Figure]:
-    """The means of an effect by group, for fields with at least two values."""
+    """The means of an effect by group, folded, for fields with at least two values."""
     unit = result.metric(metric).unit
     what = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
     draw = partial(dots, note=interval_note(result, metric), what=what, share=False)
     fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in without}
-    yield from field_figures(fields, draw, id=f"{metric}-groups", what=plain(metric).capitalize())
+    for figure in field_figures(fields, draw, id=f"{metric}-groups", what=plain(metric).capitalize()):
+        yield replace(figure, folded=True)
 
 
 def effects_figure(result: Result, rows: Rows) -> Figure | None:

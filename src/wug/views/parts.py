@@ -77,6 +77,8 @@ class Figure(ViewPart):
     """The same chart of one item."""
     pair: Callable[[str, OtherResult], FigurePair] | None = None
     """This chart and that of another result on the same suite; called with the name of this model."""
+    folded: bool = False
+    """Whether a page shows only its title until the reader opens it."""
 
     @property
     def chart(self) -> altair.LayerChart:

@@ -96,7 +96,8 @@ def styled_chart(
 
 def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The specification of a chart without styles, which takes longest to compute."""
-    made: dict[str, Any] = drawable(chart.to_dict())
+    # Altair checked each part when it was made; checking the whole again takes most of the time.
+    made: dict[str, Any] = drawable(chart.to_dict(validate=False))
     return made
 
 

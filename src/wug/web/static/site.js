@@ -48,6 +48,7 @@ const target = (plot, datum) => {
 };
 
 const fill = async (plot) => {
+  plot.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
     const spec = await answer.json();
@@ -72,7 +73,7 @@ const seen = new IntersectionObserver((entries) => {
     seen.unobserve(target);
     fill(target);
   }
-}, { rootMargin: "2500px" });
+}, { rootMargin: "1200px" });
 
 const button = (words, act) => {
   const made = document.createElement("button");

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
+import numpy as np
+
 from wug.families.links import MARGIN, link_label, shown_scale
 from wug.families.pairs.outcomes import (
     ACCURACY,
@@ -134,7 +136,9 @@ def _tally(rows: Rows) -> CountsPart:
     """The number of pairs with each outcome; for the correct ones, no details are read."""
     counts = rows.tally(ACCURACY)
     tied = identical = 0
-    split = sum(PairOutcome.of(row.outcome).more_tokens != 0 for row in rows.each(Filter(ACCURACY), keys=TOKEN_KEYS))
+    tokens = rows.numbers(Filter(ACCURACY), TOKEN_KEYS)
+    good, bad = (tokens[key].filled(0) if key in tokens else np.zeros(()) for key in TOKEN_KEYS)
+    split = int(np.count_nonzero(good - bad))
     for row in rows.each(Filter(ACCURACY, value="false"), keys=(*SCORE_KEYS, *TEXT_KEYS)):
         pair = PairOutcome.of(row.outcome)
         tied += pair.tied

@@ -20,6 +20,7 @@ from wug.families.pairs.outcomes import (
 )
 from wug.families.sampling import spread
 from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
+from wug.identity import Group
 from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views import charts, grouped
@@ -98,7 +99,7 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
 
 def repeated_field(result: Result) -> Sequence[str]:
     """The field with nearly the same groups as another one, if there is one."""
-    fields = by_field(result, ACCURACY)
+    fields = {Group.parse(one.group).field for one in result.estimates if one.metric == ACCURACY}
     return [name for name in PHENOMENA if name in fields][1:]
 
 
