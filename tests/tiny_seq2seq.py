@@ -12,6 +12,8 @@ from typing import Any
 from wug.evaluation.opening import open_suites
 from wug.families.pcfgset.make import DataPlan, make
 from wug.files import write_lines
+from wug.models import seq2seq
+from wug.models.spec import ModelSpec
 from wug.types import Suite
 
 FUNCTIONS = "copy reverse repeat shift echo swap_first_last append prepend remove_first remove_second".split()
@@ -116,6 +118,13 @@ def maker(new_folder: Callable[[str], Path]) -> Callable[..., Path]:
         return save_seq2seq(new_folder(architecture), architecture)
 
     return make
+
+
+def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
+    """The backend's model of a folder, on the CPU."""
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    return model
 
 
 def opennmt_checkpoint(words: Sequence[str] = WORDS, *, layers: int = 2, size: int = 16) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,18 +10,10 @@ import pytest
 
 from command_line import Said, Values, wug
 from pcfgset_names import our_name
+from published_scores import BEST, FIVE_BEST, GULORDAVA, cogs_metric
 from reference import reference
 
 PREDICTIONS = "pcfgset/model_predictions/lstms2s"
-OUTPUT = "pairs/gulordava_eval_output_en"
-BEST = "hidden650_batch128_dropout0.2_lr20.0"
-FIVE_BEST = (
-    BEST,
-    "hidden650_batch64_dropout0.2_lr10.0",
-    "hidden650_batch64_dropout0.2_lr20.0",
-    "hidden650_batch64_dropout0.1_lr20.0",
-    "hidden650_batch128_dropout0.1_lr20.0",
-)
 JSON = ("--no-save", "--format", "json")
 
 
@@ -113,7 +104,7 @@ def percent(values: Values) -> dict[str, float]:
 
 
 def test_the_distributed_lstm_is_80_49_on_original_and_71_82_on_nonce_sentences() -> None:
-    said = wug("score", "pairs", "--predictions", reference(f"{OUTPUT}/best_model.tab.gz"), "--column", BEST, *JSON)
+    said = wug("score", "pairs", "--predictions", reference(f"{GULORDAVA}/best_model.tab.gz"), "--column", BEST, *JSON)
     (values,) = said.values
     found = percent(values)
     assert (found["type=original"], found["type=nonce"]) == (80.49, 71.82)
@@ -126,14 +117,14 @@ def test_the_distributed_lstm_is_80_49_on_original_and_71_82_on_nonce_sentences(
 
 def test_the_frequency_column_is_65_85_and_42_55() -> None:
     (values,) = wug(
-        "score", "pairs", "--predictions", reference(f"{OUTPUT}/best_model.tab.gz"), "--column", "freq", *JSON
+        "score", "pairs", "--predictions", reference(f"{GULORDAVA}/best_model.tab.gz"), "--column", "freq", *JSON
     ).values
     assert (percent(values)["type=original"], percent(values)["type=nonce"]) == (65.85, 42.55)
 
 
 def test_the_five_best_models_come_with_their_mean_and_standard_deviation() -> None:
     columns = [part for name in FIVE_BEST for part in ("--column", name)]
-    said = wug("score", "pairs", "--predictions", reference(f"{OUTPUT}/all_models.tab.gz"), *columns, *JSON)
+    said = wug("score", "pairs", "--predictions", reference(f"{GULORDAVA}/all_models.tab.gz"), *columns, *JSON)
     assert [result["model"].split("@")[0] for result in said.results] == [
         *(f"file/{n}" for n in FIVE_BEST),
         "mean/5 runs",
@@ -145,30 +136,9 @@ def test_the_five_best_models_come_with_their_mean_and_standard_deviation() -> N
 
 
 def test_all_68_models_are_judged_at_once() -> None:
-    said = wug("score", "pairs", "--predictions", reference(f"{OUTPUT}/all_models.tab.gz"), *JSON)
+    said = wug("score", "pairs", "--predictions", reference(f"{GULORDAVA}/all_models.tab.gz"), *JSON)
     assert len(said.results) == 68 + 1
     assert all(result["n"] == 410 for result in said.results)
-
-
-COGS = {
-    "ref_em": "exact_match",
-    "ref_wf": "well_formed",
-    "ref_oiem": "order_invariant_match",
-    "ref_ted": "edit_distance",
-    "prop_em_tok": "exact_match",
-    "prop_wf": "well_formed",
-    "prop_oiem_multiset": "order_invariant_match",
-    "prop_sem": "semantic_match",
-}
-PARTS = {"term": "terms", "pred": "predicates", "arg": "arguments", "prec": "precision", "rec": "recall", "f1": "f1"}
-
-
-def cogs_check(column: str) -> str:
-    if column in COGS:
-        return COGS[column]
-    match = re.fullmatch(r"ref_(term|pred|arg)(prec|rec|f1)\((i|a)\)", column)
-    assert match
-    return f"{PARTS[match[1]]}_{PARTS[match[2]]}{'_macro' if match[3] == 'a' else ''}"
 
 
 @pytest.mark.parametrize("pair", ["dev_self", "rasp_test", "primitives_self", "seed_example"])
@@ -184,4 +154,4 @@ def test_cogs_pairs_give_the_published_values(pair: str, compat: bool) -> None:
     for column, value in row.items():
         if value and column.startswith("ref_" if compat else "prop_"):
             scale = 1 if column == "ref_ted" else 100
-            assert scale * values[cogs_check(column), "all"] == pytest.approx(float(value), abs=1e-6), column
+            assert scale * values[cogs_metric(column), "all"] == pytest.approx(float(value), abs=1e-6), column

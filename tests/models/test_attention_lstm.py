@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,17 +28,6 @@ from wug.models.attention_lstm.folder import (
 )
 from wug.models.attention_lstm.network import AttentionLSTM
 from wug.models.spec import ModelSpec
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    import torch
-
-    caplog.set_level(logging.WARNING, "wug")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def load(folder: Path, **options: str) -> backend.AttentionLSTMModel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import io
 import json
-import logging
 import os
 import shutil
 import sys
@@ -33,11 +32,6 @@ from wug.models.spec import ModelSpec
 torch = pytest.importorskip("torch")
 ctranslate2 = pytest.importorskip("ctranslate2")
 pytestmark = pytest.mark.usefixtures("own_conversions")
-
-
-@pytest.fixture(autouse=True)
-def _warnings_count(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "wug")
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,6 @@ from wug.models.decoding.greedy import TokenRules
 Maker = Any
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    """The folder of a tiny model of an architecture, made once."""
-    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
 @pytest.mark.parametrize("architecture", share(["t5", "bart", "marian", "mbart"], 2))
 def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that end at once, that outgrow their room, and that never end, in batches that shrink."""

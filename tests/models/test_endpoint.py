@@ -34,18 +34,7 @@ from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.token_offsets import PART
 from wug.types import Request, Scored
 
-
-@pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between tries, which are noted instead of waited for."""
-    noted: list[float] = []
-
-    async def note(self: Client, seconds: float) -> None:
-        noted.append(seconds)
-
-    monkeypatch.setattr(Client, "_pause", note)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return noted
+pytestmark = pytest.mark.usefixtures("waits")
 
 
 def scorer(server: FakeServer | str, **options: str) -> EndpointScorer:

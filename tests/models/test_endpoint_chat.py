@@ -21,24 +21,12 @@ from wug.evaluation.opening import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointScorer
 from wug.models.endpoint.answers import read_chat, read_chat_tokens
-from wug.models.endpoint.client import Client
 from wug.models.spec import ModelSpec
 from wug.types import Chat, Request
 
+pytestmark = pytest.mark.usefixtures("waits")
 USER = (("user", "Write one sentence."),)
 PAIRS = (("the boy swims .", "the boy swim ."), ("the authors see that girl .", "the authors sees that girl ."))
-
-
-@pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    noted: list[float] = []
-
-    async def note(self: Client, seconds: float) -> None:
-        noted.append(seconds)
-
-    monkeypatch.setattr(Client, "_pause", note)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return noted
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,17 +23,6 @@ from wug.types import Answer
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["gpt2", "llama", "gpt_neox", "opt", "mamba"]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    import torch
-
-    caplog.set_level(logging.WARNING, "wug")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def load(folder: Path, **options: str) -> prompt.PromptedModel:

@@ -19,12 +19,6 @@ from wug.models.decoding.cuda_graph import CudaGraphDecoder
 Maker = Any
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    """The folder of a tiny model of an architecture, made once."""
-    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches small enough to be parted, and to shrink while they are written."""

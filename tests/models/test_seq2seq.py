@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,38 +19,13 @@ import tiny_seq2seq
 from answers import noticed, texts
 from case_selection import examples
 from evaluating import cached
+from tiny_seq2seq import load
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
-from wug.models import seq2seq
 from wug.models.decoding.generation import Decoder
-from wug.models.spec import ModelSpec
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["t5", "bart", "marian"]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Tiny models are many times slower with several threads where the machine has other work too."""
-    import torch
-
-    caplog.set_level(logging.WARNING, "wug")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    """The folder of a tiny model of an architecture, made once."""
-    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
-def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
-    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
-    assert isinstance(model, seq2seq.Seq2SeqModel)
-    return model
 
 
 loaded = cache(load)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -20,14 +19,13 @@ import pytest
 import tiny_seq2seq
 from answers import noticed, texts
 from case_selection import cases, each_kind, share
+from tiny_seq2seq import load
 from wug.errors import ModelError
 from wug.evaluation.opening import builtin_models
-from wug.models import seq2seq
 from wug.models.decoding.generation import Decoder
 from wug.models.seq2seq import conversion
 from wug.models.seq2seq.config import HubTokenizer, SavedTokenizer
 from wug.models.seq2seq.conversion import Translator
-from wug.models.spec import ModelSpec
 from wug.models.weights.fingerprints import CHECKSUMS, content, obtain_conversion
 from wug.types import Answer, Source
 
@@ -37,23 +35,6 @@ USUAL = [*product(ARCHITECTURES[:1], MOST), *zip(ARCHITECTURES[1:], cycle(MOST),
 """Every bound for one architecture, and for the others one each, in turn."""
 BY_DAY = each_kind(USUAL, lambda case: case[0])
 Maker = Callable[..., Path]
-
-
-@pytest.fixture(autouse=True)
-def _warnings(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "wug")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    """The folder of a tiny model of an architecture, made once."""
-    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
-def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
-    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
-    assert isinstance(model, seq2seq.Seq2SeqModel)
-    return model
 
 
 def both(folder: Path, sources: Sequence[str], **options: str) -> tuple[list[Answer], list[Answer]]:

@@ -28,11 +28,6 @@ NEAR = 1e-4
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
-@pytest.fixture(scope="module")
 def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A T5 with sentinels, a unigram tokenizer and words of several tokens."""
     return tiny_seq2seq.save_seq2seq(tmp_path_factory.mktemp("sentinels"), tokenizer=pieces_tokenizer())
@@ -112,9 +107,9 @@ def assert_same(scored: Scored, expected: Sequence[tuple[float, float, range]]) 
 
 
 @pytest.mark.parametrize("architecture", tiny_seq2seq.SEEDS)
-def test_texts_after_sources_are_those_of_plain_transformers(folders: Any, architecture: str) -> None:
+def test_texts_after_sources_are_those_of_plain_transformers(made: Any, architecture: str) -> None:
     """Other lengths, other sources and other company: each is as it is alone."""
-    folder = folders(architecture)
+    folder = made(architecture)
     model, tokenizer = plain(folder)
     texts, sources = tiny_seq2seq.sources(24, seed=3), [*tiny_seq2seq.sources(11, seed=4), ""]
     asked = [
@@ -309,9 +304,9 @@ def test_words_in_spans_see_both_sides_and_say_so(t5: Path, caplog: pytest.LogCa
     assert "sees the words on both sides" in caplog.text
 
 
-def test_a_model_without_sentinels_has_no_spans(folders: Any) -> None:
+def test_a_model_without_sentinels_has_no_spans(made: Any) -> None:
     with pytest.raises(ModelError, match=r"has none\. Use score=source"):
-        load(folders("bart"), score="spans")
+        load(made("bart"), score="spans")
 
 
 @pytest.mark.parametrize(
@@ -331,11 +326,11 @@ def test_a_model_that_was_opened_to_write_says_how_to_have_scores(t5: Path) -> N
         surprisal("a", f"seq2seq:{t5}")
 
 
-def test_empty_texts_have_no_tokens_and_unknown_words_are_named(folders: Any) -> None:
-    answers = load(folders("t5"), score="source").score([Request(""), Request("copy wug A1")])
+def test_empty_texts_have_no_tokens_and_unknown_words_are_named(made: Any) -> None:
+    answers = load(made("t5"), score="source").score([Request(""), Request("copy wug A1")])
     assert answers[0].starts == ()
     assert answers[1].pieces == ("copy", "<unk>", "A1")
-    assert load(folders("t5"), score="source").score([]) == []
+    assert load(made("t5"), score="source").score([]) == []
 
 
 def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
@@ -368,12 +363,12 @@ def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
     assert minding.columns(asked)[0] == pytest.approx(alone, abs=NEAR)
 
 
-def test_a_bounded_memory_takes_a_long_text_in_parts(folders: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bounded_memory_takes_a_long_text_in_parts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from wug.models.decoding import teacher_forcing
 
     text = tiny_seq2seq.sources(1, seed=9)[0]
-    (whole,) = load(folders("t5"), score="source").score([Request(text)])
+    (whole,) = load(made("t5"), score="source").score([Request(text)])
     monkeypatch.setattr(teacher_forcing, "MAX_LOGITS", {"cpu": 1})
-    (parts,) = load(folders("t5"), score="source").score([Request(text)])
+    (parts,) = load(made("t5"), score="source").score([Request(text)])
     assert replace(parts, logprobs=()) == replace(whole, logprobs=())
     assert parts.logprobs == pytest.approx(whole.logprobs, abs=NEAR)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_line import wug
+from published_scores import COGS_METRICS, cogs_metric
 from reference import reference
 from wug import data
 from wug.evaluation.opening import open_suites
@@ -39,17 +40,6 @@ FILES = {
     "cogs/recogs/variable_free_test.tsv.gz": ("variable-free-test", "variable_free", 3_000),
     "cogs/recogs/variable_free_gen.tsv.gz": ("variable-free-gen", "variable_free", 21_000),
 }
-METRICS = {
-    "ref_em": "exact_match",
-    "ref_wf": "well_formed",
-    "ref_oiem": "order_invariant_match",
-    "ref_ted": "edit_distance",
-    "prop_em_tok": "exact_match",
-    "prop_wf": "well_formed",
-    "prop_oiem_multiset": "order_invariant_match",
-    "prop_sem": "semantic_match",
-}
-PARTS = {"term": "terms", "pred": "predicates", "arg": "arguments", "prec": "precision", "rec": "recall", "f1": "f1"}
 PAIRS = ("dev_self", "gen_vs_gen2020", "rasp_test", "primitives_self", "seed_example")
 
 
@@ -61,15 +51,6 @@ def expected() -> dict[str, dict[str, str]]:
 
 def published(name: str) -> Path:
     return reference(name if name.startswith("cogs/") else f"cogs/{name}")
-
-
-def check_of(column: str) -> str:
-    """Our name for a column of the published numbers: (i) is micro, (a) is macro."""
-    if column in METRICS:
-        return METRICS[column]
-    match = re.fullmatch(r"ref_(term|pred|arg)(prec|rec|f1)\((i|a)\)", column)
-    assert match
-    return f"{PARTS[match[1]]}_{PARTS[match[2]]}{'_macro' if match[3] == 'a' else ''}"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -96,7 +77,7 @@ def test_the_expected_values_are_reproduced(pair: str, compat: bool) -> None:
     assert wanted or not compat
     for column, value in wanted.items():
         scale = 1 if column == "ref_ted" else 100
-        assert found[check_of(column)].value * scale == pytest.approx(float(value), abs=1e-6), column
+        assert found[cogs_metric(column)].value * scale == pytest.approx(float(value), abs=1e-6), column
 
 
 def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
@@ -108,7 +89,7 @@ def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
             assert line["terms_f1"] == pytest.approx(float(row["ref_term_f1"]), abs=1e-6)
             assert line["predicates_f1"] == pytest.approx(float(row["ref_pred_f1"]), abs=1e-6)
             for column in ("prop_em_tok", "prop_wf", "prop_oiem_multiset", "prop_sem"):
-                assert line[METRICS[column]] == bool(int(row[column])), column
+                assert line[COGS_METRICS[column]] == bool(int(row[column])), column
             assert set(filter(None, row["prop_strict_violations"].split(","))) <= set(line["violations"])
     permuted, one_token, one_missing, off = (line["errors"] for line in lines)
     assert (permuted, one_token, one_missing) == (["order"], ["index"], ["missing"])

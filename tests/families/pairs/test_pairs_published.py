@@ -6,21 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from published_scores import BEST, FIVE_BEST, GULORDAVA
 from reference import reference
 from wug.errors import SuiteError, UnknownName
 from wug.families.pairs import read, read_published
 from wug.stats import estimates, mean_over_runs
 from wug.types import Notice, Outcome
 
-OUTPUT = "pairs/gulordava_eval_output_en"
-BEST = "hidden650_batch128_dropout0.2_lr20.0"
-FIVE_BEST = (
-    BEST,
-    "hidden650_batch64_dropout0.2_lr10.0",
-    "hidden650_batch64_dropout0.2_lr20.0",
-    "hidden650_batch64_dropout0.1_lr20.0",
-    "hidden650_batch128_dropout0.1_lr20.0",
-)
 HEADER = "pattern\tconstr_id\tsent_id\tform\tclass\ttype\tlen_prefix\tsent\tfreq\tmodel\tother\n"
 
 
@@ -32,7 +24,7 @@ def percent(path: Path, columns: list[str] | None = None) -> dict[str, tuple[flo
 
 
 def test_the_distributed_model_is_80_49_on_original_and_71_82_on_nonce_sentences() -> None:
-    found = percent(reference(f"{OUTPUT}/best_model.tab.gz"), [BEST])
+    found = percent(reference(f"{GULORDAVA}/best_model.tab.gz"), [BEST])
     assert found["type=original"] == (80.49, 41)
     assert found["type=nonce"] == (71.82, 369)
     assert found["pattern_type=L__NOUN_VERB_VERB/original"] == (84.0, 25)
@@ -42,12 +34,12 @@ def test_the_distributed_model_is_80_49_on_original_and_71_82_on_nonce_sentences
 
 
 def test_without_a_column_the_one_that_the_format_does_not_have_is_judged() -> None:
-    path = reference(f"{OUTPUT}/best_model.tab.gz")
+    path = reference(f"{GULORDAVA}/best_model.tab.gz")
     assert percent(path) == percent(path, [BEST])
 
 
 def test_the_frequency_baseline_is_65_85_and_42_55() -> None:
-    found = percent(reference(f"{OUTPUT}/best_model.tab.gz"), ["freq"])
+    found = percent(reference(f"{GULORDAVA}/best_model.tab.gz"), ["freq"])
     assert (found["type=original"], found["type=nonce"]) == ((65.85, 41), (42.55, 369))
 
 
@@ -55,12 +47,12 @@ def test_the_frequency_baseline_is_65_85_and_42_55() -> None:
     ("name", "original", "nonce"), [("best_model_srnn", 73.17, 64.23), ("best_model_ngram_lstm", 70.73, 56.64)]
 )
 def test_the_best_of_the_other_architectures_are_as_in_the_supplement(name: str, original: float, nonce: float) -> None:
-    found = percent(reference(f"{OUTPUT}/{name}.tab.gz"))
+    found = percent(reference(f"{GULORDAVA}/{name}.tab.gz"))
     assert (found["type=original"][0], found["type=nonce"][0]) == (original, nonce)
 
 
 def test_the_five_best_models_have_the_published_mean_and_standard_deviation() -> None:
-    columns = read_published(reference(f"{OUTPUT}/all_models.tab.gz"), FIVE_BEST).columns
+    columns = read_published(reference(f"{GULORDAVA}/all_models.tab.gz"), FIVE_BEST).columns
     assert list(columns) == list(FIVE_BEST)
     each = [estimates(row for row in rows if isinstance(row, Outcome)) for rows in columns.values()]
     means = {found.group: found for found in mean_over_runs(each)}
@@ -73,7 +65,7 @@ def test_the_five_best_models_have_the_published_mean_and_standard_deviation() -
 
 
 def test_all_68_models_are_judged_at_once() -> None:
-    columns = read_published(reference(f"{OUTPUT}/all_models.tab.gz")).columns
+    columns = read_published(reference(f"{GULORDAVA}/all_models.tab.gz")).columns
     assert len(columns) == 68
     assert {sum(isinstance(row, Outcome) for row in rows) for rows in columns.values()} == {410}
 
