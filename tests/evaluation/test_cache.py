@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from evaluating import cached
 from wug.errors import StoreError
-from wug.evaluation.cache import KEY_BYTES, Cache
+from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
 from wug.evaluation.handle import ModelHandle
 from wug.scores import Texts
@@ -120,6 +119,51 @@ def test_generators_are_remembered_too(cache: Cache) -> None:
     assert model.asked == ["a", "b "]
 
 
+class Trickling(CountingScorer):
+    """A scorer that hands over its outputs one by one, the last one first."""
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[Sequence[int], Sequence[Scored]]]:
+        for position in reversed(range(len(requests))):
+            yield [position], self.score([requests[position]])
+
+
+def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_order(cache: Cache) -> None:
+    class Dies(Trickling):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            if len(self.batches) == 3:
+                raise KeyboardInterrupt
+            return super().score(requests)
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(Dies(chunk=10), cache, "a", "bb", "ccc", "dddd", "eeeee")
+    model = Trickling(chunk=10)
+    assert ask(model, cache, "a", "bb", "ccc", "dddd", "eeeee") == [-1.0, -2.0, -3.0, -4.0, -5.0]
+    assert model.batches == [["bb"], ["a"]]
+
+
+def test_outputs_that_came_one_by_one_are_joined_in_blocks(cache: Cache) -> None:
+    keys = [number.to_bytes(KEY_BYTES, "big") for number in range(2 * BLOCK_OUTPUTS + 9)]
+    for key in keys:
+        cache.write(b"model", "model", [(key, key * 2)])
+    assert cache.read(b"model", b"".join(keys)) == [key * 2 for key in keys]
+    assert cache.path is not None
+    with closing(sqlite3.connect(cache.path)) as db:
+        assert db.execute("SELECT count(*) FROM blocks").fetchone() == (2 + 9,)
+
+
+def test_outputs_that_another_process_has_joined_meanwhile_are_not_computed_again(cache: Cache) -> None:
+    names = [f"{number}" for number in range(BLOCK_OUTPUTS)]
+    through = cached(Trickling(chunk=10), cache)
+    through.score([Request(name) for name in names[1:]])
+    other = Cache(cache.path)
+    reader = cached(CountingScorer(), other)
+    assert reader.missing([Request(name) for name in names]) == 1
+    through.score([Request(names[0])])
+    assert [one.text for one in reader.score([Request(name) for name in names])] == names
+    assert reader.computed == 0
+    other.close()
+
+
 texts = st.text(max_size=20)
 numbers = st.floats(-1e6, 0) | st.none() | st.just(float("-inf"))
 
@@ -135,38 +179,16 @@ def scored(draw: st.DrawFn) -> Scored:
 notices = st.sampled_from([(), ("were cut off",), ("are short", "were cut off")])
 
 
-class Canned:
-    """A model that returns what it was made with."""
-
-    id, chunk, ordered = "canned", 10, False
-    options: Mapping[str, str] = {}
-
-    def __init__(self, outputs: Sequence[Scored] | Sequence[Answer]) -> None:
-        self._outputs: Any = outputs
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return list(self._outputs)
-
-
-class CannedText(Canned):
-    """The same for a generator."""
-
-    score = None  # type: ignore[assignment]
-
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
-        return list(self._outputs)
-
-
 @given(st.lists(scored()))
 def test_scores_come_back_from_the_cache_as_they_were(block: list[Scored]) -> None:
-    codec, requests = ScoreCodec(ModelHandle.around(Canned(block))), [Request("")] * len(block)
-    assert codec.decode(requests, codec.compute(requests)) == block
+    codec, requests = ScoreCodec(ModelHandle.around(CountingScorer())), [Request("")] * len(block)
+    assert codec.decode(requests, codec.encode(block)) == block
 
 
 @given(st.lists(st.builds(Answer, st.text(st.characters(codec=None), max_size=9), notices)))
 def test_texts_come_back_from_the_cache_as_they_were(block: list[Answer]) -> None:
-    codec, sources = TextCodec(ModelHandle.around(CannedText(block))), [""] * len(block)
-    assert codec.decode(sources, codec.compute(sources)) == block
+    codec, sources = TextCodec(ModelHandle.around(Echo())), [""] * len(block)
+    assert codec.decode(sources, codec.encode(block)) == block
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 0, width=32), max_size=4), max_size=5), st.integers(1, 70_000))
@@ -174,8 +196,8 @@ def test_log_probabilities_of_float32_models_are_stored_in_four_bytes_and_come_b
     rows: list[list[float]], end: int
 ) -> None:
     block = [Scored("", tuple(range(len(row))), (end,) * len(row), tuple(row)) for row in rows]
-    codec, requests = ScoreCodec(ModelHandle.around(Canned(block))), [Request("")] * len(block)
-    values = codec.compute(requests)
+    codec, requests = ScoreCodec(ModelHandle.around(CountingScorer())), [Request("")] * len(block)
+    values = codec.encode(block)
     assert codec.decode(requests, values) == block
     tokens = sum(map(len, rows))
     width = 1 if not tokens or end < 256 else 2 if end < 65_536 else 4

@@ -656,7 +656,7 @@ def test_answers_that_were_cut_off_say_so() -> None:
 
 
 def test_an_answer_without_text_is_an_error() -> None:
-    fault = "the answer to 'copy A' cannot be used: it has no text"
+    fault = "the response for 'copy A' cannot be used: it has no text"
     with serving(lambda body: {"choices": [{"text": None}]}) as server, pytest.raises(ModelError, match=fault):
         generator(server).generate(["copy A"])
 

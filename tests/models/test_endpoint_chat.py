@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +13,6 @@ import pytest
 import tiny_chat
 from command_line import refused, wug
 from fake_completions import FakeServer, Rule, echoed, serving
-from timeouts import PATIENCE
 from wug.errors import ModelError
 from wug.evaluation.opening import open_model
 from wug.models import endpoint
@@ -338,49 +335,3 @@ def test_a_server_without_either_route_is_refused_at_load() -> None:
 )
 def test_the_text_of_an_answer(message: dict[str, Any], text: str) -> None:
     assert read_chat({"choices": [{"message": message}]}) == text
-
-
-@pytest.mark.parametrize("answers", ["logprob", "text"])
-def test_a_run_that_is_killed_sends_only_missing_questions_when_repeated(tmp_path: Path, answers: str) -> None:
-    suite = tmp_path / "pairs.jsonl"
-    rows = ({"sentence_good": f"the {n} boys swim .", "sentence_bad": f"the {n} boys swims ."} for n in range(20))
-    suite.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    asked: list[str] = []
-    hangs, reached, release = 27, threading.Event(), threading.Event()
-
-    def chat(body: dict[str, Any]) -> Any:
-        question = body["messages"][-1]["content"]
-        if "A: the" in question:  # not one that checks the server
-            asked.append(question)
-            if len(asked) == hangs:
-                reached.set()
-                release.wait()
-        best, other = ("A", "B") if sum(map(ord, question)) % 3 else ("B", "A")
-        return answer(best, (best, -0.2), (other, -2.0))
-
-    def command(name: str) -> list[str]:
-        options = ["-M", "concurrency=2", "-S", "method=forced_choice", "-S", f"answer={answers}", "--format", "json"]
-        places = ["--store", str(tmp_path / name), "--cache", str(tmp_path / f"{name}.cache")]
-        return ["run", str(suite), "--model", f"endpoint:{server.address}", *options, *places]
-
-    with serving(no_prompts) as server:
-        server.chat = chat
-        process = subprocess.Popen(
-            [sys.executable, "-m", "wug", *command("killed")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            assert reached.wait(PATIENCE)
-            process.kill()
-            process.wait()
-        finally:
-            release.set()
-        before = asked.copy()
-        again = wug(*command("killed"))
-        repeated = asked[len(before) :]
-        unbroken = wug(*command("unbroken"))
-    assert again.results == unbroken.results
-    assert set(before) | set(repeated) == set(asked)
-    assert len(set(asked)) == 40
-    # Only questions that were under way when the kill came: two at a time, and the next two.
-    assert 0 < len(set(before) & set(repeated)) <= 4
-    assert len(repeated) == len(set(repeated))

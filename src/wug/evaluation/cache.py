@@ -1,8 +1,9 @@
 """The output cache: a SQLite table of blocks of model outputs, so that nothing is computed twice.
 
 A block holds up to a thousand outputs, compressed, with their keys and one CRC-32 over all of it: a table with one row
-per output is read four times as slowly, and cannot be compressed as well. A damaged block is dropped and computed
-again. The file may be deleted at any time. A file that cannot be read is renamed and replaced.
+per output is read four times as slowly, and cannot be compressed as well. So outputs that come one by one are written
+at once, and joined when there are enough for a block. A damaged block is dropped and computed again. The file may be
+deleted at any time. A file that cannot be read is renamed and replaced.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,9 @@ CREATE TABLE blocks (
     written INTEGER DEFAULT (unixepoch()));
 CREATE INDEX blocks_by_model ON blocks (model, id)
 """
+
+Block: TypeAlias = tuple[bytes, bytes, bytes, int]
+"""Keys, sizes and compressed outputs, and their CRC-32."""
 
 log = logging.getLogger("wug")
 
@@ -117,6 +121,8 @@ class Cache:
         self._indexes: dict[bytes, _Index] = {}
         self._recent: OrderedDict[int, list[bytes]] = OrderedDict()
         """The outputs of the blocks that were used last."""
+        self._small: dict[bytes, tuple[list[int], list[tuple[bytes, bytes]]]] = {}
+        """By model, the numbers and rows of small blocks that were written here and can be joined."""
         try:
             self._db = self._open()
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -159,19 +165,23 @@ class Cache:
         ]
 
     def write(self, model: bytes, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Store the outputs of some keys, all of them or none; `name` is the model's id, for people."""
-        blocks = []
-        for start in range(0, len(rows), BLOCK_OUTPUTS):
-            some = rows[start : start + BLOCK_OUTPUTS]
-            sizes = np.array([len(output) for _, output in some], "<u4").tobytes()
-            outputs = zlib.compress(b"".join(output for _, output in some), COMPRESSION_LEVEL)
-            content = (b"".join(key for key, _ in some), sizes, outputs)
-            blocks.append((*content, _crc(model, *content)))
+        """Store the outputs of some keys, all of them or none; `name` is the model's id, for people.
+
+        Small blocks are joined when they have enough outputs for a full one.
+        """
+        small, waiting = self._small.pop(model, ([], []))
+        waiting = [*waiting, *rows]
+        is_full = len(waiting) >= BLOCK_OUTPUTS
+        blocks = _packed(model, waiting if is_full else rows)
         try:
-            self._write(model, name, blocks)
+            written = self._write(model, name, blocks, small if is_full else ())
         except SQLITE_ERRORS as error:
             self._renew(error)
-            self._write(model, name, blocks)
+            written = self._write(model, name, blocks, ())
+        if is_full:
+            self._indexes.pop(model, None)
+        else:
+            self._small[model] = ([*small, *written], waiting)
 
     def noise(self, model: bytes) -> float | None:
         """The rounding noise of a model's outputs, in nats per sentence; None if none was measured."""
@@ -201,8 +211,7 @@ class Cache:
         self._execute(f"DELETE FROM blocks WHERE {where}", *given.values())
         self._execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM blocks)")
         self._execute("VACUUM")
-        self._indexes.clear()
-        self._recent.clear()
+        self._forget()
         return int(found[0][0])
 
     def report_damage(self) -> None:
@@ -243,14 +252,17 @@ class Cache:
             self._recent.popitem(last=False)
         return outputs
 
-    def _write(self, model: bytes, name: str, blocks: Sequence[tuple[bytes, bytes, bytes, int]]) -> None:
+    def _write(self, model: bytes, name: str, blocks: Sequence[Block], replaced: Sequence[int]) -> list[int]:
+        """Write blocks in place of others, and return their numbers."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             self._db.execute("INSERT OR IGNORE INTO models (key, name) VALUES (?, ?)", (model, name))
             (number,) = self._db.execute("SELECT id FROM models WHERE key = ?", (model,)).fetchone()
-            sql = "INSERT INTO blocks (model, keys, sizes, outputs, crc) VALUES (?, ?, ?, ?, ?)"
-            self._db.executemany(sql, ((number, *block) for block in blocks))
+            self._db.executemany("DELETE FROM blocks WHERE id = ?", ((other,) for other in replaced))
+            sql = "INSERT INTO blocks (model, keys, sizes, outputs, crc) VALUES (?, ?, ?, ?, ?) RETURNING id"
+            written = [int(self._db.execute(sql, (number, *block)).fetchone()[0]) for block in blocks]
             self._db.execute("COMMIT")
+            return written
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -293,11 +305,16 @@ class Cache:
 
     def _renew(self, error: Exception) -> None:
         self._db.close()
-        self._indexes.clear()
-        self._recent.clear()
+        self._forget()
         if not self._set_aside(error):
             raise self._unusable(error) from None
         self._db = self._open()
+
+    def _forget(self) -> None:
+        """Forget what was in the file."""
+        self._indexes.clear()
+        self._recent.clear()
+        self._small.clear()
 
     def _set_aside(self, error: Exception) -> bool:
         """Rename a damaged cache of wug, and return whether that was done; other files are never touched."""
@@ -343,6 +360,17 @@ def _create_tables(db: sqlite3.Connection) -> None:
         db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
+
+
+def _packed(model: bytes, rows: Sequence[tuple[bytes, bytes]]) -> list[Block]:
+    blocks = []
+    for start in range(0, len(rows), BLOCK_OUTPUTS):
+        some = rows[start : start + BLOCK_OUTPUTS]
+        sizes = np.array([len(output) for _, output in some], "<u4").tobytes()
+        outputs = zlib.compress(b"".join(output for _, output in some), COMPRESSION_LEVEL)
+        content = (b"".join(key for key, _ in some), sizes, outputs)
+        blocks.append((*content, _crc(model, *content)))
+    return blocks
 
 
 def _crc(model: bytes, keys: bytes, sizes: bytes, outputs: bytes) -> int:

@@ -32,7 +32,8 @@ class CachedModel:
     """A model whose outputs go through the cache; missing outputs are computed in sorted chunks.
 
     Chunks depend only on what is missing, and a killed run has stored the first ones. So a resumed run computes the
-    same chunks as an uninterrupted one, and its numbers are identical.
+    same chunks as an uninterrupted one, and its numbers are identical. Each output of a server is stored when it
+    arrives.
     """
 
     def __init__(self, handle: ModelHandle, cache: Cache | None = None, progress: Progress | None = None) -> None:
@@ -151,9 +152,11 @@ class CachedModel:
             some = missing[first : first + size]
             chunk = requests.take(some) if plain else [requests[position] for position in some]
             names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in some]
-            self._cache.write(self._key, self.id, list(zip(names, self._codec.compute(chunk), strict=True)))
-            self.computed += len(some)
-            self._count(len(some))
+            for positions, values in self._codec.compute(chunk):
+                rows = [(names[position], value) for position, value in zip(positions, values, strict=True)]
+                self._cache.write(self._key, self.id, rows)
+                self.computed += len(rows)
+                self._count(len(rows))
 
     def _count(self, outputs: int) -> None:
         self.done += outputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
@@ -15,7 +15,7 @@ import numpy as np
 from wug.evaluation.cache import KEY_BYTES
 from wug.evaluation.handle import ModelHandle
 from wug.scores import Scores, Texts, TokenExtras, texts_of
-from wug.types import Answer, Request, Source, text_of
+from wug.types import Answer, Request, Scored, Source, text_of
 
 OFFSET_TYPES = ("<u1", "<u2", "<u4")
 """Integer types of token offsets; a block of outputs uses the narrowest that fits."""
@@ -40,9 +40,14 @@ class Codec(ABC, Generic[Asked, Outputs]):
     def sort_key(self, request: Asked) -> str:
         """The sort key of requests before they are sent."""
 
+    def compute(self, requests: Sequence[Asked]) -> Iterator[tuple[Sequence[int], list[bytes]]]:
+        """Send requests to the model; positions and the values to store, as soon as the model has them."""
+        for positions, outputs in self._handle.stream(requests):
+            yield positions, self.encode(outputs)
+
     @abstractmethod
-    def compute(self, requests: Sequence[Asked]) -> list[bytes]:
-        """Send requests to the model and return the values to store, in order."""
+    def encode(self, outputs: Sequence[Any]) -> list[bytes]:
+        """The values of outputs."""
 
     @abstractmethod
     def decode(self, requests: Sequence[Asked], values: Sequence[bytes]) -> Outputs:
@@ -65,9 +70,9 @@ class ScoreCodec(Codec[Request, Scores]):
         text = request.text if request.chat is None else f"{_chat(request)}\0{request.text}"
         return text if request.span is None else f"{text}\0{request.span[0]}:{request.span[1]}"
 
-    def compute(self, requests: Sequence[Request]) -> list[bytes]:
-        """Score the texts."""
-        scores = Scores.of(self._handle.score(requests))
+    def encode(self, outputs: Sequence[Scored]) -> list[bytes]:
+        """The values of scores."""
+        scores = Scores.of(outputs)
         widest = int(scores.ends.max(initial=0))
         width = next(code for code, kind in enumerate(OFFSET_TYPES) if widest <= np.iinfo(kind).max)
         with np.errstate(over="ignore"):
@@ -113,11 +118,9 @@ class TextCodec(Codec[str | Source, list[Answer]]):
         """The source."""
         return text_of(request)
 
-    def compute(self, requests: Sequence[str | Source]) -> list[bytes]:
-        """Generate the texts."""
-        sources: Any = requests if self._handle.bounded else list(map(text_of, requests))
-        outputs = [Answer(one) if isinstance(one, str) else one for one in self._handle.generate(sources)]
-        return list(map(_packed_text, outputs))
+    def encode(self, outputs: Sequence[Answer | str]) -> list[bytes]:
+        """The values of texts."""
+        return [_packed_text(Answer(one) if isinstance(one, str) else one) for one in outputs]
 
     def decode(self, requests: Sequence[str | Source], values: Sequence[bytes]) -> list[Answer]:
         """The texts."""

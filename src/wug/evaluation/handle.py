@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from wug import registry
 from wug.errors import ModelError
 from wug.models import Identity, ModelSpec
 from wug.scores import Texts
-from wug.types import Answer, ChatFormat, Request, Scored, Source, Token
+from wug.types import Answer, ChatFormat, Request, Scored, Source, Token, text_of
 
 
 class ModelHandle:
@@ -117,6 +117,15 @@ class ModelHandle:
         """One output per source, in order."""
         outputs: Sequence[Answer | str] = self.backend.generate(sources)
         return outputs
+
+    def stream(self, requests: Sequence[Any]) -> Iterator[tuple[Sequence[int], Sequence[Any]]]:
+        """Positions and outputs, as soon as the model has them: a server one by one, other models all together."""
+        if self.returns == "text" and not self.bounded:
+            requests = list(map(text_of, requests))
+        if stream := getattr(self.backend, "stream", None):
+            yield from stream(requests)
+        else:
+            yield range(len(requests)), (self.score if self.returns == "scores" else self.generate)(requests)
 
     def likeliest(self, text: str, position: int, count: int) -> list[Token]:
         """The `count` most probable tokens at a position of a text, the most probable first."""

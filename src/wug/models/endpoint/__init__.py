@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum
 from wug.models.decoding import outputs
-from wug.models.endpoint.answers import EchoFormat, read_text
+from wug.models.endpoint.answers import EchoFormat, Question, in_order, read_text
 from wug.models.prompt import ANSWER, prompting
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.models.tokenization.token_offsets import Span
@@ -22,6 +22,9 @@ from wug.types import Answer, Generator, Request, Scored, Scorer, Traits
 if TYPE_CHECKING:
     from wug.models.endpoint.client import Server
     from wug.models.tokenization.chat_templates import ChatTemplate
+
+REQUESTS_PER_CONNECTION = 16
+"""Requests of a chunk per concurrent connection. At the end of a chunk some connections wait for the others."""
 
 
 class EndpointScorer:
@@ -50,39 +53,40 @@ class EndpointScorer:
         self.options = {"bos": bos or _leads(self._reading), **declared_options(spec)}
         if isinstance(self._reading, EchoFormat) and self._reading.unsaid:
             self.options["first_word"] = "unscored"
-        # Hosts that only chat are often slow and paid: a kill loses no more than both labels of the chats under way.
-        self.chunk = (2 if isinstance(self._reading, ModelError) else 16) * server.threads
+        self.chunk = REQUESTS_PER_CONNECTION * server.threads
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One output per request, in order, in nats."""
-        after = [place for place, one in enumerate(requests) if one.chat is not None or one.generate]
-        if after:
-            found = dict(zip(after, self.chat.score([requests[place] for place in after]), strict=True))
-            others = iter(self._score([one for place, one in enumerate(requests) if place not in found]))
-            return [found[place] if place in found else next(others) for place in range(len(requests))]
-        return self._score(requests)
+        return in_order(self.stream(requests), len(requests))
 
-    def _score(self, requests: Sequence[Request]) -> list[Scored]:
-        if not requests:
-            return []
-        if isinstance(self._reading, ModelError):
+    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[Sequence[int], Sequence[Scored]]]:
+        """Positions and outputs, as soon as the server has responded."""
+        chats: dict[int, Request] = {}
+        texts: dict[str, list[int]] = {}
+        for place, request in enumerate(requests):
+            if request.chat is not None or request.generate:
+                chats[place] = request
+            else:
+                texts.setdefault(request.text, []).append(place)
+        if empty := texts.pop("", []):
+            yield empty, [Scored("", (), (), ())] * len(empty)
+        if texts and isinstance(self._reading, ModelError):
             raise ModelError(f"{self._reading}. It can answer questions about pairs: -S method=forced_choice, yes_no")
-        texts = list(dict.fromkeys(request.text for request in requests if request.text))
-        prompts = [self._reading.bos + text for text in texts]
-        answers = self._server.ask_all(prompts, [self._reading.settings] * len(texts))
-        scored = {"": Scored("", (), (), ())}
-        scored |= {text: self._read(text, answer) for text, answer in zip(texts, answers, strict=True)}
-        return [_cut(scored[request.text], request.span) for request in requests]
+        questions = [self._question(places, requests) for places in texts.values()]
+        yield from self._server.answer_each([*questions, *self.chat.questions(chats)])
 
-    def _read(self, text: str, answer: object) -> Scored:
+    def _question(self, places: Sequence[int], requests: Sequence[Request]) -> Question[Scored]:
+        """A text for which there may be several requests, with different spans."""
         assert isinstance(self._reading, EchoFormat)
-        try:
-            return self._reading.scored(text, answer)
-        except InputError as error:
-            raise ModelError(
-                f"{self._server.client.address}: the response for {text[:80]!r} cannot be used: {error.message}"
-            ) from None
+        reading, text = self._reading, requests[places[0]].text
+
+        def read(answer: object) -> list[Scored]:
+            scored = reading.scored(text, answer)
+            return [_cut(scored, requests[place].span) for place in places]
+
+        body = {"prompt": reading.bos + text, **reading.settings}
+        return Question("/completions", body, text, places, read)
 
 
 def _tokenizer(spec: ModelSpec) -> ChatTemplate | None:
@@ -133,29 +137,30 @@ class EndpointGenerator:
             **({"examples": checksum(self._template.examples)} if self._template.examples else {}),
             **declared_options(spec),
         }
-        self.chunk = 4 * server.threads
+        self.chunk = REQUESTS_PER_CONNECTION * server.threads
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer per source, in order."""
-        return outputs.map_distinct(sources, self._ask)
+        return in_order(self.stream(sources), len(sources))
 
-    def _ask(self, sources: list[str]) -> list[Answer]:
-        prompts = [self._template.prompt(source) for source in sources]
-        answers = self._server.ask_all(prompts, [self._settings(source) for source in sources])
-        return [self._read(source, answer) for source, answer in zip(sources, answers, strict=True)]
+    def stream(self, sources: Sequence[str]) -> Iterator[tuple[Sequence[int], Sequence[Answer]]]:
+        """Positions and answers, as soon as the server has responded."""
+        places: dict[str, list[int]] = {}
+        for place, source in enumerate(sources):
+            places.setdefault(source, []).append(place)
+        return self._server.answer_each([self._question(source, some) for source, some in places.items()])
+
+    def _question(self, source: str, places: Sequence[int]) -> Question[Answer]:
+        body = {"prompt": self._template.prompt(source), **self._settings(source)}
+        return Question("/completions", body, source, places, lambda answer: [self._read(answer)] * len(places))
 
     def _settings(self, source: str) -> dict[str, Any]:
         # The number of tokens is unknown here: most sources have at most half as many as letters.
         longest = outputs.token_limit(len(source) // 2, self._bound)
         return {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
 
-    def _read(self, source: str, answer: object) -> Answer:
-        try:
-            text, ended = read_text(answer)
-        except InputError as error:
-            raise ModelError(
-                f"{self._server.client.address}: the answer to {source[:80]!r} cannot be used: {error.message}"
-            ) from None
+    def _read(self, answer: object) -> Answer:
+        text, ended = read_text(answer)
         before, stopped, _ = text.partition(self._stop)
         return outputs.make_answer(before.strip(), ended=ended or bool(stopped))
 

@@ -1,4 +1,4 @@
-"""Responses of a completions server: the tokens of a prompt with their log-probabilities, or a text.
+"""Requests to a completions server, and its responses: the tokens of a prompt with their log-probabilities, or a text.
 
 There are two formats for a prompt. `logprobs` has `tokens`, `token_logprobs` and perhaps `text_offset`, as OpenAI once
 defined them and vLLM, SGLang and llama-cpp-python return them; the last token may be one that the server wrote.
@@ -8,9 +8,9 @@ defined them and vLLM, SGLang and llama-cpp-python return them; the last token m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from wug.alignment import STARTS
 from wug.errors import InputError
@@ -21,6 +21,7 @@ MAX_LOGPROB = 1e-3
 """How far above 0 rounding may put a log-probability."""
 VLLM_MINUS_INFINITY = -9999.0
 """What vLLM writes for the logarithm of 0."""
+Output = TypeVar("Output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,26 @@ class Next:
     logprob: float
     likeliest: Mapping[str, float]
     """Log-probabilities of the likeliest tokens in its place, in the server's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Output]):
+    """A request to a server, and what its response says about some texts."""
+
+    path: str
+    body: Mapping[str, Any]
+    text: str
+    """What error messages quote."""
+    positions: Sequence[int]
+    """Positions of the texts in a list."""
+    read: Callable[[Any], Sequence[Output]]
+    """The outputs at these positions, from the response; InputError if it cannot be used."""
+
+
+def in_order(found: Iterable[tuple[Sequence[int], Sequence[Output]]], count: int) -> list[Output]:
+    """The outputs at all positions, in order."""
+    outputs = {place: output for places, some in found for place, output in zip(places, some, strict=True)}
+    return [outputs[place] for place in range(count)]
 
 
 def read_echo(found: object) -> Echo:

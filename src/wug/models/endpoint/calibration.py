@@ -228,7 +228,7 @@ def _find_shift(server: Server, reading: EchoFormat, tolerance: float) -> bool:
 def _compare(server: Server, reading: EchoFormat) -> list[_Comparison]:
     """The next token after each beginning, with the values of the same token in an echo."""
     try:
-        answers = server.ask_all([reading.bos + text for text in BEGINNINGS], [GREEDY] * len(BEGINNINGS), retries=2)
+        answers = server.ask_all([reading.bos + text for text in BEGINNINGS], GREEDY, retries=2)
     except Refusal as error:
         raise InputError(
             f"what its log-probabilities mean cannot be checked, since it writes no token: {error}"
@@ -305,7 +305,7 @@ def _openings(server: Server, reading: EchoFormat) -> Mapping[str, float] | None
 
 
 def _ask(server: Server, reading: EchoFormat, texts: Sequence[str]) -> list[Any]:
-    return server.ask_all([reading.bos + text for text in texts], [reading.settings] * len(texts))
+    return server.ask_all([reading.bos + text for text in texts], reading.settings)
 
 
 def _distance(left: float | None, right: float) -> float:

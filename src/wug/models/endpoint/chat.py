@@ -8,15 +8,25 @@ likeliest first tokens of an answer (`top_logprobs`), or only write text.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from wug.alignment import first_visible
 from wug.errors import InputError, ModelError
 from wug.files import checksum
-from wug.models.endpoint.answers import EchoFormat, Next, read_chat, read_chat_tokens, read_count, read_echo, read_text
+from wug.models.endpoint.answers import (
+    EchoFormat,
+    Next,
+    Question,
+    in_order,
+    read_chat,
+    read_chat_tokens,
+    read_count,
+    read_echo,
+    read_text,
+)
 from wug.models.endpoint.calibration import BEGINNINGS, MIN_BEST_LOGPROB, MIN_COMPARISONS, NEUTRAL, PROBE
 from wug.models.endpoint.client import Refusal, Server
 from wug.models.tokenization.chat_templates import ChatTemplate
@@ -32,7 +42,8 @@ REASONING = ("<think>", "<thinking>", "<reasoning>", "<|channel|>", "[THINK]")
 """First tokens of models that think before they answer."""
 RENDER_HERE = "With -M tokenizer=NAME, the chat is rendered here"
 QUESTIONS_ONLY = "It can answer questions about pairs: -S method=forced_choice or yes_no"
-Found = TypeVar("Found")
+CHAT = "/chat/completions"
+Messages: TypeAlias = Sequence[tuple[str, str]]
 _USER = (("user", "Write one sentence."),)
 _SYSTEM = (("system", "You are a careful assistant who answers in one short and simple sentence."), *_USER)
 
@@ -107,14 +118,17 @@ class EndpointChat:
             raise
         return True
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One output per request, in order."""
-        found: dict[int, Scored] = {}
-        for way in (self._write, self._list_labels, self._by_tokens, self._after_text, self._in_open_turn):
-            places = [place for place, one in enumerate(requests) if self._way(one) == way]
-            if places:
-                found |= zip(places, way([requests[place] for place in places]), strict=True)
-        return [found[place] for place in range(len(requests))]
+    def questions(self, requests: Mapping[int, Request]) -> Iterator[Question[Scored]]:
+        """What to send for requests, by their positions."""
+        labels: dict[Chat, list[int]] = {}
+        for place, request in requests.items():
+            ask, chat = self._way(request), request.conversation
+            if ask == self._list_labels and chat is not None:
+                labels.setdefault(chat, []).append(place)
+            else:
+                yield ask(place, request)
+        for chat, places in labels.items():
+            yield self._list_labels(chat, places, [requests[place].text for place in places])
 
     def _way(self, request: Request) -> Any:
         chat = request.conversation
@@ -132,108 +146,106 @@ class EndpointChat:
         by_tokens = self._tokenizer is not None and self._reading is not None
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
-    def _write(self, requests: Sequence[Request]) -> list[Scored]:
-        """Generated answers; all requests of a run want the same number of tokens."""
-        settings = {"temperature": 0.0, "max_tokens": max(request.generate for request in requests)}
-        chats = [request.conversation for request in requests]
-        texts: dict[int, str] = {}
-        if plain := [place for place, chat in enumerate(chats) if chat is None or chat.plain]:
-            prompts = [_before(chats[place]) + requests[place].text for place in plain]
-            answers = self._server.ask_all(prompts, [settings] * len(plain))
-            texts |= {place: self._read(read_text, one)[0] for place, one in zip(plain, answers, strict=True)}
-        in_chat = [(place, chat.messages) for place, chat in enumerate(chats) if chat is not None and not chat.plain]
-        answers = self._ask([messages for _, messages in in_chat], settings)
-        texts |= {place: self._read(read_chat, one) for (place, _), one in zip(in_chat, answers, strict=True)}
-        ends = [len(request.text) for request in requests]
-        return [Scored(one.text, (ends[n],), (ends[n],), (None,), (texts[n],)) for n, one in enumerate(requests)]
+    def _write(self, place: int, request: Request) -> Question[Scored]:
+        """A generated answer."""
+        chat, text, end = request.conversation, request.text, len(request.text)
+        settings = {"temperature": 0.0, "max_tokens": request.generate}
+        if chat is None or chat.plain:
+            path, body = "/completions", {"prompt": _before(chat) + text, **settings}
+        else:
+            path, body = CHAT, {**_messages(chat.messages), **settings}
 
-    def _list_labels(self, requests: Sequence[Request]) -> list[Scored]:
+        def read(answer: object) -> list[Scored]:
+            written = read_chat(answer) if path == CHAT else read_text(answer)[0]
+            return [Scored(text, (end,), (end,), (None,), (written,))]
+
+        return Question(path, body, _last(request), [place], read)
+
+    def _list_labels(self, chat: Chat, places: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
-        chats = list(dict.fromkeys(chat for request in requests if (chat := request.conversation) is not None))
-        firsts = dict(zip(chats, self._first_tokens([chat.messages for chat in chats]), strict=True))
-        found = []
-        for request in requests:
-            chat = request.conversation
-            assert chat is not None
-            listed = firsts[chat].likeliest
-            value = listed.get(request.text, listed.get(f" {request.text}"))
-            found.append(Scored(request.text, (0,), (len(request.text),), (value,)))
-        return found
 
-    def _first_tokens(self, chats: Sequence[Sequence[tuple[str, str]]]) -> list[Next]:
-        return [self._read(self._first_token, answer) for answer in self._ask(chats, FIRST_TOKEN)]
+        def read(answer: object) -> list[Scored]:
+            listed = _first_token(answer).likeliest
+            values = [listed.get(label, listed.get(f" {label}")) for label in labels]
+            found = zip(labels, values, strict=True)
+            return [Scored(label, (0,), (len(label),), (value,)) for label, value in found]
 
-    def _first_token(self, answer: object) -> Next:
-        found = read_chat_tokens(answer)
-        if found.text.strip() in REASONING:
-            raise InputError(
-                f"its answers begin with {found.text!r}: it thinks before it answers, so that the first token says "
-                "nothing about a label. Switch that off on the server, or use -S answer=text"
-            )
-        return found
+        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, chat.messages[-1][1], places, read)
 
-    def _by_tokens(self, requests: Sequence[Request]) -> list[Scored]:
-        """Texts after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
+    def _by_tokens(self, place: int, request: Request) -> Question[Scored]:
+        """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
         assert self._tokenizer is not None
-        if self._reading is None:
-            raise ModelError(str(self._why))
-        rendered = self._tokenizer.render(requests)
-        encoded = [self._tokenizer.encode(one.whole) for one in rendered]
-        settings = [self._reading.settings] * len(encoded)
-        answers = self._server.ask_all([one.ids for one in encoded], settings)
-        found = []
-        for request, one, tokens, answer in zip(requests, rendered, encoded, answers, strict=True):
-            echo = self._read(read_echo, answer)
+        reading, text = self._requires_prompts(), request.text
+        (rendered,) = self._tokenizer.render([request])
+        tokens = self._tokenizer.encode(rendered.whole)
+
+        def read(answer: object) -> list[Scored]:
+            echo = read_echo(answer)
             count = len(echo.tokens) if echo.counted is None else echo.counted
             if count not in (len(tokens.ids), len(tokens.ids) + (echo.counted is None and echo.may_continue)):
-                raise ModelError(
-                    f"{self._address}: it reads {count} tokens where {len(tokens.ids)} were sent: perhaps it puts a "
-                    "second BOS token before them, or has another tokenizer than -M tokenizer"
+                raise InputError(
+                    f"it reads {count} tokens where {len(tokens.ids)} were sent: perhaps the server puts a second BOS "
+                    "token before them, or has another tokenizer than -M tokenizer"
                 )
-            values = (None, *echo.logprobs) if self._reading.shifted else echo.logprobs
-            here = slice(len(tokens.ids) if one.crossing else one.tokens_before, len(tokens.ids))
-            places = [(a - one.start, b - one.start) for a, b in tokens.offsets[here]]
-            found.append(_scored(request.text, places, values[here]))
-        return found
+            values = (None, *echo.logprobs) if reading.shifted else echo.logprobs
+            here = slice(len(tokens.ids) if rendered.crossing else rendered.tokens_before, len(tokens.ids))
+            places = [(a - rendered.start, b - rendered.start) for a, b in tokens.offsets[here]]
+            return [_scored(text, places, values[here])]
 
-    def _after_text(self, requests: Sequence[Request]) -> list[Scored]:
-        """Texts after a plain text."""
-        reading = self._reading
-        if reading is None:
-            raise ModelError(str(self._why))
-        wholes = [_before(request.conversation) + request.text for request in requests]
-        answers = self._server.ask_all([reading.bos + text for text in wholes], [reading.settings] * len(wholes))
-        found = []
-        for request, whole, answer in zip(requests, wholes, answers, strict=True):
-            scored = self._read(partial(reading.scored, whole), answer)
-            start, spans = len(whole) - len(request.text), list(zip(scored.starts, scored.ends, strict=True))
+        return Question("/completions", {"prompt": tokens.ids, **reading.settings}, text, [place], read)
+
+    def _after_text(self, place: int, request: Request) -> Question[Scored]:
+        """A text after a plain text."""
+        reading, text = self._requires_prompts(), request.text
+        whole = _before(request.conversation) + text
+
+        def read(answer: object) -> list[Scored]:
+            scored = reading.scored(whole, answer)
+            start, spans = len(whole) - len(text), list(zip(scored.starts, scored.ends, strict=True))
             crossing = any(a < start < b for a, b in spans)
             # White space before the text is an empty span at its beginning.
             first = len(spans) if crossing else sum(a < start or b <= start for a, b in spans)
             places = [(a - start, b - start) for a, b in spans[first:]]
-            found.append(_scored(request.text, places, scored.logprobs[first:]))
-        return found
+            return [_scored(text, places, scored.logprobs[first:])]
 
-    def _in_open_turn(self, requests: Sequence[Request]) -> list[Scored]:
-        """Texts in an open assistant turn of a chat that the server renders."""
-        chats = [chat for request in requests if (chat := request.conversation) is not None]
-        turns = [(*chat.messages, ("assistant", request.text)) for chat, request in zip(chats, requests, strict=True)]
-        answers = self._ask(turns, OPEN_TURN)
-        found = []
-        for request, answer in zip(requests, answers, strict=True):
-            echo = self._read(read_echo, answer)
-            texts = [token or "" for token in echo.tokens]
-            text, starts = request.text, [0, *accumulate(map(len, texts))]
+        return Question("/completions", {"prompt": reading.bos + whole, **reading.settings}, text, [place], read)
+
+    def _in_open_turn(self, place: int, request: Request) -> Question[Scored]:
+        """A text in an open assistant turn of a chat that the server renders."""
+        chat, text = request.conversation, request.text
+        assert chat is not None
+
+        def read(answer: object) -> list[Scored]:
+            echo = read_echo(answer)
+            tokens = [token or "" for token in echo.tokens]
+            starts = [0, *accumulate(map(len, tokens))]
             start = starts[-1] - len(text)
-            if "".join(texts)[start:] != text or start not in starts:
-                raise ModelError(
-                    f"{self._address}: its tokens do not show where {text[:60]!r} begins: the chat template changes "
-                    f"it, a token crosses its beginning, or a character has several tokens. {RENDER_HERE}"
+            if "".join(tokens)[start:] != text or start not in starts:
+                raise InputError(
+                    "its tokens do not show where the text begins: the chat template changes it, a token crosses its "
+                    f"beginning, or a character has several tokens. {RENDER_HERE}"
                 )
             first = starts.index(start)
             places = [(a - start, b - start) for a, b in pairwise(starts[first:])]
-            found.append(_scored(text, places, echo.logprobs[first:]))
-        return found
+            return [_scored(text, places, echo.logprobs[first:])]
+
+        return Question(CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [place], read)
+
+    def _requires_prompts(self) -> EchoFormat:
+        """The format of echoes; ModelError for a server that does not score prompts."""
+        if self._reading is None:
+            raise ModelError(str(self._why))
+        return self._reading
+
+    def _first_tokens(self, chats: Sequence[Messages]) -> list[Next]:
+        try:
+            return [_first_token(answer) for answer in self._ask(chats, FIRST_TOKEN)]
+        except InputError as error:
+            raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
+
+    def _open_turns(self, requests: Sequence[Request]) -> list[Scored]:
+        questions = [self._in_open_turn(place, request) for place, request in enumerate(requests)]
+        return in_order(self._server.answer_each(questions), len(requests))
 
     @cached_property
     def _no_open_turns(self) -> str | None:
@@ -242,14 +254,14 @@ class EndpointChat:
         The likeliest first token of an answer must have the same log-probability in an open turn.
         """
         try:
-            self._in_open_turn([Request(PROBE, chat=_USER)])
+            self._open_turns([Request(PROBE, chat=_USER)])
             chats = [(("user", beginning),) for beginning in BEGINNINGS]
             firsts = self._first_tokens(chats)
             best = [max(one.likeliest.items(), key=lambda item: item[1]) for one in firsts]
             visible_ones = [(chat, *one) for chat, one in zip(chats, best, strict=True) if one[0].strip()]
             trials = [one for one in visible_ones if one[1].isascii()]
-            scored = self._in_open_turn([Request(token, chat=chat) for chat, token, _ in trials])
-        except (ModelError, InputError) as error:
+            scored = self._open_turns([Request(token, chat=chat) for chat, token, _ in trials])
+        except ModelError as error:
             return str(error)
         pairs = zip((value for _, _, value in trials), (one.logprobs for one in scored), strict=True)
         found = [(value, logprobs[0]) for value, logprobs in pairs if len(logprobs) == 1]
@@ -279,17 +291,19 @@ class EndpointChat:
     def _address(self) -> str:
         return str(self._server.client.address)
 
-    def _ask(
-        self, chats: Sequence[Sequence[tuple[str, str]]], settings: dict[str, Any], retries: int | None = None
-    ) -> list[Any]:
-        messages = [[{"role": role, "content": text} for role, text in chat] for chat in chats]
-        return self._server.chat_all(messages, settings, retries)
+    def _ask(self, chats: Sequence[Messages], settings: dict[str, Any], retries: int | None = None) -> list[Any]:
+        bodies = [{"model": self._server.model, **_messages(chat), **settings} for chat in chats]
+        return self._server.client.post_all(CHAT, bodies, retries)
 
-    def _read(self, read: Callable[[object], Found], answer: object) -> Found:
-        try:
-            return read(answer)
-        except InputError as error:
-            raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
+
+def _first_token(answer: object) -> Next:
+    found = read_chat_tokens(answer)
+    if found.text.strip() in REASONING:
+        raise InputError(
+            f"its answers begin with {found.text!r}: it thinks before it answers, so that the first token says "
+            "nothing about a label. Switch that off on the server, or use -S answer=text"
+        )
+    return found
 
 
 def _scored(text: str, places: Sequence[tuple[int, int]], logprobs: Sequence[float | None]) -> Scored:
@@ -299,3 +313,13 @@ def _scored(text: str, places: Sequence[tuple[int, int]], logprobs: Sequence[flo
 
 def _before(chat: Chat | None) -> str:
     return "" if chat is None else "".join(text for _, text in chat.messages)
+
+
+def _messages(chat: Messages) -> dict[str, Any]:
+    return {"messages": [{"role": role, "content": text} for role, text in chat]}
+
+
+def _last(request: Request) -> str:
+    """The end of what the model reads."""
+    chat = request.conversation
+    return request.text or ("" if chat is None else chat.messages[-1][1])

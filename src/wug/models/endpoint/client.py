@@ -8,10 +8,11 @@ import logging
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -19,6 +20,7 @@ import httpx
 from anyio.from_thread import start_blocking_portal
 
 from wug.errors import InputError, ModelError, WugError, suggestion
+from wug.models.endpoint.answers import Output, Question
 from wug.models.spec import ModelSpec
 
 RETRY_STATUSES = (408, 425, 429, 500, 502, 503, 504, 529)
@@ -31,7 +33,6 @@ MAX_ANSWER_BYTES = 64 * 2**20
 """Maximum size of a response."""
 
 log = logging.getLogger("wug")
-Found = TypeVar("Found")
 
 
 class Refusal(ModelError):
@@ -96,36 +97,57 @@ class Client:
 
     def get(self, path: str, retries: int | None = None) -> Any:
         """The response to GET."""
-        return self._ask("GET", path, [None], retries)[0]
+        ((_, found),) = self._send_all("GET", [(path, None)], retries)
+        return found
 
     def post_all(self, path: str, bodies: Sequence[Mapping[str, Any]], retries: int | None = None) -> list[Any]:
         """The responses to POST, in order, with several requests at a time; the first error cancels all."""
-        return self._ask("POST", path, [json.dumps(body).encode() for body in bodies], retries) if bodies else []
+        found = dict(self.post_each([(path, body) for body in bodies], retries))
+        return [found[place] for place in range(len(bodies))]
 
-    def _ask(self, method: str, path: str, bodies: Sequence[bytes | None], retries: int | None) -> list[Any]:
+    def post_each(
+        self, requests: Sequence[tuple[str, Mapping[str, Any]]], retries: int | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Each response to POST with its position, as soon as it is complete; the first error cancels the others."""
+        return self._send_all("POST", [(path, json.dumps(body).encode()) for path, body in requests], retries)
+
+    def _send_all(
+        self, method: str, requests: Sequence[tuple[str, bytes | None]], retries: int | None
+    ) -> Iterator[tuple[int, Any]]:
+        """The event loop is in another thread, since notebooks have a running loop; Ctrl-C cancels the requests."""
         tries = 1 + (self._retries if retries is None else min(retries, self._retries))
-        return _in_loop(lambda: self._send_all(method, path, bodies, tries))
+        answers: SimpleQueue[tuple[int, Any] | None] = SimpleQueue()
+        with start_blocking_portal() as portal:
+            sending = portal.start_task_soon(self._exchange_all, method, requests, tries, answers)
+            sending.add_done_callback(lambda _: answers.put(None))
+            while (found := answers.get()) is not None:
+                yield found
+            sending.result()
 
-    async def _send_all(self, method: str, path: str, bodies: Sequence[bytes | None], tries: int) -> list[Any]:
-        answers: dict[int, Any] = {}
+    async def _exchange_all(
+        self,
+        method: str,
+        requests: Sequence[tuple[str, bytes | None]],
+        tries: int,
+        answers: SimpleQueue[tuple[int, Any] | None],
+    ) -> None:
         errors: list[WugError] = []
-        waiting = iter(range(len(bodies)))
+        waiting = iter(enumerate(requests))
         async with self._open() as connections, anyio.create_task_group() as group:
 
             async def work() -> None:
-                for place in waiting:
-                    request = connections.build_request(method, f"{self.address}{path}", content=bodies[place])
+                for place, (path, body) in waiting:
+                    request = connections.build_request(method, f"{self.address}{path}", content=body)
                     try:
-                        answers[place] = await self._send(connections, request, tries)
+                        answers.put((place, await self._send(connections, request, tries)))
                     except WugError as error:
                         errors.append(error)
                         group.cancel_scope.cancel()
 
-            for _ in range(min(self._threads, len(bodies))):
+            for _ in range(min(self._threads, len(requests))):
                 group.start_soon(work)
         if errors:
             raise errors[0]
-        return [answers[place] for place in range(len(bodies))]
 
     def _open(self) -> httpx.AsyncClient:
         headers = {
@@ -247,12 +269,6 @@ class Client:
         await anyio.sleep(seconds)
 
 
-def _in_loop(ask: Callable[[], Awaitable[Found]]) -> Found:
-    """Run in the event loop of another thread, since notebooks have a running loop; Ctrl-C cancels the requests."""
-    with start_blocking_portal() as portal:
-        return portal.call(ask)
-
-
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """The error and all its causes."""
     waiting: list[BaseException | None] = [error]
@@ -294,24 +310,25 @@ class Server:
 
     def ask(self, prompt: str, settings: Mapping[str, Any], retries: int | None = None) -> Any:
         """The response to one prompt, with no other request at the same time."""
-        (found,) = self.ask_all([prompt], [settings], retries)
+        (found,) = self.ask_all([prompt], settings, retries)
         return found
 
-    def chat_all(
-        self, chats: Sequence[Sequence[Mapping[str, str]]], settings: Mapping[str, Any], retries: int | None = None
-    ) -> list[Any]:
-        """The responses to chats, in order, several at a time."""
-        bodies = [{"model": self.model, "messages": chat, **settings} for chat in chats]
-        return self.client.post_all("/chat/completions", bodies, retries)
-
-    def ask_all(
-        self, prompts: Sequence[str | Sequence[int]], settings: Sequence[Mapping[str, Any]], retries: int | None = None
-    ) -> list[Any]:
-        """The responses to prompts (texts or token ids) with their settings, in order, several at a time."""
-        bodies = [
-            {"model": self.model, "prompt": prompt, **more} for prompt, more in zip(prompts, settings, strict=True)
-        ]
+    def ask_all(self, prompts: Sequence[str], settings: Mapping[str, Any], retries: int | None = None) -> list[Any]:
+        """The responses to prompts, in order, several at a time."""
+        bodies = [{"model": self.model, "prompt": prompt, **settings} for prompt in prompts]
         return self.client.post_all("/completions", bodies, retries)
+
+    def answer_each(self, questions: Sequence[Question[Output]]) -> Iterator[tuple[Sequence[int], Sequence[Output]]]:
+        """Positions and outputs of each question, in the order of the responses."""
+        bodies = [(question.path, {"model": self.model, **question.body}) for question in questions]
+        for place, answer in self.client.post_each(bodies):
+            question = questions[place]
+            try:
+                yield question.positions, question.read(answer)
+            except InputError as error:
+                raise ModelError(
+                    f"{self.client.address}: the response for {question.text[:80]!r} cannot be used: {error.message}"
+                ) from None
 
 
 def find_model(client: Client, name: str | None, threads: int) -> Server:
