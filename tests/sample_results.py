@@ -42,6 +42,7 @@ def syntaxgym(suite: str = "number_prep", items: int = 6, model: str = MODEL) ->
         "source": "((2;%mismatch%) > (2;%match%))",
         "canonical": "(2;%mismatch%) > (2;%match%)",
         "english": english,
+        "regions": [[2, "mismatch"], [2, "match"]],
     }
     return Result(
         suite=suite, kind="syntaxgym", model=model, status="complete",

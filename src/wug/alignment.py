@@ -104,6 +104,11 @@ def first_texts(scored: Scored) -> list[str | None]:
     return texts
 
 
+def common_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of words with which both sequences begin."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def is_unknown(token: str, unknown: Collection[str] = UNKNOWN) -> bool:
     """Whether a token is an unknown word, of any class (`UNK-LC-ing`)."""
     return token in unknown or token.startswith(("<unk-", "UNK-"))

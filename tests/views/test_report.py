@@ -81,7 +81,13 @@ def agreement(**changes: Any) -> Result:
         ),
         meta={
             "regions": {"1": "subject", "2": "verb"},
-            "formulas": [{"source": "[(2;%match%)]<(2;%mismatch%)", "canonical": "(2;%match%) < (2;%mismatch%)"}],
+            "formulas": [
+                {
+                    "source": "[(2;%match%)]<(2;%mismatch%)",
+                    "canonical": "(2;%match%) < (2;%mismatch%)",
+                    "regions": [[2, "match"], [2, "mismatch"]],
+                }
+            ],
             "metric": ["sum"],
             "phenomenon": "Agreement",
             "reference": "Berko (1958)",

@@ -49,7 +49,8 @@ def drawn(page: Any, address: str) -> None:
 
 def two_items(*names: str, items: int = 2) -> Result:
     """A suite of a 2 × 2 design or another, whose items differ so much that an interval would be enormous."""
-    formulas = [{"source": "", "canonical": f"(2;%{names[0]}%) < (2;%{names[1]}%)", "english": ""}]
+    regions = [[2, names[0]], [2, names[1]]]
+    formulas = [{"source": "", "canonical": f"(2;%{names[0]}%) < (2;%{names[1]}%)", "english": "", "regions": regions}]
     made = sample_results.syntaxgym()
     outcomes = []
     for number in range(1, items + 1):

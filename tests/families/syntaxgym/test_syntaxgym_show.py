@@ -12,6 +12,7 @@ import pytest
 import run_factory
 from html_helpers import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
+from wug.families.syntaxgym.formula import parse
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, item_note, region_means, result_note
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
@@ -83,7 +84,10 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
         metrics=tuple(Metric(name, meaning=f"{name} holds") for name in names),
         meta={
             "regions": {"1": "subject", "2": "verb"},
-            "formulas": [{"source": f"({text})", "canonical": text, "english": "plain"} for text in FORMULAS],
+            "formulas": [
+                {"source": f"({text})", "canonical": text, "english": "plain", "regions": parse(text).atoms()}
+                for text in FORMULAS
+            ],
             "metric": ["sum", "mean"],
             "description": "Do verbs agree?",
             "author": "Jean",
@@ -194,11 +198,9 @@ def test_of_very_many_items_the_chart_of_means_waits_until_someone_asks(monkeypa
 @pytest.mark.parametrize(
     ("known", "regions"),
     [
-        ({"source": FORMULAS[0], "canonical": FORMULAS[0]}, ["2"]),
-        ({"source": "(verb;%match%) < (3;%mismatch%)"}, ["2", "3"]),  # by its name
-        ({"source": FORMULAS[0], "regions": [[1, "match"], ["*", "mismatch"]]}, ["1"]),  # as the suite says
+        ({"source": FORMULAS[0], "regions": [["verb", "match"], [3, "mismatch"]]}, ["2", "3"]),  # by its name
+        ({"source": FORMULAS[0], "regions": [[1, "match"], ["*", "mismatch"]]}, ["1"]),
         ({"source": FORMULAS[0], "regions": []}, []),
-        ({"source": "no formula ("}, []),
         ({}, []),
     ],
 )

@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from wug.alignment import common_start
 from wug.types import Problem
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -99,13 +100,8 @@ def difference(good: str, bad: str) -> Target | None:
     """
     good_spans, bad_spans = [m.span() for m in _WORD.finditer(good)], [m.span() for m in _WORD.finditer(bad)]
     ours, theirs = [good[a:b] for a, b in good_spans], [bad[a:b] for a, b in bad_spans]
-    shorter = min(len(ours), len(theirs))
-    before = 0
-    while before < shorter and ours[before] == theirs[before]:
-        before += 1
-    after = 0
-    while after < shorter - before and ours[-1 - after] == theirs[-1 - after]:
-        after += 1
+    before = common_start(ours, theirs)
+    after = common_start(ours[before:][::-1], theirs[before:][::-1])
     left, right = ours[before : len(ours) - after], theirs[before : len(theirs) - after]
     if not left or not right or set(left) & set(right):
         return None

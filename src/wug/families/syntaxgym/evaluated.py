@@ -13,7 +13,7 @@ from wug.errors import InputError
 from wug.families.syntaxgym.files import SuiteOptions, choices
 from wug.families.syntaxgym.files import region_metrics as region_metrics_of
 from wug.families.syntaxgym.lint import ProblemList, describe
-from wug.families.syntaxgym.measures import MeasuredSentence, RegionSurprisal, WarningCounts
+from wug.families.syntaxgym.measures import MeasuredSentence, RegionSurprisal, WarningCounts, judge
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
@@ -37,7 +37,7 @@ class EvaluatedSuite:
         yield from self.notices
         tally = WarningCounts()
         for item in self.suite.items:
-            yield from self.suite.judge(item, self.sentences[str(item.number)], tally)
+            yield from judge(self.suite, item, self.sentences[str(item.number)], tally)
         yield from tally.notices(len(self.suite.items))
 
 
@@ -157,10 +157,7 @@ def _with_gold(
         if (other := wanted[number].condition(condition.name))
         and [region.text for region in other.regions] != [region.text for region in condition.regions]
     ]
-    notices = (
-        [Notice(f"{len(different)} sentences differ from the gold suite's; the first is {different[0]}")]
-        if different
-        else []
-    )
+    message = f"{len(different)} sentences differ from the gold suite's; the first is"
     head = {**suite.head, "name": gold.name}
-    return replace(suite, head=head, predictions=predictions, regions=gold.regions), notices
+    suite = replace(suite, head=head, predictions=predictions, regions=gold.regions)
+    return suite, [Notice(f"{message} {first}") for first in different[:1]]

@@ -140,20 +140,17 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"not valid JSON: {error}", file=path) from None
     if not isinstance(document, dict) or not document.keys() & set(FIELDS):
+        found = "a list" if isinstance(document, list) else "a single value"
+        if isinstance(document, dict):
+            found = f"an object with {', '.join(map(repr, list(document)[:6])) or 'nothing in it'}"
         raise InputError(
             "not a SyntaxGym suite: a suite is an object with 'meta', 'region_meta', 'predictions' and 'items', "
-            f"but this is {_found(document)}",
+            f"but this is {found}",
             file=path,
         )
     if constants:
         _forbid_constants(document, problems)
     return document
-
-
-def _found(document: object) -> str:
-    if isinstance(document, dict):
-        return f"an object with {', '.join(map(repr, list(document)[:6])) or 'nothing in it'}"
-    return "a list" if isinstance(document, list) else "a single value"
 
 
 def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:

@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug.alignment import SPACE_MARKS, first_texts, is_unknown
 from wug.errors import FormulaError, InputError
 from wug.families.syntaxgym.formula import Formula, PredictionResult
 from wug.families.syntaxgym.formula.tree import WHOLE, Relation
-from wug.families.syntaxgym.parts import Empty, Eos, Region, SentenceLayout
+from wug.families.syntaxgym.parts import Eos, Region, SentenceLayout, SuiteItem
 from wug.types import LN2, Notice, Outcome, Scored
+
+if TYPE_CHECKING:
+    from wug.families.syntaxgym.suite import SyntaxGymSuite
 
 REGION_METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
@@ -69,21 +72,16 @@ class WarningCounts:
 
     def notices(self, items: int) -> list[Notice]:
         """One message per kind of warning."""
-        return [
-            Notice(f"{_sentence(warning, count, items)}; the first is {self.examples[warning]}")
-            for warning, count in sorted(self.counts.items())
-        ]
-
-
-def _sentence(warning: str, count: int, items: int) -> str:
-    if warning in _WARNINGS:
-        return _WARNINGS[warning][count != 1].format(count)
-    return f"{warning} in {count} of {items} items, since a region that it compares {NO_TOKEN}"
+        found = []
+        for warning, count in sorted(self.counts.items()):
+            text = f"{warning} in {count} of {items} items, since a region that it compares {NO_TOKEN}"
+            if warning in _WARNINGS:
+                text = _WARNINGS[warning][count != 1].format(count)
+            found.append(Notice(f"{text}; the first is {self.examples[warning]}"))
+        return found
 
 
 NO_TOKEN = "has no token with a probability"
-
-
 _WARNINGS = {
     "first": (
         "{} sentence begins with a token that has no probability, since the model has no BOS: it counts as 0 bits",
@@ -133,7 +131,13 @@ def measure(
         values = {m: REGION_METRICS[m](counted) if counted or m == "sum" else None for m in region_metrics}
         oovs = []
         for i in range(first, last):
-            _note(tally, scored, i, f"{pieces[i]!r} in {where}", stop=stop, opens=i == opening)
+            logprob, example = scored.logprobs[i], f"{pieces[i]!r} in {where}"
+            if logprob is None:
+                tally.add("first" if i == opening else "unscored", example)
+            elif math.isinf(logprob):
+                tally.add("infinite", example)
+            if scored.starts[i] < stop and scored.text[stop : scored.ends[i]].strip():
+                tally.add("spanning", example)
             if is_unknown(pieces[i]):
                 oovs.append(scored.text[scored.starts[i] : scored.ends[i]].strip())
                 tally.add("unknown", f"{oovs[-1]!r} in {where}")
@@ -172,17 +176,6 @@ def _slices(scored: Scored, layout: SentenceLayout, eos: Eos) -> list[tuple[int,
     return slices
 
 
-def _note(tally: WarningCounts, scored: Scored, i: int, example: str, *, stop: int, opens: bool) -> None:
-    """Count warnings about token `i` of a region that ends at `stop`."""
-    logprob = scored.logprobs[i]
-    if logprob is None:
-        tally.add("first" if opens else "unscored", example)
-    elif math.isinf(logprob):
-        tally.add("infinite", example)
-    if scored.starts[i] < stop and scored.text[stop : scored.ends[i]].strip():
-        tally.add("spanning", example)
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredSentence:
     """A sentence and the surprisal of each of its regions, by number from 1 on."""
@@ -192,47 +185,46 @@ class MeasuredSentence:
 
 
 def judge(
-    item: str,
-    formulas: Sequence[Formula],
-    sentences: Mapping[str, MeasuredSentence],
-    *,
-    region_metrics: Sequence[str],
-    groups: Mapping[str, str],
-    suite: str,
-    empty: Empty,
-    tally: WarningCounts,
+    suite: SyntaxGymSuite, item: SuiteItem, sentences: Mapping[str, MeasuredSentence], tally: WarningCounts
 ) -> Iterator[Outcome]:
-    """One outcome per prediction and one for all of them, by every region metric.
+    """The outcomes of an item: one per prediction and one for all of them, by every region metric.
 
     The metrics of the first region metric have no suffix, and its `all_predictions` has the measured sentences. The
     value is None if there are no predictions or, unless `empty` is `zero`, if one compares a region without tokens.
     """
+    number, groups, zero = str(item.number), suite.groups, suite.empty == "zero"
+    formulas = [prediction.formula for prediction in suite.predictions]
     lacked = enumerate(formula.lacks(partial(_is_empty, sentences)) for formula in formulas)
     missing = {index: _place(*found) for index, found in lacked if found is not None}
     for index, place in missing.items():
-        how = "judged with 0 bits" if empty == "zero" else "not judged"
-        tally.add(f"prediction {index + 1} {how}", f"item {item}, {place}")
-    reasons = {} if empty == "zero" else {index: f"{place} {NO_TOKEN}" for index, place in missing.items()}
-    for region_metric in region_metrics:
-        primary = region_metric == region_metrics[0]
+        how = "judged with 0 bits" if zero else "not judged"
+        tally.add(f"prediction {index + 1} {how}", f"item {number}, {place}")
+    reasons = {} if zero else {index: f"{place} {NO_TOKEN}" for index, place in missing.items()}
+    for region_metric in suite.region_metrics:
+        primary = region_metric == suite.region_metrics[0]
         suffix = "" if primary else f"/{region_metric}"
         verdicts = []
         for index, formula in enumerate(formulas):
-            place = f"item {item}, prediction {index + 1}"
+            place = f"item {number}, prediction {index + 1}"
             metric = f"prediction_{index}{suffix}"
             if why := reasons.get(index):
-                if empty == "refuse":
-                    raise InputError(f"{why}. Exclude such items (empty=exclude)", file=suite, place=place)
-                yield Outcome(item, metric, None, groups, {"why": why})
+                if suite.empty == "refuse":
+                    raise InputError(f"{why}. Exclude such items (empty=exclude)", file=suite.name, place=place)
+                yield Outcome(number, metric, None, groups, {"why": why})
                 continue
-            judgement = _judgement(formula, sentences, region_metric, strict=empty == "zero", file=suite, place=place)
+            judgement = _judgement(suite, formula, sentences, region_metric, place)
             verdicts.append(judgement.holds)
-            yield Outcome(item, metric, judgement.holds, groups, _detail(formula, judgement))
-        detail: dict[str, Any] = {"conditions": _conditions(sentences, region_metric)} if primary else {}
+            yield Outcome(number, metric, judgement.holds, groups, _detail(formula, judgement))
+        detail: dict[str, Any] = {}
+        if primary:
+            detail["conditions"] = {
+                name: {"sentence": sentence.text, "regions": [one.detail(region_metric) for one in sentence.regions]}
+                for name, sentence in sentences.items()
+            }
         if reasons:
             detail["why"] = next(iter(reasons.values()))
         holds = all(verdicts) if formulas and not reasons else None
-        yield Outcome(item, f"all_predictions{suffix}", holds, groups, detail)
+        yield Outcome(number, f"all_predictions{suffix}", holds, groups, detail)
 
 
 def _is_empty(sentences: Mapping[str, MeasuredSentence], region: int | str, condition: str) -> bool:
@@ -245,15 +237,9 @@ def _place(region: int | str, condition: str) -> str:
 
 
 def _judgement(
-    formula: Formula,
-    sentences: Mapping[str, MeasuredSentence],
-    region_metric: str,
-    *,
-    strict: bool,
-    file: str,
-    place: str,
+    suite: SyntaxGymSuite, formula: Formula, sentences: Mapping[str, MeasuredSentence], region_metric: str, place: str
 ) -> PredictionResult:
-    """Whether a prediction holds; an empty region counts as 0, or is an error if `strict`."""
+    """Whether a prediction holds; an empty region counts as 0, or is an error with `empty=zero` and no sum."""
 
     def value(region: int | str, condition: str) -> float:
         regions = sentences[condition].regions
@@ -261,13 +247,13 @@ def _judgement(
             # An empty region is not part of the sentence, so it adds nothing.
             return math.fsum(v for measured in regions if (v := measured.values[region_metric]) is not None)
         found = regions[int(region) - 1].values[region_metric]
-        if found is None and regions[int(region) - 1].empty and not strict:
+        if found is None and regions[int(region) - 1].empty and suite.empty != "zero":
             return 0.0
         if found is None:
             raise InputError(
                 f"region {region} of condition {condition} has no tokens, so it has no {region_metric}. "
                 "Use the metric sum, which is 0 there",
-                file=file,
+                file=suite.name,
                 place=place,
             )
         return found
@@ -275,7 +261,7 @@ def _judgement(
     try:
         return formula.judge(value)
     except FormulaError as error:
-        raise FormulaError(error.message, error.formula, error.start, error.end, file=file, place=place) from None
+        raise FormulaError(error.message, error.formula, error.start, error.end, file=suite.name, place=place) from None
 
 
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
@@ -286,10 +272,3 @@ def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
     if isinstance(formula.tree, Relation) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
     return detail | {field: plain(value) for field, value in judgement.effects}
-
-
-def _conditions(sentences: Mapping[str, MeasuredSentence], primary: str) -> dict[str, Any]:
-    return {
-        name: {"sentence": sentence.text, "regions": [region.detail(primary) for region in sentence.regions]}
-        for name, sentence in sentences.items()
-    }

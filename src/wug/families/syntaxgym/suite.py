@@ -255,7 +255,8 @@ class SyntaxGymSuite:
         """Judge every prediction on every item by the model's surprisals."""
         for problem in self.warnings:
             yield Notice(str(problem))
-        if self._compares_regions and sees_right(model):
+        regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
+        if sees_right(model) and (not regions or any(region != WHOLE for region in regions)):
             yield Notice(RIGHT_CONTEXT_WARNING)
         if not self.predictions:
             yield Notice("the suite has no predictions")
@@ -276,27 +277,8 @@ class SyntaxGymSuite:
                     place=f"item {item.number}, condition {condition.name}",
                 )
                 sentences[condition.name] = MeasuredSentence(layout.text, tuple(measured))
-            yield from self.judge(item, sentences, tally)
+            yield from judge(self, item, sentences, tally)
         yield from tally.notices(len(self.items))
-
-    @property
-    def _compares_regions(self) -> bool:
-        """Whether a prediction compares parts of sentences, or there are no predictions."""
-        regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
-        return not regions or any(region != WHOLE for region in regions)
-
-    def judge(self, item: SuiteItem, sentences: Mapping[str, MeasuredSentence], tally: WarningCounts) -> Iterator[Row]:
-        """The outcomes of one item: each prediction, then all of them, by every region metric."""
-        yield from judge(
-            str(item.number),
-            [prediction.formula for prediction in self.predictions],
-            sentences,
-            region_metrics=self.region_metrics,
-            groups=self.groups,
-            suite=self.name,
-            empty=self.empty,
-            tally=tally,
-        )
 
 
 def _by_number(item: SuiteItem) -> tuple[int, str]:

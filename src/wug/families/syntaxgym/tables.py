@@ -105,16 +105,9 @@ def columns_of(text: str) -> TableColumns | None:
 
 
 def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS) -> SuiteTable:
-    """Read the suite in a table."""
-    stem = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
-    return parse_table(read_text(path), stem, path, problems, chosen)
-
-
-def parse_table(
-    given: str, name: str, path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS
-) -> SuiteTable:
-    """The suite in the text of a table; `name` is its default name."""
-    text = table_text(given)
+    """Read the suite in a table, which is called as its file unless a line above the table names it."""
+    name = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
+    text = table_text(read_text(path))
     if not text.strip():
         raise InputError("the file is empty", file=path)
     head = read_head(text, problems)

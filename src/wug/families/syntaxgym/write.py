@@ -20,11 +20,8 @@ Document: TypeAlias = dict[str, Any]
 
 _FORMULA = {"type", "formula", "relation", "region_number", "l_operand", "r_operand"}
 """The fields of a prediction in any of its formats."""
-
-
-def formulas(suite: SyntaxGymSuite) -> list[str]:
-    """The predictions as in the file."""
-    return [source(prediction.raw) for prediction in suite.predictions]
+_REGION = {"region_number": "number", "content": "content", "metric_value": "values", "oovs": "oovs"}
+"""The fields of a region in an evaluated suite, and in the details of an outcome."""
 
 
 def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
@@ -95,10 +92,11 @@ def to_csv(suite: SyntaxGymSuite, delimiter: str = ",", head: Iterable[str] | No
     end = "\r\n" if delimiter == "," else "\n"
     regions = (region for item in suite.items for condition in item.conditions for region in condition.regions)
     others = [key for key in _shared_texts(regions) if key != "region_name"]
+    if head is None:
+        head = head_lines(suite.head, [source(prediction.raw) for prediction in suite.predictions])
     out = io.StringIO(newline="")
-    above = head_lines(suite.head, formulas(suite)) if head is None else head
-    write_head(out, above, delimiter, end)
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)  # quotes lines that a spreadsheet would split
+    writer.writerows([line] for line in head)
     writer.writerow([*COLUMNS[:3], "region_name", "content", *others])
     for item in suite.items:
         for condition in item.conditions:
@@ -112,7 +110,8 @@ def to_csv(suite: SyntaxGymSuite, delimiter: str = ",", head: Iterable[str] | No
 def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     """The fields that `to_csv` cannot write, in words."""
     lost = []
-    if fields := left_out(suite.head):
+    written = {line[2:].partition(":")[0] for line in head_lines(suite.head, ())}
+    if fields := [key for key in suite.head if key not in written]:
         lost.append(f"a table cannot store these fields of meta: {', '.join(fields)}")
     others = {key for one in suite.predictions if isinstance(one.raw, Mapping) for key in one.raw} - _FORMULA
     if others:
@@ -147,8 +146,11 @@ def evaluated_json(result: Result) -> dict[str, Any]:
             {
                 "item_number": number(outcome.item),
                 "conditions": [
-                    {"condition_name": name, "regions": [_evaluated_region(region) for region in condition["regions"]]}
-                    for name, condition in outcome.detail["conditions"].items()
+                    {
+                        "condition_name": name,
+                        "regions": [{new: region[key] for new, key in _REGION.items()} for region in one["regions"]],
+                    }
+                    for name, one in outcome.detail["conditions"].items()
                 ],
             }
             for outcome in result.outcomes
@@ -166,15 +168,6 @@ def _shared_texts(regions: Iterable[Any]) -> list[str]:
         if not shared:
             break
     return [key for key in shared or {} if key not in COLUMNS]
-
-
-def _evaluated_region(region: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "region_number": region["number"],
-        "content": region["content"],
-        "metric_value": region["values"],
-        "oovs": region["oovs"],
-    }
 
 
 JUDGEMENTS = ("suite", "prediction_id", "item_number", "result")
@@ -229,18 +222,6 @@ def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[
             yield f"# {key}: {_one_line(value)}"
     for formula in predictions:
         yield f"# prediction: {_one_line(formula)}"
-
-
-def left_out(meta: Mapping[str, Any]) -> list[str]:
-    """The fields of `meta` that `head_lines` cannot write."""
-    written = {line[2:].partition(":")[0] for line in head_lines(meta, ())}
-    return [key for key in meta if key not in written]
-
-
-def write_head(out: io.StringIO, lines: Iterable[str], delimiter: str, end: str) -> None:
-    """Write lines above a table, quoted if a spreadsheet would split them."""
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
-    writer.writerows([line] for line in lines)
 
 
 def _one_line(text: str) -> str:

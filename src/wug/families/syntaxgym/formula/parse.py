@@ -105,17 +105,13 @@ def _tokens(source: str, found: list[FormulaError] | None = None) -> list[_Token
             if found is None:
                 raise
             found.append(error)
-            place = _behind(source, place, error)
+            # After the bracket of what should be an atom.
+            closing = source.find(")", error.end - 1) if source[place] == "(" else -1
+            place = max(place + 1, error.end if closing < 0 else closing + 1)
             continue
         tokens.append(token)
         place = token.end
     return [*tokens, _Token("end", len(source), len(source))]
-
-
-def _behind(source: str, place: int, error: FormulaError) -> int:
-    """Where to continue after an error: after the bracket of what should be an atom."""
-    closing = source.find(")", error.end - 1) if source[place] == "(" else -1
-    return max(place + 1, error.end if closing < 0 else closing + 1)
 
 
 def _token(source: str, place: int) -> _Token:
@@ -220,8 +216,11 @@ class _Parser:
         if kind in ("&", "|"):
             return self.logic(left, operator, right)
         if kind in _COMPARISONS:
-            self.comparable(left, operator, right)
-            self.unchained()
+            if is_truth(left) != is_truth(right) or (is_truth(left) and kind not in ("=", "==", "!=")):
+                wrong = left if is_truth(left) else right
+                raise self.error(f"{kind} compares numbers, but this is true or false", wrong)
+            if self.peek().kind in _COMPARISONS:
+                raise self.error("comparisons cannot be chained: join two of them with &", self.peek())
             return tree.Relation(kind, left, right, start=left.start, end=right.end)
         self.number(left, f"{kind} takes numbers")
         self.number(right, f"{kind} takes numbers")
@@ -238,17 +237,6 @@ class _Parser:
         for side in (left, right):
             parts += side.parts if isinstance(side, tree.Logic) and side.operator == kind else (side,)
         return tree.Logic(kind, parts, start=left.start, end=right.end)
-
-    def comparable(self, left: Node, operator: _Token, right: Node) -> None:
-        if is_truth(left) == is_truth(right) and (not is_truth(left) or operator.kind in ("=", "==", "!=")):
-            return
-        wrong = left if is_truth(left) else right
-        raise self.error(f"{operator.kind} compares numbers, but this is true or false", wrong)
-
-    def unchained(self) -> None:
-        following = self.peek()
-        if following.kind in _COMPARISONS:
-            raise self.error("comparisons cannot be chained: join two of them with &", following)
 
     def prefix(self) -> Node:
         token = self.take()
@@ -326,13 +314,10 @@ class _Parser:
                 name.start,
                 end,
             )
-        if word == "round" and len(arguments) == 2:
-            self.places(arguments[1])
+        for places in arguments[1:] if word == "round" else ():
+            if not (isinstance(places, tree.Number) and places.value.is_integer() and places.value <= 15):
+                raise self.error("the second value of round is a number of decimal places, 0 to 15", places)
         return tree.Call(word, tuple(arguments), start=name.start, end=end)
-
-    def places(self, node: Node) -> None:
-        if not (isinstance(node, tree.Number) and node.value.is_integer() and node.value <= 15):
-            raise self.error("the second value of round is a number of decimal places, 0 to 15", node)
 
     def number(self, node: Node, why: str) -> None:
         if is_truth(node):

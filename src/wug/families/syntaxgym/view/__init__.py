@@ -6,9 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.errors import FormulaError
 from wug.families.sampling import spread
-from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view.regions import (
     TITLE,
@@ -210,7 +208,7 @@ def compared_regions(result: Result) -> list[frozenset[int]]:
     """The numbers of the regions that each prediction compares; empty for whole sentences."""
     numbers = {name: region for region, name in reversed(names_of(result, ()).items())}
     return [
-        frozenset(number for region in _regions(known) if isinstance(number := numbers.get(region, region), int))
+        frozenset(number for region, _ in _atoms(known) if isinstance(number := numbers.get(region, region), int))
         for known in result.meta.get("formulas") or ()
     ]
 
@@ -221,20 +219,9 @@ def verdicts(outcome: Outcome) -> VerdictsPart | None:
     return VerdictsPart(tuple(map(_verdict, given))) if given else None
 
 
-def _regions(known: Mapping[str, Any]) -> list[Any]:
-    """The regions in a formula; empty if it cannot be read."""
-    return [region for region, _ in _atoms(known)]
-
-
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """The regions in a formula, each with its condition; empty if it cannot be read."""
-    given = known.get("regions")
-    if given is None:  # stored by an earlier version
-        try:
-            given = formula.parse(str(known.get("canonical") or known.get("source") or "")).atoms()
-        except FormulaError:
-            return []
-    return [(region, condition) for region, condition in given]
+    """The regions in a formula, each with its condition."""
+    return [(region, condition) for region, condition in known.get("regions") or ()]
 
 
 def _verdict(given: Mapping[str, Any]) -> ItemVerdict:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from wug.alignment import common_start
 from wug.errors import StoreError
 from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view import tenths
 from wug.families.syntaxgym.view.regions import ENOUGH, Conditions, conditions, metric_of, names_of
 from wug.families.syntaxgym.write import Document, one_item_document
-from wug.formatting import headlines
+from wug.formatting import headlines, plural
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
 from wug.views import vega
@@ -18,6 +19,7 @@ from wug.views.family_views import figures_of
 from wug.views.parts import SHADE_COUNT, Figure, ItemView, carrier
 
 GOOD, BAD = "grammatical", "ungrammatical"
+NEEDED = f"it needs at least {ENOUGH}"
 
 
 def scores(result: Result, rows: Rows) -> dict[str, Any]:
@@ -27,7 +29,7 @@ def scores(result: Result, rows: Rows) -> dict[str, Any]:
     except (KeyError, TypeError):
         raise StoreError(f"the result of {result.suite} has no formulas: its row is damaged") from None
     return {
-        "few": _too_few(result.n),
+        "few": "" if result.n >= ENOUGH else f"With {plural(result.n, 'item')} there is no interval: {NEEDED}.",
         "metrics": [
             {
                 "metric": row.metric,
@@ -56,21 +58,18 @@ def suite_of_item(result: Result, judgements: Sequence[OutcomeRow], item: ItemVi
         formulas = [str(known.get("source") or "") for known in result.meta.get("formulas") or ()]
         names = names_of(result, [sentences])
         predictions = [{"type": "formula", "formula": formula} for formula in formulas if formula]
-        return one_item_document(name, metric_of(result), names, _contents(sentences, list(names)), predictions)
+        contents = {}
+        for condition, parts in sentences.items():
+            texts = {region.number: region.content for region in parts}
+            contents[condition] = [texts.get(number, "") for number in names]
+        return one_item_document(name, metric_of(result), names, contents, predictions)
     if len(item.sentences) != 2:
         return None
     regions = {1: "beginning", 2: "difference", 3: "end"}
-    contents = dict(zip((GOOD, BAD), _split_at_difference(*item.sentences), strict=True))
+    contents = dict(zip((GOOD, BAD), _split_at_difference(item.sentences), strict=True))
     return one_item_document(
         name, "sum", regions, contents, [{"type": "formula", "formula": f"(*;%{BAD}%) > (*;%{GOOD}%)"}]
     )
-
-
-def _too_few(items: int) -> str:
-    """A remark about a suite with too few items for intervals; empty if it has enough."""
-    if items >= ENOUGH:
-        return ""
-    return f"With {items} item{'s' * (items != 1)} there is no interval: it needs at least {ENOUGH}."
 
 
 def _chart(figure: Figure | None) -> dict[str, Any] | None:
@@ -117,21 +116,11 @@ def _shade(bits: float | None, highest: float) -> str:
     return "sx" if bits is None else f"s{min(SHADE_COUNT - 1, int(share * SHADE_COUNT))}"
 
 
-def _contents(sentences: Conditions, numbers: Sequence[int]) -> dict[str, list[str]]:
-    by_number = {name: {region.number: region.content for region in regions} for name, regions in sentences.items()}
-    return {name: [contents.get(number, "") for number in numbers] for name, contents in by_number.items()}
-
-
-def _split_at_difference(good: str, bad: str) -> tuple[list[str], list[str]]:
-    """Both sentences in three parts: their common beginning, the difference, their common end."""
-    one, other = good.split(), bad.split()
-    shortest = min(len(one), len(other))
-    front = next((at for at in range(shortest) if one[at] != other[at]), shortest)
-    rest = shortest - front
-    back = next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
-    return _three_parts(one, front, back), _three_parts(other, front, back)
-
-
-def _three_parts(words: list[str], front: int, back: int) -> list[str]:
-    end = len(words) - back
-    return [" ".join(part) for part in (words[:front], words[front:end], words[end:])]
+def _split_at_difference(sentences: Sequence[str]) -> Iterator[list[str]]:
+    """Each sentence in three parts: the common beginning, the difference, the common end."""
+    split = [sentence.split() for sentence in sentences]
+    front = common_start(*split)
+    back = common_start(*(words[front:][::-1] for words in split))
+    for words in split:
+        end = len(words) - back
+        yield [" ".join(part) for part in (words[:front], words[front:end], words[end:])]
