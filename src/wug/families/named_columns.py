@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wug.errors import InputError
-from wug.families.tables import Record, RecordTable, groups_of, need, plain, refuse_errors
+from wug.families.tables import Record, RecordTable, as_number, groups_of, need, plain, refuse_errors
 from wug.files import shortened
 from wug.formatting import plural
 from wug.options import Option
@@ -61,10 +61,7 @@ class NamedColumns:
         """The number in a field; NaN and a problem if there is none, or it must be finite and is not."""
         value = record.fields.get(column)
         text = plain(value)
-        try:
-            number = math.nan if isinstance(value, bool) else float(text)
-        except ValueError:
-            number = math.nan
+        number = math.nan if isinstance(value, bool) else as_number(text)
         if math.isnan(number) or (finite and math.isinf(number)):
             kind = "a finite number" if math.isinf(number) else "a number"
             what = f"is {shortened(text, 60)!r}, not {kind}" if text else "is empty"

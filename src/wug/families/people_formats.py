@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.families.tables import first_few, plain, refuse_errors
+from wug.families.tables import as_number, first_few, plain, refuse_errors
 from wug.formatting import plural
 from wug.types import Problem
 
@@ -225,16 +225,11 @@ def read_turblimp(path: Path, grid: Sequence[Sequence[str]]) -> PeopleData:
     problems = []
     for row, cells in enumerate(grid[2:], 3):
         for column, cell in enumerate(cells[: 2 * half]):
-            if not cell:
-                continue
-            try:
-                rating = float(cell)
-            except ValueError:
-                rating = math.nan
-            if not math.isfinite(rating):
+            rating = as_number(cell)
+            if math.isfinite(rating):
+                found.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
+            elif cell:
                 problems.append(Problem("error", f"row {row}, column {column + 1}", f"{cell!r} is not a rating"))
-                continue
-            found.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
     refuse_errors(problems, path)
     if not found.responses:
         raise InputError("the file has no ratings", file=path)

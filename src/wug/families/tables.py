@@ -129,16 +129,20 @@ def groups_of(fields: Mapping[str, object]) -> dict[str, str]:
     return {GROUPS[name]: plain(fields[name]) for name in GROUPS if name in fields}
 
 
+def as_number(value: object) -> float:
+    """The number that a field holds; NaN if it holds none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
 def number_of(record: Record, column: str, problems: list[Problem]) -> float | None:
     """The number in a field; None if the field is empty, or if it is not a number, which is a problem."""
     value = plain(record.fields.get(column))
     if not value:
         return None
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if math.isfinite(number):
+    if math.isfinite(number := as_number(value)):
         return number
     problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a number"))
     return None

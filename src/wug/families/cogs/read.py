@@ -133,10 +133,8 @@ def problems(path: Path, dialect: str | None = None) -> Iterator[Problem]:
 
 def known_dialect(text: str | None) -> Dialect | None:
     """A dialect by its name; UnknownName for another name."""
-    if text is None:
-        return None
     found = next((known for known in DIALECTS if text == known), None)
-    if found is None:
+    if text is not None and found is None:
         raise UnknownName("dialect", text, DIALECTS)
     return found
 

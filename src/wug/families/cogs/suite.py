@@ -150,9 +150,8 @@ class ScoredPredictions:
             }
             line |= {name: values[number] for name, values in columns.items()}
             if not self.suite.metric_options.reference_compat:
-                dialect = self.suite.dialect
-                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, dialect)
-                line["errors"] = _errors(line, dialect)
+                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, self.suite.dialect)
+                line["errors"] = _errors(line, self.suite.dialect)
             yield line
 
 
@@ -190,17 +189,14 @@ def per_line(systems: Sequence[ScoredPredictions]) -> Iterator[dict[str, Any]]:
             yield {"system": scored.file, **line} if len(systems) > 1 else line
 
 
-def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write_per_line(lines: Iterable[dict[str, Any]], path: Path) -> None:
     """Write the metrics of each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
+    rows = list(lines)
     if path.suffix.lower() == ".jsonl":
-        write_text(path, "".join(json.dumps(dict(line), ensure_ascii=False) + "\n" for line in lines))
-        return
-    out: list[str] = []
-    for line in lines:
-        if not out:
-            out.append("\t".join(line))
-        out.append("\t".join(map(_cell, line.values())))
-    write_text(path, "".join(f"{row}\n" for row in out))
+        written = [json.dumps(line, ensure_ascii=False) for line in rows]
+    else:
+        written = ["\t".join(line) for line in rows[:1]] + ["\t".join(map(_cell, line.values())) for line in rows]
+    write_text(path, "".join(f"{row}\n" for row in written))
 
 
 def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
@@ -44,20 +45,13 @@ OTHER_TYPES = "other types"
 TOTALS = {"all": "all lines", "kind=lexical": "lexical types", "kind=structural": "structural types"}
 
 
-@dataclass(frozen=True, slots=True)
-class LineType:
+class LineType(NamedTuple):
     """A type of line, with its section in the paper."""
 
-    name: str
-    title: str
-    section: str
-    kind: str
+    title: str = ""
+    section: str = ""
+    kind: str = ""
     """`lexical` or `structural`; empty if unknown."""
-
-    @property
-    def heading(self) -> str:
-        """Its heading in a table."""
-        return ": ".join(part for part in (self.kind.capitalize(), self.section) if part)
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -121,14 +115,12 @@ def line_types(result: Result) -> dict[str, LineType]:
         e.group.removeprefix("type=") for e in result.estimates if e.metric == PRIMARY and e.group.startswith("type=")
     )
     found = [
-        LineType(name, *(str(given.get(key) or "") for key in ("title", "section", "kind")))
+        (name, LineType(*(str(given.get(key) or "") for key in LineType._fields)))
         for name, given in known.items()
         if name in there
     ]
-    ordered = {kind.name: kind for kind in sorted(found, key=lambda kind: kind.kind == "structural")}
-    return ordered | {
-        name: LineType(name, "", OTHER_TYPES if found else "", "") for name in there if name not in ordered
-    }
+    ordered = dict(sorted(found, key=lambda one: one[1].kind == "structural"))
+    return ordered | {name: LineType("", OTHER_TYPES if found else "") for name in there if name not in ordered}
 
 
 def type_table(result: Result, types: Mapping[str, LineType]) -> TablePart | None:
@@ -144,7 +136,8 @@ def type_table(result: Result, types: Mapping[str, LineType]) -> TablePart | Non
     groups: dict[str, list[TablePartRow]] = {}
     for name, kind in types.items():
         head = TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
-        groups.setdefault(kind.heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
+        heading = ": ".join(part for part in (kind.kind.capitalize(), kind.section) if part)
+        groups.setdefault(heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
     first = tuple(_row(TableCell(name), cells[group], columns) for group, name in whole.items() if group in cells)
     heads = (
         TableColumn("type"),
@@ -317,14 +310,12 @@ def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect)
     """A line: its sentence, its gold form and, if it is wrong, the difference."""
     outcome = carrier(judgements, "gold")
     sentence, gold = (str(outcome.detail.get(key) or "") for key in ("sentence", "gold"))
-    right = outcome.value is True or "prediction" not in outcome.detail
-    if right:
+    if outcome.value is True or "prediction" not in outcome.detail:
         return ItemView(sentence=shortened(sentence), parts=(CodePart(gold),) if gold else ())
     pairs = difference(gold, str(outcome.detail["prediction"])[:MAX_CHARACTERS], dialect)
-    facts = [
-        *_facts(outcome),
-        *([f"{len(pairs) - MAX_TERMS} more terms are not shown"] if len(pairs) > MAX_TERMS else []),
-    ]
+    facts = _facts(outcome)
+    if len(pairs) > MAX_TERMS:
+        facts.append(f"{len(pairs) - MAX_TERMS} more terms are not shown")
     columns = (TableColumn("gold"), TableColumn("prediction"), TableColumn("difference"))
     table = TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
     parts: tuple[ViewPart, ...] = (*([TextPart(" · ".join(facts))] if facts else []), table)

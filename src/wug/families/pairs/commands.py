@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wug.families.commands import (
-    FILES,
-    FORCE,
-    OUTPUT_FILE,
-    PATH,
-    POSITIVE,
-    SEED,
-    MakeCommand,
-    ScoreCommand,
-    ScoredSuites,
-    model_id,
-    predictions,
-    say,
-    table_options,
-)
+from wug.families import commands as family
+from wug.formatting import plural
 
 DEFAULT_SENTENCES = 200
 """Sentences per pattern without --n and --all."""
 
 TEMPLATE_OPTIONS = (
-    click.Option(["--n"], type=POSITIVE, help=f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]"),
+    click.Option(
+        ["--n"], type=family.POSITIVE, help=f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]"
+    ),
     click.Option(["--all", "everything"], is_flag=True, help="Make all possible sentences, instead of --n."),
-    SEED,
-    click.Option(["-o", "--filename", "--output", "path"], type=OUTPUT_FILE, help="Output file.  [default: stdout]"),
+    family.SEED,
+    click.Option(
+        ["-o", "--filename", "--output", "path"], type=family.OUTPUT_FILE, help="Output file.  [default: stdout]"
+    ),
     click.Option(
         ["--format", "layout"],
         type=click.Choice(["sentence", "word"]),
@@ -51,47 +41,31 @@ TEMPLATE_OPTIONS = (
     click.Option(
         ["--lexicon"], metavar="FILE", help="Your own patterns and words (TOML).  [default: built-in English]"
     ),
-    FORCE,
+    family.FORCE,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TemplateOptions:
-    n: int | None
-    everything: bool
-    seed: int
-    path: Path | None
-    layout: str
-    spaced: bool
-    patterns: tuple[str, ...]
-    lexicon: str | None
-    force: bool
-
-
-def _make(category: str, **given: Any) -> str | None:
+def _make(category: str, *, path: Path | None, layout: str, spaced: bool, force: bool, **given: Any) -> str | None:
+    """Write pairs to a file, or return their text; further options say which pairs are made."""
     from wug.families.pairs import templates
     from wug.files import format_of, refuse_existing, write_text
 
-    options = _TemplateOptions(**given)
-    if options.everything and options.n is not None:
+    if given["everything"] and given["n"] is not None:
         raise click.UsageError("--all and --n exclude each other")
-    if options.path is not None:
-        format_of(options.path, dict.fromkeys((".tab", ".tsv", ".txt", ""), "tsv"))
-        refuse_existing([options.path], force=options.force)
-    sentences = None if options.everything else options.n or DEFAULT_SENTENCES
-    examples = templates.generate(category, sentences, options.seed, options.lexicon, options.patterns or None)
-    written = (
-        templates.word_focused(examples)
-        if options.layout == "word"
-        else templates.sentence_focused(examples, options.spaced)
-    )
+    if path is not None:
+        format_of(path, dict.fromkeys((".tab", ".tsv", ".txt", ""), "tsv"))
+        refuse_existing([path], force=force)
+    sentences = None if given["everything"] else given["n"] or DEFAULT_SENTENCES
+    examples = templates.generate(category, sentences, given["seed"], given["lexicon"], given["patterns"] or None)
+    words = layout == "word"
+    written = templates.word_focused(examples) if words else templates.sentence_focused(examples, spaced)
     for notice in written.notices:
-        say(f"note: {notice}")
-    if options.path is None:
+        family.say(f"note: {notice}")
+    if path is None:
         return str(written.text)
-    write_text(options.path, written.text)
+    write_text(path, written.text)
     pairs, patterns = written.text.count("\n") - 1, len({example.pattern for example in examples})
-    say(f"wrote {options.path}: {pairs:,} pairs from {patterns} pattern{'s' * (patterns != 1)}")
+    family.say(f"wrote {path}: {pairs:,} pairs from {plural(patterns, 'pattern')}")
     return None
 
 
@@ -140,7 +114,9 @@ CATEGORIES = {
 }
 
 
-def score_pairs(paths: Sequence[Path], *, columns: Sequence[str], suite_options: Mapping[str, str]) -> ScoredSuites:
+def score_pairs(
+    paths: Sequence[Path], *, columns: Sequence[str], suite_options: Mapping[str, str]
+) -> family.ScoredSuites:
     """Score minimal pairs from a table of scores.
 
     Name its columns with -S: good_score and bad_score for one pair per row; item, condition and score for one
@@ -161,14 +137,14 @@ def score_pairs(paths: Sequence[Path], *, columns: Sequence[str], suite_options:
     for path in paths:
         if not columns and recognises_scores(path, suite_options):
             for suite, name, outcomes in score_table(path, suite_options):
-                yield suite, model_id(name, path), outcomes
+                yield suite, family.model_id(name, path), outcomes
             continue
         found = read_published(path, columns)
         for name, rows in found.columns.items():
-            yield found.suite, model_id(name, path), rows
+            yield found.suite, family.model_id(name, path), rows
 
 
-def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, str]) -> ScoredSuites:
+def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, str]) -> family.ScoredSuites:
     """Compute how far people agree, from their responses.
 
     Reports agreement with the labels, agreement with each other, and noise ceilings; for ratings, z scores per rater.
@@ -187,7 +163,7 @@ def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, 
 
 
 RESPONSES = click.Option(
-    ["--responses", "paths"], multiple=True, required=True, type=PATH, help="File of responses; repeatable."
+    ["--responses", "paths"], multiple=True, required=True, type=family.PATH, help="File of responses; repeatable."
 )
 CATEGORY = click.Option(["--category"], required=True, metavar="NAME", help="Category of the patterns.")
 COLUMNS = click.Option(
@@ -197,8 +173,8 @@ COLUMNS = click.Option(
     help="Column of log-probabilities in the original format; repeatable.  [default: all additional columns]",
 )
 MAKE = (
-    *(MakeCommand(name, partial(_make, name), TEMPLATE_OPTIONS, help) for name, help in CATEGORIES.items()),
-    MakeCommand(
+    *(family.MakeCommand(name, partial(_make, name), TEMPLATE_OPTIONS, help) for name, help in CATEGORIES.items()),
+    family.MakeCommand(
         "templates",
         _make,
         (CATEGORY, *TEMPLATE_OPTIONS),
@@ -210,17 +186,17 @@ MAKE = (
     ),
 )
 SCORE = (
-    ScoreCommand(
+    family.ScoreCommand(
         "pairs",
         score_pairs,
-        (predictions("Table with scores"), FILES, table_options("Column of the table"), COLUMNS),
+        (family.predictions("Table with scores"), family.FILES, family.table_options("Column of the table"), COLUMNS),
         spread="sample",
         unaveraged="model",
     ),
-    ScoreCommand(
+    family.ScoreCommand(
         "people",
         score_human_responses,
-        (RESPONSES, table_options("Column of the table, or another option of how responses are read")),
+        (RESPONSES, family.table_options("Column of the table, or another option of how responses are read")),
         spread=None,
     ),
 )

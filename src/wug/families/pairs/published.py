@@ -11,7 +11,7 @@ from wug.families.pairs.formats import two_rows
 from wug.families.pairs.formats.two_rows import RowsOfPair
 from wug.families.pairs.outcomes import ACCURACY
 from wug.families.pairs.pair import GroupPool, Pair
-from wug.families.tables import RecordTable, need, read_table, refuse_errors
+from wug.families.tables import RecordTable, as_number, need, read_table, refuse_errors
 from wug.formatting import plural
 from wug.types import Notice, Outcome, Problem, Row
 
@@ -29,20 +29,29 @@ def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[lis
     ]
     refuse_errors(problems, path)
     rows = list(two_rows.original_rows(table, problems))
-    values = {name: _numbers(rows, name, problems) for name in names}
+    judged = {name: _judged(name, rows, problems) for name in names}
     refuse_errors(problems, path)
     if not rows:
         raise InputError("the file has no pairs", file=path)
-    return two_rows.original_pairs(table, []), {name: _judged(name, rows, values[name]) for name in names}
+    return two_rows.original_pairs(table, []), judged
 
 
-def _judged(column: str, pairs: Sequence[RowsOfPair], values: Sequence[tuple[float, float]]) -> list[Row]:
+def _judged(column: str, pairs: Sequence[RowsOfPair], problems: list[Problem]) -> list[Row]:
+    """The outcomes of all pairs by one column; a field that is not a number is a problem."""
     pool = GroupPool()
     found: list[Row] = []
-    for rows, (good, bad) in zip(pairs, values, strict=True):
+    ties = 0
+    for rows in pairs:
+        good, bad = (as_number(record.fields[column]) for record in (rows.good, rows.bad))
+        problems += (
+            Problem("error", record.place, f"{column} is {record.fields[column]!r}, not a number")
+            for record, number in ((rows.good, good), (rows.bad, bad))
+            if math.isnan(number)
+        )
         detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
         found.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
-    if ties := sum(good == bad for good, bad in values):
+        ties += good == bad
+    if ties:
         found.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
     return found
 
@@ -58,20 +67,3 @@ def _columns(path: Path, table: RecordTable, columns: Sequence[str] | None) -> l
         message = "no column with log-probabilities: this file has only those of the original format"
         raise SuiteError([Problem("error", "header", message)], file=path)
     return further
-
-
-def _numbers(pairs: Sequence[RowsOfPair], column: str, problems: list[Problem]) -> list[tuple[float, float]]:
-    values: list[tuple[float, float]] = []
-    for rows in pairs:
-        both: list[float] = []
-        for record in (rows.good, rows.bad):
-            try:
-                number = float(record.fields[column])
-            except (TypeError, ValueError):
-                number = math.nan
-            if math.isnan(number):
-                message = f"{column} is {record.fields[column]!r}, not a number"
-                problems.append(Problem("error", record.place, message))
-            both.append(number)
-        values.append((both[0], both[1]))
-    return values

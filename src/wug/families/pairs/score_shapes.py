@@ -83,8 +83,11 @@ def _warnings(pairs: Sequence[ScoredPair], ties: int, identical: int, mass: Sequ
 
 
 def _judge_wide(one: ScoredPair) -> Iterator[Outcome]:
-    good, bad = one.scores
-    yield _comparison(one, ACCURACY, good, bad)
+    pair, (good, bad) = one.pair, one.scores
+    texts = {"good": pair.good, "bad": pair.bad} if pair.good else {}
+    human = {} if pair.human is None else {"human": pair.human}
+    detail = {**texts, "score_good": good, "score_bad": bad, **human}
+    yield Outcome(pair.item, ACCURACY, good > bad, pair.groups, detail)
 
 
 def _judge_presentations(one: ScoredPair) -> Iterator[Outcome]:
@@ -121,18 +124,6 @@ def _judge_answers(one: ScoredPair) -> Iterator[Outcome]:
     yield Outcome(one.pair.item, "invalid", math.isnan(right), one.pair.groups)
 
 
-def _comparison(one: ScoredPair, metric: str, good: float, bad: float) -> Outcome:
-    pair = one.pair
-    texts = {"good": pair.good, "bad": pair.bad} if pair.good else {}
-    human = {} if pair.human is None else {"human": pair.human}
-    return Outcome(pair.item, metric, good > bad, pair.groups, {**texts, "score_good": good, "score_bad": bad, **human})
-
-
-def _mean_margin(scores: Sequence[float]) -> float:
-    g1, g2, b1, b2 = scores
-    return (g1 - g2 + b2 - b1) / 2
-
-
 def _without_invalid(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple(metric for metric in metrics if metric.name != INVALID)
 
@@ -154,7 +145,11 @@ SHAPES: Mapping[str, _Shape] = {
         _judge_answers,
         lambda scores: math.nan,
     ),
-    "presentations": _Shape(_without_invalid(CHOICE_METRICS), _judge_presentations, _mean_margin),
+    "presentations": _Shape(
+        _without_invalid(CHOICE_METRICS),
+        _judge_presentations,
+        lambda scores: (scores[0] - scores[1] + scores[3] - scores[2]) / 2,
+    ),
     "yes_no": _Shape(
         _without_invalid(YES_NO_METRICS),
         _judge_yes_no,

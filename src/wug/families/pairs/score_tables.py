@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from wug.families.pairs.pair import Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
-from wug.families.tables import Record, columns_of, first_few, plain, read_table, refuse_errors, stem
+from wug.families.tables import Record, as_number, columns_of, first_few, plain, read_table, refuse_errors, stem
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import plural
@@ -118,7 +119,11 @@ def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[Scored
     refuse_errors(columns.problems, path)
     if values["lower_is_better"]:
         pairs = [replace(one, scores=tuple(-score for score in one.scores)) for one in pairs]
-    return shape, pairs, [*columns.notices, *_several_models(columns, values)]
+    models = {plain(record.fields.get("model")) for record in columns.records if values["model"] is None}
+    if len(models) > 1:
+        fix = "judged together: add -S model=model for one result each"
+        columns.notices.append(f"the column model has {len(models)} values, {fix}")
+    return shape, pairs, columns.notices
 
 
 def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
@@ -167,17 +172,11 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
     if repeated and values["item"]:
         fix = "name columns that identify a pair, or model=COLUMN if there are several models"
         raise InputError(f"item {repeated[0][1]!r} occurs in several rows: {fix}", file=columns.path)
-    return _numbered(pairs) if repeated or not columns.item else pairs
-
-
-def _numbered(pairs: Sequence[ScoredPair]) -> list[ScoredPair]:
-    """The pairs, named by their rows among those of their model: models in one file are compared by item."""
-    rows: Counter[str] = Counter()
-    found = []
-    for one in pairs:
-        rows[one.model] += 1
-        found.append(replace(one, pair=replace(one.pair, item=str(rows[one.model]))))
-    return found
+    if not repeated and columns.item:
+        return pairs
+    # Named by their rows among those of their model: models in one file are compared by item.
+    rows: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    return [replace(one, pair=replace(one.pair, item=str(next(rows[one.model])))) for one in pairs]
 
 
 def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
@@ -208,8 +207,10 @@ def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[Scored
         ]
         records = [row for mark in marks for row in rows.get(mark, ())]
         scores = tuple(columns.number(record, score, finite=False) for record in records)
-        human = _difference([_human(columns, record, values["human"]) for record in records])
-        pair = Pair(item, "", "", groups[model, item], human=human)
+        human = [_human(columns, record, values["human"]) for record in records]
+        known = [value for value in human if value is not None]
+        preference = known[0] - known[1] if len(known) == len(human) == 2 else None
+        pair = Pair(item, "", "", groups[model, item], human=preference)
         pairs.append(ScoredPair(pair, scores, model, " and ".join(wrong)))
     return pairs
 
@@ -246,17 +247,6 @@ def _human(columns: NamedColumns, record: Record, names: Sequence[str]) -> float
     return numbers[0] if len(numbers) == 1 else numbers[0] - numbers[1]
 
 
-def _difference(both: Sequence[float | None]) -> float | None:
-    return None if len(both) != 2 or both[0] is None or both[1] is None else both[0] - both[1]
-
-
-def _several_models(columns: NamedColumns, values: Mapping[str, Any]) -> Iterator[str]:
-    if values["model"] is None and "model" in columns.header:
-        names = {plain(record.fields.get("model")) for record in columns.records}
-        if len(names) > 1:
-            yield f"the column model has {len(names)} values, judged together: add -S model=model for one result each"
-
-
 def _is_bert_syntax(start: str) -> bool:
     return any(map(_BERT_SYNTAX.fullmatch, start.splitlines()[:20]))
 
@@ -271,10 +261,7 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
             others += bool(line.strip()) and not line.startswith("skipping")
             continue
         _, attractors, good, good_score, bad, bad_score, text = found.groups()
-        try:
-            scores = float(good_score), float(bad_score)
-        except ValueError:
-            scores = math.nan, math.nan
+        scores = as_number(good_score), as_number(bad_score)
         if any(map(math.isnan, scores)):
             raise InputError(f"{good_score!r} and {bad_score!r} are not two scores", file=path, place=f"line {number}")
         both = [text.removeprefix("b")[1:-1].replace("***mask***", form) for form in (good, bad)]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from wug.errors import InputError
 from wug.families.cogs.make import grammar
 from wug.families.cogs.make.grammar import CogsLine, Lexicon, english
-from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, exposure, tested
+from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, having, tested
 
 Files: TypeAlias = dict[str, list[CogsLine]]
 
@@ -69,7 +69,7 @@ class _Maker:
         random = self.random("train")
         lines = _primitives(random, self.lexicon)
         for seen in EXPOSURES:
-            lines += self.draw(random, [exposure(seen, self.lexicon)], f"exposure_example_{seen}")
+            lines += self.draw(random, [having(self.lexicon, *seen)], f"exposure_example_{seen.word}")
         lines += self.in_distribution(random, size - len(lines))
         random.shuffle(lines)
         return lines
@@ -91,9 +91,8 @@ class _Maker:
     def _new(self, random: Random, spec: ClauseSpec, kind: str) -> CogsLine:
         for _ in range(MAX_DRAWS):
             line = grammar.line(ClauseSampler(self.lexicon, random).clause(spec), kind)
-            if line.sentence not in self.sentences and (
-                self.words is None or self.words.issuperset(line.sentence.split())
-            ):
+            known = self.words is None or self.words.issuperset(line.sentence.split())
+            if known and line.sentence not in self.sentences:
                 self.sentences.add(line.sentence)
                 return line
         raise InputError(

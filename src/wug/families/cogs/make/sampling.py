@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from wug.families.cogs.make.grammar import FRAMES, ROLES, Clause, Lexicon, Phrase, Verb
 
@@ -97,9 +97,8 @@ class ClauseSampler:
 
     def _simple(self, spec: ClauseSpec) -> Clause:
         frame = self.random.choices(spec.frames, weights=[WEIGHTS[name] for name in spec.frames])[0]
-        parts = FRAMES[frame]
         phrases = {}
-        for place, part in enumerate(parts):
+        for place, part in enumerate(FRAMES[frame]):
             if part in ROLES:
                 nested: Nesting = 0
                 if place == 0:
@@ -167,70 +166,53 @@ TEST_DEPTHS = range(3, 13)
 """Depths of recursion in the test; training goes down to 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """The only training sentence with a word: its frames, and the role of a noun or name."""
-
-    frames: tuple[str, ...]
-    role: str | None = None
-    """None for a verb."""
-
-
-EXPOSURES: Mapping[str, Exposure] = {
-    "subj_common": Exposure(SUBJECT_FRAMES, "agent"),
-    "subj_proper": Exposure(SUBJECT_FRAMES, "agent"),
-    "obj_common": Exposure(("transitive",), "theme"),
-    "obj_proper": Exposure(("transitive",), "theme"),
-    "active": Exposure(("transitive",)),
-    "passive": Exposure(PASSIVE_FRAMES),
-    "obj_omitted_transitive": Exposure(("omitted",)),
-    "unacc": Exposure(("unaccusative",)),
-    "do_dative": Exposure(("do_dative",)),
-    "pp_dative": Exposure(("pp_dative",)),
-    "transitive_subj": Exposure(("transitive",), "agent"),
-    "unacc_subj": Exposure(("unaccusative",), "theme"),
-}
-"""By name in the published training set, without `exposure_example_`."""
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalType:
-    """A type that tests a known word in a new role or frame."""
+class HeldOutWord(NamedTuple):
+    """A word that training has once, and where a sentence has it."""
 
     word: str
     frames: tuple[str, ...]
     role: str | None = None
-    """The new role of a noun or name; `xcomp` for an infinitive; None for a verb in a new frame."""
+    """The role of a noun or name; `xcomp` for an infinitive; None for another verb."""
 
 
-LEXICAL: Mapping[str, LexicalType] = {
-    "subj_to_obj_common": LexicalType("subj_common", ACTIVE_OBJECT_FRAMES, "theme"),
-    "subj_to_obj_proper": LexicalType("subj_proper", ACTIVE_OBJECT_FRAMES, "theme"),
-    "obj_to_subj_common": LexicalType("obj_common", SUBJECT_FRAMES, "agent"),
-    "obj_to_subj_proper": LexicalType("obj_proper", SUBJECT_FRAMES, "agent"),
-    "prim_to_subj_common": LexicalType("prim_common", SUBJECT_FRAMES, "agent"),
-    "prim_to_subj_proper": LexicalType("prim_proper", SUBJECT_FRAMES, "agent"),
-    "prim_to_obj_common": LexicalType("prim_common", ACTIVE_OBJECT_FRAMES, "theme"),
-    "prim_to_obj_proper": LexicalType("prim_proper", ACTIVE_OBJECT_FRAMES, "theme"),
-    "prim_to_inf_arg": LexicalType("prim_verb", ("infinitive",), "xcomp"),
-    "active_to_passive": LexicalType("active", PASSIVE_FRAMES),
-    "passive_to_active": LexicalType("passive", ("transitive",)),
-    "obj_omitted_transitive_to_transitive": LexicalType("obj_omitted_transitive", ("transitive",)),
-    "unacc_to_transitive": LexicalType("unacc", ("transitive",)),
-    "do_dative_to_pp_dative": LexicalType("do_dative", ("pp_dative",)),
-    "pp_dative_to_do_dative": LexicalType("pp_dative", ("do_dative",)),
-    "only_seen_as_transitive_subj_as_unacc_subj": LexicalType("transitive_subj", ("unaccusative",), "theme"),
-    "only_seen_as_unacc_subj_as_obj_omitted_transitive_subj": LexicalType("unacc_subj", ("omitted",), "agent"),
-    "only_seen_as_unacc_subj_as_unerg_subj": LexicalType("unacc_subj", ("unergative",), "agent"),
+EXPOSURES = (
+    HeldOutWord("subj_common", SUBJECT_FRAMES, "agent"),
+    HeldOutWord("subj_proper", SUBJECT_FRAMES, "agent"),
+    HeldOutWord("obj_common", ("transitive",), "theme"),
+    HeldOutWord("obj_proper", ("transitive",), "theme"),
+    HeldOutWord("active", ("transitive",)),
+    HeldOutWord("passive", PASSIVE_FRAMES),
+    HeldOutWord("obj_omitted_transitive", ("omitted",)),
+    HeldOutWord("unacc", ("unaccusative",)),
+    HeldOutWord("do_dative", ("do_dative",)),
+    HeldOutWord("pp_dative", ("pp_dative",)),
+    HeldOutWord("transitive_subj", ("transitive",), "agent"),
+    HeldOutWord("unacc_subj", ("unaccusative",), "theme"),
+)
+"""The only training sentence with each word, by its name in the published set without `exposure_example_`."""
+LEXICAL: Mapping[str, HeldOutWord] = {
+    "subj_to_obj_common": HeldOutWord("subj_common", ACTIVE_OBJECT_FRAMES, "theme"),
+    "subj_to_obj_proper": HeldOutWord("subj_proper", ACTIVE_OBJECT_FRAMES, "theme"),
+    "obj_to_subj_common": HeldOutWord("obj_common", SUBJECT_FRAMES, "agent"),
+    "obj_to_subj_proper": HeldOutWord("obj_proper", SUBJECT_FRAMES, "agent"),
+    "prim_to_subj_common": HeldOutWord("prim_common", SUBJECT_FRAMES, "agent"),
+    "prim_to_subj_proper": HeldOutWord("prim_proper", SUBJECT_FRAMES, "agent"),
+    "prim_to_obj_common": HeldOutWord("prim_common", ACTIVE_OBJECT_FRAMES, "theme"),
+    "prim_to_obj_proper": HeldOutWord("prim_proper", ACTIVE_OBJECT_FRAMES, "theme"),
+    "prim_to_inf_arg": HeldOutWord("prim_verb", ("infinitive",), "xcomp"),
+    "active_to_passive": HeldOutWord("active", PASSIVE_FRAMES),
+    "passive_to_active": HeldOutWord("passive", ("transitive",)),
+    "obj_omitted_transitive_to_transitive": HeldOutWord("obj_omitted_transitive", ("transitive",)),
+    "unacc_to_transitive": HeldOutWord("unacc", ("transitive",)),
+    "do_dative_to_pp_dative": HeldOutWord("do_dative", ("pp_dative",)),
+    "pp_dative_to_do_dative": HeldOutWord("pp_dative", ("do_dative",)),
+    "only_seen_as_transitive_subj_as_unacc_subj": HeldOutWord("transitive_subj", ("unaccusative",), "theme"),
+    "only_seen_as_unacc_subj_as_obj_omitted_transitive_subj": HeldOutWord("unacc_subj", ("omitted",), "agent"),
+    "only_seen_as_unacc_subj_as_unerg_subj": HeldOutWord("unacc_subj", ("unergative",), "agent"),
 }
+"""The types that test a known word in a new role or frame."""
 STRUCTURAL = ("obj_pp_to_subj_pp", "cp_recursion", "pp_recursion")
 TYPES = (*LEXICAL, *STRUCTURAL)
-
-
-def exposure(seen: str, lexicon: Lexicon) -> ClauseSpec:
-    """The training sentence with a held-out word."""
-    plan = EXPOSURES[seen]
-    return _spec(lexicon, seen, plan.frames, plan.role)
 
 
 def tested(kind: str, number: int, lexicon: Lexicon) -> ClauseSpec:
@@ -242,11 +224,11 @@ def tested(kind: str, number: int, lexicon: Lexicon) -> ClauseSpec:
         return ClauseSpec(clauses=depth)
     if kind == "pp_recursion":
         return ClauseSpec(OBJECT_FRAMES, modifiers=depth)
-    plan = LEXICAL[kind]
-    return _spec(lexicon, plan.word, plan.frames, plan.role)
+    return having(lexicon, *LEXICAL[kind])
 
 
-def _spec(lexicon: Lexicon, word: str, frames: tuple[str, ...], role: str | None) -> ClauseSpec:
+def having(lexicon: Lexicon, word: str, frames: tuple[str, ...], role: str | None) -> ClauseSpec:
+    """A sentence with a held-out word."""
     if role is None:
         return ClauseSpec(frames, verb=lexicon.held_out_verbs[word])
     if role == "xcomp":

@@ -131,7 +131,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
     return ParsedPairs(name, pairs, problems, blind)
 
 
-def in_columns(*columns: tuple[str, str]) -> RowReader:
+def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.strip) -> RowReader:
     """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
     def read(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
@@ -140,7 +140,7 @@ def in_columns(*columns: tuple[str, str]) -> RowReader:
                 continue
             good, bad = text_of(record, good_column, problems), text_of(record, bad_column, problems)
             if good is not None and bad is not None:
-                yield RowPair(good.strip(), bad.strip())
+                yield RowPair(clean(good), clean(bad))
 
     return read
 

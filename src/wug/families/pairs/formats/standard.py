@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader
+from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader, in_columns
 from wug.families.pairs.pair import Target, split_punctuation, with_forms, without_eos
 from wug.families.tables import Record, count_of, plain, text_of
 from wug.types import Problem
@@ -24,12 +24,7 @@ def without_phenomenon(groups: Mapping[str, str]) -> dict[str, str]:
 
 def sentence_layout(good_column: str, bad_column: str) -> RowLayout:
     """A table with the good and the bad sentence in these columns."""
-
-    def read(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
-        good, bad = text_of(record, good_column, problems), text_of(record, bad_column, problems)
-        if good is not None and bad is not None:
-            yield RowPair(without_eos(good), without_eos(bad))
-
+    read = in_columns((good_column, bad_column), clean=without_eos)
     return _standard_layout("sentence-focused", read, good_column, bad_column)
 
 
