@@ -13,21 +13,10 @@ from wug.formatting import bits, finite, plain
 from wug.identity import Group
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
+from wug.views import parts as page
 from wug.views.chance import chance_note, result_chance
 from wug.views.effects import effects_figure, group_effects
 from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
-from wug.views.parts import (
-    CountsPart,
-    DeferredPart,
-    FactsPart,
-    Figure,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    ViewPart,
-)
 from wug.views.text_display import Piece, Pieces, shortened
 
 METRIC, CHANCE = "accuracy", "chance"
@@ -64,25 +53,25 @@ class ChoiceOutcome:
         return self.right in self.chosen and len(self.chosen) > 1
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Accuracy and chance level, counts of outcomes, accuracy by group."""
     yield from overall_parts(result)
-    yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
+    yield page.DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     yield from _figures(result)
     if effects := effects_figure(result, rows):
         yield effects
     yield from group_effects(result, MARGIN)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its options; a sample of failures from each value of the first group."""
     fields = dict(result.signature.fields)
     scale, factor = shown_scale(fields, " given the context" * (link_label(fields) == "log-probability"))
     note = f"The model's choice is marked. Numbers are the {scale} of each option."
-    failing = ItemSample(
+    failing = page.ItemSample(
         "Items that fail", METRIC, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
     )
-    return ItemsView(METRIC, partial(_item, factor=factor), (failing,), size=30)
+    return page.ItemsView(METRIC, partial(_item, factor=factor), (failing,), size=30)
 
 
 def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | None:
@@ -106,32 +95,32 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
     )
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> ItemView:
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
     found = choice_outcome(row.outcome, factor)
     if found is None:
-        return ItemView(
-            fails=row.outcome.value is False, parts=(FactsPart(row.outcome.detail),) if row.outcome.detail else ()
+        return page.ItemView(
+            fails=row.outcome.value is False, parts=(page.FactsPart(row.outcome.detail),) if row.outcome.detail else ()
         )
     texts = [f"{context}{option}" for context, option in zip(found.contexts, found.options, strict=True)]
     sentences = (texts[found.right], texts[found.rival]) if found.rival is not None else ()
-    return ItemView(
+    return page.ItemView(
         note=_note(row.outcome, found),
         fails=row.outcome.value is False,
-        parts=(LinesPart(tuple(_lines(found))),),
+        parts=(page.LinesPart(tuple(_lines(found))),),
         sentences=sentences,
     )
 
 
-def _lines(found: ChoiceOutcome) -> Iterator[LabelledText]:
+def _lines(found: ChoiceOutcome) -> Iterator[page.LabelledText]:
     if found.shared and found.contexts[0]:
-        yield LabelledText("context", (Piece(shortened(found.contexts[0])),))
+        yield page.LabelledText("context", (Piece(shortened(found.contexts[0])),))
     for index, (context, option) in enumerate(zip(found.contexts, found.options, strict=True)):
         right, chosen = index == found.right, index in found.chosen
         pieces: Pieces = (Piece(shortened(option.strip()), differs=chosen),)
         if not found.shared:
             pieces = (Piece(shortened(context), differs=chosen), Piece(shortened(option)))
         value = bits(found.scores[index]) if found.scores else ""
-        yield LabelledText("right" if right else "other", pieces, "ins" if right else "del", value)
+        yield page.LabelledText("right" if right else "other", pieces, "ins" if right else "del", value)
 
 
 def _note(outcome: Outcome, found: ChoiceOutcome) -> str:
@@ -140,7 +129,7 @@ def _note(outcome: Outcome, found: ChoiceOutcome) -> str:
     return "tie" if found.tied else f"by {bits(found.scores[found.right] - found.scores[found.rival])}"
 
 
-def _tally(rows: Rows) -> CountsPart:
+def _tally(rows: Rows) -> page.CountsPart:
     counts = rows.tally(METRIC)
     wrong = rows.each(Filter(METRIC, value="false"), keys=("options", "right", "scores", "logprobs"))
     tied = sum(found.tied for row in wrong if (found := choice_outcome(row.outcome)) is not None)
@@ -153,10 +142,10 @@ def _tally(rows: Rows) -> CountsPart:
         ("tied", tied, "the right option and another share the highest score; counted as wrong"),
         ("not judged", counts["none"], reasons),
     )
-    return CountsPart(tuple(row for row in found_rows if row[1]))
+    return page.CountsPart(tuple(row for row in found_rows if row[1]))
 
 
-def _figures(result: Result) -> Iterator[Figure]:
+def _figures(result: Result) -> Iterator[page.Figure]:
     """One chart per group field with at least two values."""
     fields = {name: rows for name, rows in by_field(result, METRIC).items() if len(rows) > 1}
     for number, (name, rows) in enumerate(fields.items()):

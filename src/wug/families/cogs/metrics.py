@@ -16,15 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wug.families.cogs.estimates import SCORES, MetricColumns, OverlapCounts
+from wug.families.cogs.logical_form import measures
 from wug.families.cogs.logical_form.match import recogs_exact_match
-from wug.families.cogs.logical_form.measures import (
-    COUNTS,
-    FEATURES,
-    REFERENCE_FEATURES,
-    FormScores,
-    reference_scores,
-    score_tokens,
-)
 from wug.families.cogs.logical_form.parse import Dialect, parse, tokens
 from wug.families.cogs.logical_form.smatch import smatch
 from wug.families.cogs.read import GoldLine
@@ -130,11 +123,11 @@ def score_lines(
         return _reference_columns(gold, predictions), []
     packed = array("q")  # numbers only: tuples would keep the garbage collector busy
     for form, prediction in zip(gold, predictions, strict=True):
-        *values, counts = score_tokens(tokens(form), tokens(prediction), dialect, same=form == prediction)
+        *values, counts = measures.score_tokens(tokens(form), tokens(prediction), dialect, same=form == prediction)
         packed.extend(values)
         packed.extend(counts)
     rows = np.frombuffer(packed, np.int64).reshape(len(gold), -1).T
-    columns = dict(zip(FormScores._fields[:-1], rows, strict=False))
+    columns = dict(zip(measures.FormScores._fields[:-1], rows, strict=False))
     flags = {m.name: columns[m.name].astype(bool) for m in METRICS if m.unit == "share" and m.name in columns}
     if dialect == "recogs":
         pairs = zip(gold, predictions, strict=True)
@@ -153,7 +146,7 @@ def score_lines(
             )
     overlap = _counts(rows[len(columns) :].astype(float))
     corpus = {"bleu": corpus_bleu(gold, predictions)} if options.bleu else {}
-    return MetricColumns(flags=flags, numbers=numbers, counts=overlap, main=FEATURES, corpus=corpus), warnings
+    return MetricColumns(flags=flags, numbers=numbers, counts=overlap, main=measures.FEATURES, corpus=corpus), warnings
 
 
 def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
@@ -197,8 +190,8 @@ def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:
     """The counts of each feature, then of each in the prefix and in the body alone."""
     whole: dict[str, OverlapCounts] = {}
     zones: dict[str, OverlapCounts] = {}
-    for feature, rows in zip(FEATURES, np.split(columns, len(FEATURES)), strict=True):
-        count = dict(zip(COUNTS, rows, strict=True))
+    for feature, rows in zip(measures.FEATURES, np.split(columns, len(measures.FEATURES)), strict=True):
+        count = dict(zip(measures.COUNTS, rows, strict=True))
         predicted = count["predicted_prefix"] + count["predicted_body"]
         whole[feature] = OverlapCounts(count["common"], predicted, count["gold_prefix"] + count["gold_body"])
         for zone in ("_prefix", "_body"):
@@ -224,7 +217,7 @@ def _smatch(
 
 
 def _reference_columns(gold: Sequence[str], predictions: Sequence[str]) -> MetricColumns:
-    scores = [reference_scores(form, answer) for form, answer in zip(gold, predictions, strict=True)]
+    scores = [measures.reference_scores(form, answer) for form, answer in zip(gold, predictions, strict=True)]
     rows = np.array([score.counts for score in scores], float).T
     return MetricColumns(
         flags={
@@ -232,8 +225,10 @@ def _reference_columns(gold: Sequence[str], predictions: Sequence[str]) -> Metri
             for name in ("exact_match", "order_invariant_match", "well_formed")
         },
         numbers={"edit_distance": np.array([score.edit_distance for score in scores], float)},
-        counts={feature: OverlapCounts(*rows[3 * n : 3 * n + 3]) for n, feature in enumerate(REFERENCE_FEATURES)},
-        main=REFERENCE_FEATURES,
+        counts={
+            feature: OverlapCounts(*rows[3 * n : 3 * n + 3]) for n, feature in enumerate(measures.REFERENCE_FEATURES)
+        },
+        main=measures.REFERENCE_FEATURES,
         score_of_nothing=0.0,
         harmonic=True,
     )

@@ -11,51 +11,40 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wug.errors import InputError
+from wug.families import predictions as readers
 from wug.families.cogs.read import GoldLine
-from wug.families.predictions import (
-    FAIRSEQ,
-    PredictedRow,
-    aligned,
-    content_lines,
-    names_columns,
-    read_named,
-    read_plain,
-    short,
-    split_columns,
-    squeeze,
-)
 
 
 def read_predictions(path: Path, gold: Sequence[GoldLine]) -> tuple[list[str], list[str]]:
     """The prediction for every gold line, and warnings; InputError if there is not exactly one."""
-    lines = content_lines(path)
+    lines = readers.content_lines(path)
     warnings: list[str] = []
-    if names_columns(lines):
-        rows = read_named(path)
-    elif "\t" in lines[0] and not FAIRSEQ.fullmatch(lines[0]):
+    if readers.names_columns(lines):
+        rows = readers.read_named(path)
+    elif "\t" in lines[0] and not readers.FAIRSEQ.fullmatch(lines[0]):
         rows = _unnamed_columns(lines, path, gold, warnings)
     elif lines[0].startswith('"'):
         raise InputError(
-            f"the file starts with a quote character: {short(lines[0])}. No logical form does; write the file "
+            f"the file starts with a quote character: {readers.short(lines[0])}. No logical form does; write the file "
             "without quoting, or as JSON Lines if the quote is part of the output",
             file=path,
             place="line 1",
         )
     else:
-        rows = read_plain(path, len(gold))
-    return [row.prediction for row in aligned(rows, (line.sentence for line in gold), path)], warnings
+        rows = readers.read_plain(path, len(gold))
+    return [row.prediction for row in readers.aligned(rows, (line.sentence for line in gold), path)], warnings
 
 
 def _unnamed_columns(
     lines: Sequence[str], path: Path, gold: Sequence[GoldLine], warnings: list[str]
-) -> list[PredictedRow]:
-    cells = split_columns(lines, path)
+) -> list[readers.PredictedRow]:
+    cells = readers.split_columns(lines, path)
     width = len(cells[0])
     if width > 3:
         message = f"{width} columns: a table has two or three, or a header line"
         raise InputError(message, file=path, place="line 1")
     place = 2 if width == 3 and _is_paste(cells, path, gold, warnings) else 1
-    return [PredictedRow(number, row[place], squeeze(row[0])) for number, row in enumerate(cells, 1)]
+    return [readers.PredictedRow(number, row[place], readers.squeeze(row[0])) for number, row in enumerate(cells, 1)]
 
 
 def _is_paste(cells: Sequence[Sequence[str]], path: Path, gold: Sequence[GoldLine], warnings: list[str]) -> bool:

@@ -13,20 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wug.errors import FormulaError, ModelError
+from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
-from wug.families.cogs.read import (
-    EDITIONS,
-    KNOWN_TYPES,
-    SPLITS,
-    GoldLine,
-    checked,
-    known_dialect,
-    meta_of,
-    plain_name,
-    read_lines_of,
-)
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.files import write_text
 from wug.samples import Sample, plain_sample, text_sample
@@ -36,7 +26,7 @@ _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were cor
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CogsSuite(PcfgSuite[GoldLine]):
+class CogsSuite(PcfgSuite[gold_file.GoldLine]):
     """A gold file as a test of a model."""
 
     kind = "cogs"
@@ -54,7 +44,7 @@ class CogsSuite(PcfgSuite[GoldLine]):
     def meta(self) -> Mapping[str, Any]:
         """What pages show with the outcomes."""
         edition = self.options["edition"]
-        return {"dialect": self.dialect, "edition": edition, "errors": ERRORS, **meta_of(self.items)}
+        return {"dialect": self.dialect, "edition": edition, "errors": ERRORS, **gold_file.meta_of(self.items)}
 
     def requests(self) -> list[str | Source]:
         """The sentences, in the order of the file."""
@@ -67,7 +57,7 @@ class CogsSuite(PcfgSuite[GoldLine]):
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
         yield from score_forms(self, model.id, list(map(text_of, answers))).rows()
 
-    def strata(self, item: GoldLine) -> tuple[str, ...]:
+    def strata(self, item: gold_file.GoldLine) -> tuple[str, ...]:
         """Lexical or structural, and the type."""
         return item.groups.get("kind", ""), item.type
 
@@ -75,17 +65,17 @@ class CogsSuite(PcfgSuite[GoldLine]):
 def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions | None = None) -> CogsSuite:
     """The suite of a gold file; InputError at the first line that cannot be read."""
     options = options or CogsMetricOptions()
-    lines, identity = read_lines_of(path)
-    chosen = known_dialect(dialect)
-    edition, used = EDITIONS.get(identity, ("unpublished", chosen or recognise(line.form for line in lines)))
+    lines, identity = gold_file.read_lines_of(path)
+    chosen = gold_file.known_dialect(dialect)
+    edition, used = gold_file.EDITIONS.get(identity, ("unpublished", chosen or recognise(line.form for line in lines)))
     if edition != "unpublished" and chosen in (None, used):  # its forms are known to be well-formed
         warnings = [_OLD_GEN] if edition == "cogs-gen-2020" else []
     else:
         used = chosen or used
-        warnings = checked(lines, used, path)
-    name = plain_name(path)
+        warnings = gold_file.checked(lines, used, path)
+    name = gold_file.plain_name(path)
     signature = {"dialect": used, "edition": edition, **options.signature}
-    name = f"cogs-{name}" if name in SPLITS else name
+    name = f"cogs-{name}" if name in gold_file.SPLITS else name
     return CogsSuite(
         name, tuple(lines), identity, tuple(warnings), signature, "cogs", str(path), used, metric_options=options
     )
@@ -163,9 +153,9 @@ def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Seq
     return ScoredPredictions(suite, file, forms, columns, (*suite.warnings, *warnings, *more))
 
 
-def lines_by_group(items: Sequence[GoldLine]) -> dict[str, NDArray[np.intp]]:
+def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, NDArray[np.intp]]:
     """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
-    types = {name: place for place, name in enumerate(KNOWN_TYPES)}
+    types = {name: place for place, name in enumerate(gold_file.KNOWN_TYPES)}
     found: dict[str, list[int]] = {}
     for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
         for name, value in items[number].groups.items():

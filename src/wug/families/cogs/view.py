@@ -16,26 +16,8 @@ from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import wilson
 from wug.types import Outcome, Result
 from wug.views import charts
+from wug.views import parts as page
 from wug.views.grouped import dots, interval_note, overall_parts, point
-from wug.views.parts import (
-    CodePart,
-    DeferredPart,
-    FactsPart,
-    Figure,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    TableCell,
-    TableColumn,
-    TablePart,
-    TablePartRow,
-    TextPart,
-    ViewPart,
-    carrier,
-    share_shade,
-)
 from wug.views.text_display import Piece, Pieces, marked, shortened, unmarked
 
 PRIMARY = "exact_match"
@@ -54,7 +36,7 @@ class LineType(NamedTuple):
     """`lexical` or `structural`; empty if unknown."""
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Metrics, types, errors."""
     types = line_types(result)
     yield from overall_parts(result)
@@ -62,18 +44,20 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         if part is not None:
             yield part
     if rows.tally(PRIMARY)["false"] and result.meta.get("dialect") not in SYNTAX_DIALECTS:
-        yield DeferredPart("errors", "Errors in wrong lines", lambda: error_figure(_outcomes(rows, "errors")))
-        yield DeferredPart(
+        yield page.DeferredPart("errors", "Errors in wrong lines", lambda: error_figure(_outcomes(rows, "errors")))
+        yield page.DeferredPart(
             "types-by-error", "Errors type by type", lambda: error_table(_outcomes(rows, "errors"), types), figure=False
         )
-        yield DeferredPart("rules", "Broken rules", lambda: broken_rules(_outcomes(rows, "violations")), figure=False)
+        yield page.DeferredPart(
+            "rules", "Broken rules", lambda: broken_rules(_outcomes(rows, "violations")), figure=False
+        )
     if about := {key: result.meta[key] for key in ("edition", "dialect") if result.meta.get(key)}:
-        yield FactsPart(about)
+        yield page.FactsPart(about)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every line with its gold form and the prediction; wrong lines by type."""
-    wrong = ItemSample(
+    wrong = page.ItemSample(
         "Wrong lines",
         PRIMARY,
         verb="wrong",
@@ -84,22 +68,22 @@ def items(result: Result, rows: Rows) -> ItemsView:
     metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
     metric = PRIMARY if PRIMARY in metrics else next(iter(metrics), PRIMARY)
     if result.meta.get("dialect") in SYNTAX_DIALECTS:
-        return ItemsView(metric, answer, (wrong,), size=15, noun="line")
+        return page.ItemsView(metric, answer, (wrong,), size=15, noun="line")
     dialect = next((known for known in DIALECTS if known == result.meta.get("dialect")), DIALECTS[0])
-    return ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
+    return page.ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
 
 
-def example(result: Result, rows: Rows) -> LinesPart | None:
+def example(result: Result, rows: Rows) -> page.LinesPart | None:
     """The first line: its sentence and logical form, with the prediction if that differs."""
     for row in rows.each(Filter(PRIMARY), limit=1):
         detail = row.outcome.detail
         gold, predicted = str(detail.get("gold", "")), str(detail.get("prediction", ""))
         right, wrong = marked(gold, predicted) if predicted else (unmarked(shortened(gold)), ())
         lines = [
-            LabelledText("sentence", unmarked(shortened(str(detail.get("sentence", ""))))),
-            LabelledText("gold", right),
+            page.LabelledText("sentence", unmarked(shortened(str(detail.get("sentence", ""))))),
+            page.LabelledText("gold", right),
         ]
-        return LinesPart((*lines, *([LabelledText("prediction", wrong, "del")] if wrong else [])))
+        return page.LinesPart((*lines, *([page.LabelledText("prediction", wrong, "del")] if wrong else [])))
     return None
 
 
@@ -123,7 +107,7 @@ def line_types(result: Result) -> dict[str, LineType]:
     return ordered | {name: LineType("", OTHER_TYPES if found else "") for name in there if name not in ordered}
 
 
-def type_table(result: Result, types: Mapping[str, LineType]) -> TablePart | None:
+def type_table(result: Result, types: Mapping[str, LineType]) -> page.TablePart | None:
     """Every type under its heading, after the totals; None if there is only one type."""
     cells: dict[str, dict[str, FormattedEstimate]] = {}
     for e in result.estimates:
@@ -133,22 +117,22 @@ def type_table(result: Result, types: Mapping[str, LineType]) -> TablePart | Non
     if len(types) < 2 or not columns:
         return None
     whole = {**TOTALS, "macro=types": "mean of the types"}
-    groups: dict[str, list[TablePartRow]] = {}
+    groups: dict[str, list[page.TablePartRow]] = {}
     for name, kind in types.items():
-        head = TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
+        head = page.TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
         heading = ": ".join(part for part in (kind.kind.capitalize(), kind.section) if part)
         groups.setdefault(heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
-    first = tuple(_row(TableCell(name), cells[group], columns) for group, name in whole.items() if group in cells)
+    first = tuple(_row(page.TableCell(name), cells[group], columns) for group, name in whole.items() if group in cells)
     heads = (
-        TableColumn("type"),
-        TableColumn("n", numeric=True),
-        *(TableColumn(plain(c), numeric=c != columns[0]) for c in columns),
+        page.TableColumn("type"),
+        page.TableColumn("n", numeric=True),
+        *(page.TableColumn(plain(c), numeric=c != columns[0]) for c in columns),
     )
     rows = (("", first), *((heading, tuple(found)) for heading, found in groups.items()))
-    return TablePart("types", "Type by type", heads, rows, style="types")
+    return page.TablePart("types", "Type by type", heads, rows, style="types")
 
 
-def type_figure(result: Result, types: Mapping[str, LineType]) -> Figure | None:
+def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | None:
     """Exact and semantic matches by type, in the order of the paper."""
     series = [metric for metric in CHART_METRICS if any(e.metric == metric for e in result.estimates)]
     published = any(kind.kind for kind in types.values())
@@ -187,11 +171,11 @@ def short(name: str) -> str:
     return plain(label)
 
 
-def _row(head: TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> TablePartRow:
+def _row(head: page.TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> page.TablePartRow:
     n = next(iter(found.values())).n if found else 0
-    first = TableCell(shown=found[columns[0]]) if columns[0] in found else TableCell("–")
-    rest = (TableCell(found[metric].text if metric in found else "–") for metric in columns[1:])
-    return TablePartRow((head, TableCell(f"{n:,}"), first, *rest))
+    first = page.TableCell(shown=found[columns[0]]) if columns[0] in found else page.TableCell("–")
+    rest = (page.TableCell(found[metric].text if metric in found else "–") for metric in columns[1:])
+    return page.TablePartRow((head, page.TableCell(f"{n:,}"), first, *rest))
 
 
 LABELS = {
@@ -217,7 +201,7 @@ def errors_of(outcome: Outcome) -> list[str]:
     return [str(error) for error in outcome.detail.get("errors") or ()]
 
 
-def error_figure(outcomes: Sequence[Outcome]) -> Figure | None:
+def error_figure(outcomes: Sequence[Outcome]) -> page.Figure | None:
     """The share of wrong lines with each kind of error; None if no line has kinds."""
     wrong = [found for outcome in outcomes if outcome.value is False and (found := errors_of(outcome))]
     if not wrong:
@@ -244,7 +228,7 @@ def error_figure(outcomes: Sequence[Outcome]) -> Figure | None:
     return replace(figure, columns=columns, rows=rows)
 
 
-def error_table(outcomes: Sequence[Outcome], types: Mapping[str, LineType]) -> TablePart | None:
+def error_table(outcomes: Sequence[Outcome], types: Mapping[str, LineType]) -> page.TablePart | None:
     """Lines of each type with each kind of error; None if there is only one type or no line has kinds."""
     sizes, wrong = Counter[str](), Counter[str]()
     counts: dict[str, Counter[str]] = {}
@@ -257,22 +241,25 @@ def error_table(outcomes: Sequence[Outcome], types: Mapping[str, LineType]) -> T
     names = [name for name in (*types, *(n for n in counts if n not in types)) if wrong[name]]
     if not errors or len(sizes) < 2:
         return None
-    columns = (TableColumn("type"), *(TableColumn(head, numeric=True) for head in ("wrong", *map(label, errors))))
+    columns = (
+        page.TableColumn("type"),
+        *(page.TableColumn(head, numeric=True) for head in ("wrong", *map(label, errors))),
+    )
     rows = tuple(
-        TablePartRow(
+        page.TablePartRow(
             (
-                TableCell(name, about=Filter(PRIMARY, value="false", group=("type", name))),
-                TableCell(f"{wrong[name]:,}"),
+                page.TableCell(name, about=Filter(PRIMARY, value="false", group=("type", name))),
+                page.TableCell(f"{wrong[name]:,}"),
                 *(_cell(counts[name][error], wrong[name]) for error in errors),
             )
         )
         for name in names
     )
     note = "Lines with each kind of error; stronger colours mean a larger share of the wrong lines of the type."
-    return TablePart("types-by-error", "Errors type by type", columns, (("", rows),), note=note, style="heat")
+    return page.TablePart("types-by-error", "Errors type by type", columns, (("", rows),), note=note, style="heat")
 
 
-def broken_rules(outcomes: Sequence[Outcome]) -> TablePart | None:
+def broken_rules(outcomes: Sequence[Outcome]) -> page.TablePart | None:
     """Rules of well-formedness, and how many predictions break each; None if none is broken."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
@@ -281,19 +268,19 @@ def broken_rules(outcomes: Sequence[Outcome]) -> TablePart | None:
         return None
     readings = {UNREADABLE: "a form is built of predicates with arguments in brackets", **RULES}
     rows = tuple(
-        TablePartRow((TableCell(rule, small=readings.get(rule, "")), TableCell(f"{n:,}")))
+        page.TablePartRow((page.TableCell(rule, small=readings.get(rule, "")), page.TableCell(f"{n:,}")))
         for rule, n in counts.most_common()
     )
     title = "Rules of well-formedness that predictions break"
-    return TablePart(
-        "rules", title, (TableColumn("rule"), TableColumn("lines", numeric=True)), (("", rows),), folded=True
+    return page.TablePart(
+        "rules", title, (page.TableColumn("rule"), page.TableColumn("lines", numeric=True)), (("", rows),), folded=True
     )
 
 
-def _cell(count: int, wrong: int) -> TableCell:
+def _cell(count: int, wrong: int) -> page.TableCell:
     share = count / wrong
     tip = f"{percent(share)} of the wrong lines" if count else ""
-    return TableCell(f"{count:,}" if count else "·", shade=share_shade(share), tip=tip)
+    return page.TableCell(f"{count:,}" if count else "·", shade=page.share_shade(share), tip=tip)
 
 
 def _in_order(counts: Counter[str]) -> list[str]:
@@ -306,20 +293,20 @@ MAX_CHARACTERS = 20_000
 """Characters of a prediction that are compared, since outputs may be endless."""
 
 
-def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect) -> ItemView:
+def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect) -> page.ItemView:
     """A line: its sentence, its gold form and, if it is wrong, the difference."""
-    outcome = carrier(judgements, "gold")
+    outcome = page.carrier(judgements, "gold")
     sentence, gold = (str(outcome.detail.get(key) or "") for key in ("sentence", "gold"))
     if outcome.value is True or "prediction" not in outcome.detail:
-        return ItemView(sentence=shortened(sentence), parts=(CodePart(gold),) if gold else ())
+        return page.ItemView(sentence=shortened(sentence), parts=(page.CodePart(gold),) if gold else ())
     pairs = difference(gold, str(outcome.detail["prediction"])[:MAX_CHARACTERS], dialect)
     facts = _facts(outcome)
     if len(pairs) > MAX_TERMS:
         facts.append(f"{len(pairs) - MAX_TERMS} more terms are not shown")
-    columns = (TableColumn("gold"), TableColumn("prediction"), TableColumn("difference"))
-    table = TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
-    parts: tuple[ViewPart, ...] = (*([TextPart(" · ".join(facts))] if facts else []), table)
-    return ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
+    columns = (page.TableColumn("gold"), page.TableColumn("prediction"), page.TableColumn("difference"))
+    table = page.TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
+    parts: tuple[page.ViewPart, ...] = (*([page.TextPart(" · ".join(facts))] if facts else []), table)
+    return page.ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
 
 
 def _facts(outcome: Outcome) -> list[str]:
@@ -334,14 +321,18 @@ def _facts(outcome: Outcome) -> list[str]:
     return facts
 
 
-def _term_row(pair: TermPair) -> TablePartRow:
+def _term_row(pair: TermPair) -> page.TablePartRow:
     changes = ", ".join(map(label, pair.changes)) or ("different" if pair.gold != pair.prediction else "")
     if pair.gold is None or pair.prediction is None:
         gold, prediction = _whole(pair.gold), _whole(pair.prediction)
     else:
         gold, prediction = marked(pair.gold, pair.prediction)
-    cells = (TableCell("–", pieces=gold, mark="ins"), TableCell("–", pieces=prediction), TableCell(changes))
-    return TablePartRow(cells, quiet=not changes)
+    cells = (
+        page.TableCell("–", pieces=gold, mark="ins"),
+        page.TableCell("–", pieces=prediction),
+        page.TableCell(changes),
+    )
+    return page.TablePartRow(cells, quiet=not changes)
 
 
 def _whole(term: str | None) -> Pieces:

@@ -7,18 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from wug.families.pairs import replies
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
-from wug.families.pairs.replies import (
-    ANSWER_MASS,
-    CHOICE_METRICS,
-    INVALID,
-    YES_NO_METRICS,
-    LabelReply,
-    judge_choice,
-    judge_yes_no,
-)
 from wug.formatting import finite, plural
 from wug.types import Metric, Notice, Outcome, Row
 
@@ -60,7 +52,7 @@ def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
         for outcome in SHAPES[shape].judge(one):
             if "score_good" in outcome.detail and not same:
                 ties += outcome.detail["score_good"] == outcome.detail["score_bad"]
-            if outcome.metric == ANSWER_MASS and isinstance(outcome.value, float):
+            if outcome.metric == replies.ANSWER_MASS and isinstance(outcome.value, float):
                 mass.append(outcome.value)
             yield outcome
     yield from correlations.rows()
@@ -94,15 +86,17 @@ def _judge_presentations(one: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
     g1, g2, b1, b2 = one.scores
     shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
-    for outcome in judge_choice(one.pair, LabelReply.of_logprobs(g1, g2), LabelReply.of_logprobs(b1, b2)):
+    for outcome in replies.judge_choice(
+        one.pair, replies.LabelReply.of_logprobs(g1, g2), replies.LabelReply.of_logprobs(b1, b2)
+    ):
         scores = shown[outcome.groups["order"]] if outcome.metric == ACCURACY else None
         yield from _with_scores(one.pair, outcome, scores)
 
 
 def _judge_yes_no(one: ScoredPair) -> Iterator[Outcome]:
     yes_good, yes_bad, no_good, no_bad = one.scores
-    for outcome in judge_yes_no(
-        one.pair, LabelReply.of_logprobs(yes_good, no_good), LabelReply.of_logprobs(yes_bad, no_bad)
+    for outcome in replies.judge_yes_no(
+        one.pair, replies.LabelReply.of_logprobs(yes_good, no_good), replies.LabelReply.of_logprobs(yes_bad, no_bad)
     ):
         scores = (yes_good - no_good, yes_bad - no_bad) if outcome.metric == ACCURACY else None
         yield from _with_scores(one.pair, outcome, scores)
@@ -114,7 +108,7 @@ def _with_scores(pair: Pair, outcome: Outcome, scores: tuple[float, float] | Non
         human = {} if pair.human is None else {"human": pair.human}
         found = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
         yield replace(outcome, detail={**found, "score_good": scores[0], "score_bad": scores[1], **human})
-    elif outcome.metric != INVALID:
+    elif outcome.metric != replies.INVALID:
         yield outcome
 
 
@@ -125,7 +119,7 @@ def _judge_answers(one: ScoredPair) -> Iterator[Outcome]:
 
 
 def _without_invalid(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    return tuple(metric for metric in metrics if metric.name != INVALID)
+    return tuple(metric for metric in metrics if metric.name != replies.INVALID)
 
 
 _WIDE = _Shape(
@@ -146,12 +140,12 @@ SHAPES: Mapping[str, _Shape] = {
         lambda scores: math.nan,
     ),
     "presentations": _Shape(
-        _without_invalid(CHOICE_METRICS),
+        _without_invalid(replies.CHOICE_METRICS),
         _judge_presentations,
         lambda scores: (scores[0] - scores[1] + scores[3] - scores[2]) / 2,
     ),
     "yes_no": _Shape(
-        _without_invalid(YES_NO_METRICS),
+        _without_invalid(replies.YES_NO_METRICS),
         _judge_yes_no,
         lambda scores: (scores[0] - scores[2]) - (scores[1] - scores[3]),
     ),

@@ -10,18 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families import links as linking
 from wug.families.exclusion import EXCLUDE
-from wug.families.links import (
-    LINKS,
-    PARAMETERS,
-    TIES,
-    UNIGRAM_LINKS,
-    LinkParameters,
-    chosen_links,
-    link_option,
-    link_signature,
-    parameters_of,
-)
 from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.formats.lines import ORDERS
 from wug.families.pairs.presentation import PRESENTATION_OPTIONS, QUESTIONS, PresentationSettings
@@ -46,13 +36,13 @@ OPTIONS = (
         "none",
         "divide a score by its number of tokens, words, characters or bytes; the same as link",
     ),
-    link_option(*LINKS),
-    *PARAMETERS,
+    linking.link_option(*linking.LINKS),
+    *linking.PARAMETERS,
     Option("unigrams", Path, None, "file of words or tokens and their counts, for normlp, slor and morcela"),
     Option("unigram_unit", UNITS, "word", "whether that file counts words, or tokens of the model"),
     Option("slor", Path, None, "the same as link=slor with this file of unigrams"),
     Option("slor_words", tuple(WORD_PATTERNS), None, "word boundaries; default: the way with fewer unknown words"),
-    TIES,
+    linking.TIES,
     *PRESENTATION_OPTIONS,
     Option("leading_space", bool, False, "put a space before every sentence, not only after a context"),
     Option("print_word_probs", bool, False, "keep the log-probability of every word"),
@@ -156,7 +146,7 @@ class PairsSettings:
     target: str = "sentence"
     links: tuple[str, ...] = ("sum",)
     """Linking functions; the first gives `accuracy`."""
-    parameters: LinkParameters = field(default_factory=LinkParameters)
+    parameters: linking.LinkParameters = field(default_factory=linking.LinkParameters)
     unigrams: Unigrams | None = None
     word_probs: bool = False
     mask_target: bool = True
@@ -182,15 +172,15 @@ class PairsSettings:
         unigrams = _unigrams(values)
         available = tuple(
             name
-            for name in LINKS
-            if not (name in UNIGRAM_LINKS and unigrams is None)
+            for name in linking.LINKS
+            if not (name in linking.UNIGRAM_LINKS and unigrams is None)
             and not (name == "morcela" and values["morcela_beta"] is None)
         )
-        links = chosen_links(("slor",) if values["slor"] else values["link"], values["normalise"], available)
+        links = linking.chosen_links(("slor",) if values["slor"] else values["link"], values["normalise"], available)
         settings = cls(
             values["target"],
             links,
-            parameters_of(values, links),
+            linking.parameters_of(values, links),
             unigrams,
             values["print_word_probs"],
             values["mask_target"],
@@ -208,7 +198,7 @@ class PairsSettings:
         if self.unigrams is not None and self.links == ("slor",) and self.unigrams.unit == "word":
             fields |= {"normalise": "none", "slor": self.unigrams.checksum, "slor_words": self.unigrams.words}
         else:
-            fields |= link_signature(self.links, self.parameters)
+            fields |= linking.link_signature(self.links, self.parameters)
             if self.unigrams is not None:
                 fields |= {"unigrams": self.unigrams.checksum, "unigram_unit": self.unigrams.unit}
                 fields |= {"slor_words": self.unigrams.words} if self.unigrams.unit == "word" else {}
@@ -232,7 +222,7 @@ class PairsSettings:
             raise InputError(f"method={method} compares answers to a question, for which {name} has no meaning")
 
     def _refuse_contradictions(self) -> None:
-        needing = [name for name in self.links if name in UNIGRAM_LINKS]
+        needing = [name for name in self.links if name in linking.UNIGRAM_LINKS]
         if needing and self.unigrams is None:
             raise InputError(f"{needing[0]} needs a unigram model: add unigrams=FILE")
         if self.unigrams is not None and not needing:

@@ -9,16 +9,9 @@ from typing import Any, Literal
 
 from wug.families.context import sees_right
 from wug.families.links import COUNTED, LABELS, margin_metrics
+from wug.families.pairs import outcomes
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
-from wug.families.pairs.outcomes import (
-    ACCURACY,
-    CORRELATIONS,
-    MACRO_ACCURACY,
-    HumanCorrelations,
-    LanguageAccuracies,
-    languages_of,
-)
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.presentation import Presentation
 from wug.families.pairs.settings import GIVEN, PairsSettings
@@ -84,16 +77,16 @@ class PairsSuite:
     def metrics(self) -> Sequence[Metric]:
         """Accuracy; its mean over languages if there are several; correlations if people judged the pairs."""
         first, *others = self.settings.links
-        metrics = [Metric(ACCURACY, meaning=_meaning(self.settings, first))]
-        metrics += [Metric(f"{ACCURACY}:{link}", meaning=_meaning(self.settings, link)) for link in others]
+        metrics = [Metric(outcomes.ACCURACY, meaning=_meaning(self.settings, first))]
+        metrics += [Metric(f"{outcomes.ACCURACY}:{link}", meaning=_meaning(self.settings, link)) for link in others]
         return (*metrics, *self._further_metrics())
 
     def _further_metrics(self) -> Iterator[Metric]:
-        languages = len(languages_of(self.pairs))
+        languages = len(outcomes.languages_of(self.pairs))
         if languages > 1:
-            yield Metric(MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
+            yield Metric(outcomes.MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
         if any(pair.human is not None for pair in self.pairs):
-            yield from CORRELATIONS
+            yield from outcomes.CORRELATIONS
         if self.settings.target != GIVEN:
             yield from self._margins()
 
@@ -101,7 +94,7 @@ class PairsSuite:
         """The mean margin by each linking function."""
         for place, link in enumerate(self.settings.links):
             score = "logprob" if link == "sum" and place == 0 else "score"
-            metric = f"{ACCURACY}:{link}" if place else ACCURACY
+            metric = f"{outcomes.ACCURACY}:{link}" if place else outcomes.ACCURACY
             sides, what = (f"{score}_good", f"{score}_bad"), _scored(self.settings)
             yield from margin_metrics(metric, link, *sides, f"the grammatical {what} minus that of the other")
 
@@ -140,11 +133,11 @@ class PairsSuite:
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per pair, then estimates and warnings."""
-        counts, languages, correlations = _Counts(), LanguageAccuracies(), HumanCorrelations()
+        counts, languages, correlations = _Counts(), outcomes.LanguageAccuracies(), outcomes.HumanCorrelations()
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
             for outcome in self._outcomes(range(first, min(first + step, len(self.pairs))), model, counts):
-                if outcome.metric == ACCURACY:
+                if outcome.metric == outcomes.ACCURACY:
                     languages.add(outcome)
                     correlations.add(outcome)
                 yield outcome
@@ -185,7 +178,7 @@ class PairsSuite:
             right = self._prefers(ours, theirs)
             counts.changed[link] += right != outcome.value
             detail = {"score_good": ours, "score_bad": theirs}
-            yield Outcome(outcome.item, f"{ACCURACY}:{link}", right, outcome.groups, detail)
+            yield Outcome(outcome.item, f"{outcomes.ACCURACY}:{link}", right, outcome.groups, detail)
 
     def _prefers(self, good: float, bad: float) -> bool:
         return good > bad or (good == bad and self.settings.ties == "first")
@@ -213,7 +206,7 @@ class PairsSuite:
             detail |= {"tokens_good": good.tokens, "tokens_bad": bad.tokens}
         if scored:
             detail |= {"words_good": word_logprobs(scored[0]), "words_bad": word_logprobs(scored[1])}
-        return Outcome(pair.item, ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)
+        return Outcome(pair.item, outcomes.ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)
 
     def _requests(self, numbers: Sequence[int]) -> Sequence[Request]:
         """Both sentences of the pairs with these numbers."""
@@ -329,7 +322,7 @@ def _without_target(pair: Pair, counts: _Counts) -> Outcome:
     """The outcome of a pair that has no target word: a failure if its sentences are identical."""
     if is_identical(pair):
         counts.events["identical"] += 1
-        return Outcome(pair.item, ACCURACY, False, pair.groups, {"good": pair.good, "bad": pair.bad})
+        return Outcome(pair.item, outcomes.ACCURACY, False, pair.groups, {"good": pair.good, "bad": pair.bad})
     return _unjudged(pair, "the two sentences differ in more than one place", counts)
 
 
@@ -349,7 +342,7 @@ def _why_not(good: Measure, bad: Measure, settings: PairsSettings) -> str | None
 
 def _unjudged(pair: Pair, why: str, counts: _Counts) -> Outcome:
     counts.unjudged[why] += 1
-    return Outcome(pair.item, ACCURACY, None, pair.groups, {"good": pair.good, "bad": pair.bad, "why": why})
+    return Outcome(pair.item, outcomes.ACCURACY, None, pair.groups, {"good": pair.good, "bad": pair.bad, "why": why})
 
 
 def _meaning(settings: PairsSettings, link: str) -> str:

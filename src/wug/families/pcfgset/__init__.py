@@ -10,22 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import (
-    SPLITS,
-    FilesOfTest,
-    SourceLine,
-    base_name,
-    find_tests,
-    looks_like_sources,
-    looks_like_targets,
-    looks_unrolled,
-    raise_errors,
-    read_pair,
-    repeated,
-    sibling,
-    stem,
-    wrong_targets,
-)
+from wug.families.pcfgset import files
 from wug.families.pcfgset.language import UNARY, answer, exceptional, exceptions
 from wug.families.pcfgset.localism import localism_suite, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
@@ -36,7 +21,7 @@ from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, Suite
 
-OPTIONS = (Option("split", SPLITS, "test", "files of a folder to read"),)
+OPTIONS = (Option("split", files.SPLITS, "test", "files of a folder to read"),)
 
 BREAKDOWN = ("function",)
 BUILTIN_MODEL = "wug-pcfg"
@@ -46,18 +31,18 @@ def recognises(path: Path, head: str) -> bool:
     """Whether a file or a folder belongs to this family, by names and first lines."""
     if not path.is_dir():
         if re.search(r"\.src(\.gz)?$", path.name):
-            return looks_like_sources(head)
+            return files.looks_like_sources(head)
         if re.search(r"\.tgt(\.gz)?$", path.name):
-            return looks_like_targets(head)
-        return looks_unrolled(head)
+            return files.looks_like_targets(head)
+        return files.looks_unrolled(head)
     try:
-        found = next((test for split in SPLITS for test in find_tests(path, split, levels=1)), None)
+        found = next((test for split in files.SPLITS for test in files.find_tests(path, split, levels=1)), None)
     except (OSError, InputError):
         return False
     if found is None:
         return False
     first = head_of(found.files[0])
-    return looks_unrolled(first) if found.test == "localism" else looks_like_sources(first)
+    return files.looks_unrolled(first) if found.test == "localism" else files.looks_like_sources(first)
 
 
 def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
@@ -65,37 +50,37 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
     if not recognises(folder, ""):
         return {}
     split = read_options(OPTIONS, options, "pcfgset")["split"]
-    read = {(file.parent, base_name(file)) for test in find_tests(folder, split) for file in test.files}
+    read = {(file.parent, files.base_name(file)) for test in files.find_tests(folder, split) for file in test.files}
     every = (
         file
         for file in sorted(folder.rglob("*"))
         if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
     )
     return {
-        file: "" if (file.parent, base_name(file)) in read else _left_out(file)
+        file: "" if (file.parent, files.base_name(file)) in read else _left_out(file)
         for file in every
-        if not file.name.endswith((".tsv", ".tsv.gz")) or looks_unrolled(head_of(file))
+        if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file))
     }
 
 
 def _left_out(file: Path) -> str:
-    name = base_name(file).removeprefix("unrolled_")
-    return f"run with -S split={name}" if name in SPLITS else "not the name of a test file"
+    name = files.base_name(file).removeprefix("unrolled_")
+    return f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The tests of a folder or a file, or one error with every problem."""
     split = read_options(OPTIONS, options, "pcfgset")["split"]
-    name = base_name(path).removeprefix("unrolled_")
-    if "split" in options and not path.is_dir() and name in SPLITS and name != split:
+    name = files.base_name(path).removeprefix("unrolled_")
+    if "split" in options and not path.is_dir() and name in files.SPLITS and name != split:
         raise InputError(f"this is the split {name}, but split={split} was given", file=path)
-    tests = find_tests(path, split)
+    tests = files.find_tests(path, split)
     if not tests:
         raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)
     suites: list[Suite] = []
     for test in tests:
         suite, problems, more = _opened(test)
-        raise_errors(problems, test.files[0])
+        files.raise_errors(problems, test.files[0])
         if wrong := [problem for problem in more if problem.level == "error"]:  # outputs are compared with the targets
             counts = f"{len(wrong):,} of {len(suite):,} targets are not the meanings of their sources"
             problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
@@ -124,21 +109,25 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     """Every problem in the test, dev and train sets of a folder, in one of them, or in one file."""
     chosen = read_options(OPTIONS, options or {}, "pcfgset")["split"]
     try:
-        every = {test.files: test for split in ([chosen] if options else SPLITS) for test in find_tests(path, split)}
+        every = {
+            test.files: test
+            for split in ([chosen] if options else files.SPLITS)
+            for test in files.find_tests(path, split)
+        }
         if not every:
             raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
     problems = []
-    for files, test in every.items():
-        folder = files[0].parent
+    for paths, test in every.items():
+        folder = paths[0].parent
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
         try:
             _, some, more = _opened(test)
             some += more
         except InputError as error:
-            place = ", ".join(part for part in (Path(error.file or files[0]).name, error.place) if part)
+            place = ", ".join(part for part in (Path(error.file or paths[0]).name, error.place) if part)
             some = [Problem("error", place, error.message)]
         problems += [replace(problem, place=lead + problem.place) for problem in some]
     return problems
@@ -147,7 +136,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 _KEPT = {"remove_first": 1, "remove_second": 0}
 
 
-def _opened(found: FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], list[Problem]]:
+def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], list[Problem]]:
     """The suite of a test, the problems of its files, and targets that are wrong and sources that are repeated."""
     source = found.files[0]
     if found.test == "localism":
@@ -160,28 +149,28 @@ def _opened(found: FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], list[Pro
         return localism_suite(found.name, samples), problems, wrong
     if found.test == "substitutivity":
         pairs, problems = read_synonyms(source)
-        wrong = wrong_targets([pair.line for pair in pairs], sibling(source))
+        wrong = files.wrong_targets([pair.line for pair in pairs], files.sibling(source))
         return substitutivity_suite(found.name, pairs), problems, wrong
     if found.test == "overgeneralisation":
         items, problems = read_exceptions(source)
         original = source.with_name(source.name.replace("_exception.src", "_original.src"))
-        wrong = wrong_targets([item.line for item in items], sibling(original))
+        wrong = files.wrong_targets([item.line for item in items], files.sibling(original))
         return overgeneralisation_suite(found.name, items), problems, wrong
-    lines: list[SourceLine] = []
+    lines: list[files.SourceLine] = []
     problems, wrong = [], []
     for path in found.files:
-        some, more = read_pair(path)
+        some, more = files.read_pair(path)
         problems += more
-        wrong += wrong_targets(some, sibling(path)) + repeated(some, path)
+        wrong += files.wrong_targets(some, files.sibling(path)) + files.repeated(some, path)
         if found.test == "per_function":
-            function = stem(path).partition("_")[2]
+            function = files.stem(path).partition("_")[2]
             some = [replace(line, item=f"{function}/{line.number}") for line in some]
         lines += some
     lines = _grown(lines) if found.test == "increasing_length" else lines
     return plain_suite(found.name, lines, test=found.test), problems, wrong
 
 
-def _grown(lines: Sequence[SourceLine]) -> list[SourceLine]:
+def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
     """The lines grouped by the length of the growing string.
 
     With `append` and `prepend` either argument may grow, and the other may be longer while it is short. The lengths

@@ -9,15 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.predictions import (
-    PredictedRow,
-    aligned,
-    content_lines,
-    names_columns,
-    read_named,
-    read_plain,
-    squeeze,
-)
+from wug.families import predictions as readers
 from wug.files import read_lines
 
 _DASHES = re.compile(r"-{5,}")
@@ -59,12 +51,12 @@ def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[
         for sample in read_trace(path):
             for source, answer in (*sample.steps, (sample.source, sample.answer)):
                 found[source].append(answer)
-    elif names_columns(lines):
+    elif readers.names_columns(lines):
         for row in read_table(path):
             found[row.source or ""].append(row.prediction)
     elif sources is not None:
         for source, answer in zip(sources, answers_to(sources, path), strict=True):
-            found[squeeze(source)].append(answer)
+            found[readers.squeeze(source)].append(answer)
     else:
         message = "neither a table with a source and a prediction column nor a localism trace"
         raise InputError(message, file=path, place="line 1")
@@ -77,25 +69,27 @@ def is_trace(lines: Sequence[str]) -> bool:
     return _DASHES.fullmatch(first.strip()) is not None
 
 
-def read_table(path: Path) -> list[PredictedRow]:
+def read_table(path: Path) -> list[readers.PredictedRow]:
     """The rows of a table of predictions, all of them with sources."""
-    rows = read_named(path)
+    rows = readers.read_named(path)
     if any(row.source is None for row in rows):
         raise InputError("there is no column with the sources", file=path, place="line 1")
-    return [row._replace(prediction=squeeze(row.prediction)) for row in rows]
+    return [row._replace(prediction=readers.squeeze(row.prediction)) for row in rows]
 
 
 def answers_to(sources: Sequence[str], path: Path) -> list[str]:
     """The output for each source in a prediction file: by source in a table, else by position."""
-    rows = read_named(path) if names_columns(read_lines(path)) else read_plain(path, len(sources))
-    return [squeeze(row.prediction) for row in aligned(rows, sources, path)]
+    rows = (
+        readers.read_named(path) if readers.names_columns(read_lines(path)) else readers.read_plain(path, len(sources))
+    )
+    return [readers.squeeze(row.prediction) for row in readers.aligned(rows, sources, path)]
 
 
 def read_trace(path: Path) -> list[TracedSample]:
     """The samples of a localism trace."""
     samples: list[TracedSample] = []
     block: list[tuple[int, str]] = []
-    lines = [*enumerate(content_lines(path), 1)]
+    lines = [*enumerate(readers.content_lines(path), 1)]
     if not is_trace([line for _, line in lines]):
         raise InputError("a localism trace begins with a line of dashes", file=path, place="line 1")
     for number, line in [*lines, (len(lines) + 1, "-----")]:
@@ -147,7 +141,7 @@ def _traced(block: list[tuple[int, str]], path: Path) -> TracedSample:
         if len(parts) != 2:
             message = f"expected `source -> answer`, found {line[:60]!r}"
             raise InputError(message, file=path, place=f"line {number}")
-        steps.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
+        steps.append((readers.squeeze(parts[0]), "" if parts[1].strip() == "[]" else readers.squeeze(parts[1])))
     if len(steps) < 2:
         message = "a sample needs at least one step and the whole source"
         raise InputError(message, file=path, place=f"line {start}")

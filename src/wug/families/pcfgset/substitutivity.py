@@ -10,16 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import (
-    SourceLine,
-    at,
-    line_of,
-    name_beside,
-    name_of_answers,
-    raise_errors,
-    read_pair,
-    sibling,
-)
+from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, SourceError, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
@@ -31,7 +22,7 @@ from wug.types import Metric, Outcome, Problem, Row, Source
 class SynonymPair:
     """A line, and its source with a synonym for one function."""
 
-    line: SourceLine
+    line: files.SourceLine
     synonym_source: str
     function: str
 
@@ -109,8 +100,8 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
     """
     if gold is not None:
         pairs, problems = read_synonyms(gold)
-        raise_errors(problems, gold)
-        suite = substitutivity_suite(name_beside(gold, synonyms=True), pairs)
+        files.raise_errors(problems, gold)
+        suite = substitutivity_suite(files.name_beside(gold, synonyms=True), pairs)
         first = answers_to([pair.line.source for pair in pairs], predictions)
         second = answers_to([pair.synonym_source for pair in pairs], synonym_predictions)
         return ScoredAnswers(suite, suite.score([*first, *second]))
@@ -124,15 +115,15 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
         if isinstance(pair, str):
             raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")
         pairs.append(pair)
-    suite = substitutivity_suite(name_of_answers(predictions, "substitutivity"), pairs)
+    suite = substitutivity_suite(files.name_of_answers(predictions, "substitutivity"), pairs)
     return ScoredAnswers(suite, suite.score([row.prediction for row in (*rows, *others)]))
 
 
 def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
     """The pairs of `test.src` and `test_twin.src`, with the problems of both and of their targets."""
-    twin = sibling(source, "_twin.src")
-    lines, problems = read_pair(source)
-    others, more = read_pair(twin)
+    twin = files.sibling(source, "_twin.src")
+    lines, problems = files.read_pair(source)
+    others, more = files.read_pair(twin)
     problems += more
     pairs = []
     by_number = {line.number: line for line in others}
@@ -140,21 +131,21 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
         other = by_number.pop(line.number, None)
         if other is None:
             if not more:
-                problems.append(Problem("error", at(source, line.number), f"{twin.name} has no such line"))
+                problems.append(Problem("error", files.at(source, line.number), f"{twin.name} has no such line"))
             continue
         found = _pair(line.source, line.target, other.source, line.number)
         if isinstance(found, str):
-            problems.append(Problem("error", at(twin, other.number), found))
+            problems.append(Problem("error", files.at(twin, other.number), found))
             continue
         if other.target != line.target:
             message = f"the target is {other.target}, but that of the source is {line.target}"
-            problems.append(Problem("error", at(twin, other.number), message))
+            problems.append(Problem("error", files.at(twin, other.number), message))
         if found.function in found.synonym_source.split():
             message = f"{found.function!r} is replaced by its synonym in some places only"
-            problems.append(Problem("warning", at(twin, other.number), message))
+            problems.append(Problem("warning", files.at(twin, other.number), message))
         pairs.append(found)
     for number in by_number if not problems else ():
-        problems.append(Problem("error", at(twin, number), f"{source.name} has no such line"))
+        problems.append(Problem("error", files.at(twin, number), f"{source.name} has no such line"))
     return pairs, problems
 
 
@@ -167,7 +158,7 @@ def _pair(source: str, target: str | None, twin: str, number: int) -> SynonymPai
         return f"{len(replaced)} functions are replaced by synonyms, but it must be one: {twin}"
     try:
         found = parse(source)
-        line = line_of(found, " ".join(found.meaning()) if target is None else target, number)
+        line = files.line_of(found, " ".join(found.meaning()) if target is None else target, number)
     except SourceError as error:
         return str(error.args[0])
     return SynonymPair(line, twin, replaced.pop().removesuffix(TWIN))

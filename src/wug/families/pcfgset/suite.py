@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 from wug.errors import InputError, ModelError
-from wug.families.pcfgset.files import (
-    SourceLine,
-    line_of,
-    name_beside,
-    name_of_answers,
-    raise_errors,
-    read_pair,
-)
+from wug.families.pcfgset import files
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.predictions import PredictedRow, squeeze
@@ -119,7 +112,7 @@ ENDED_EARLY = (
 """Three ways in which the published study calls a wrong output one that ended too early."""
 
 
-class PlainSuite(PcfgSuite[SourceLine]):
+class PlainSuite(PcfgSuite[files.SourceLine]):
     """Sources with one target each."""
 
     __slots__ = ()
@@ -148,12 +141,12 @@ class PlainSuite(PcfgSuite[SourceLine]):
         for group in sorted(right):
             yield estimate("accuracy", group, right[group])
 
-    def strata(self, item: SourceLine) -> tuple[str, ...]:
+    def strata(self, item: files.SourceLine) -> tuple[str, ...]:
         """The first held-out pair of functions in a line, and its outermost function."""
         return next(iter(_held_out(item)), ""), item.groups["function"]
 
 
-def plain_suite(name: str, lines: Sequence[SourceLine], *, test: str = "plain") -> PlainSuite:
+def plain_suite(name: str, lines: Sequence[files.SourceLine], *, test: str = "plain") -> PlainSuite:
     """A suite of the test `plain`, `per_function` or `increasing_length`."""
     content = (f"{line.source}\t{line.target}" for line in lines)
     return PlainSuite(name, tuple(lines), checksum(test, *content), options=MAX_WORDS_OPTION, test=test)
@@ -168,12 +161,12 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
     if gold is None:
         rows = read_table(predictions)
         lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]
-        name = name_of_answers(predictions, "pcfgset")
+        name = files.name_of_answers(predictions, "pcfgset")
     else:
-        lines, problems = read_pair(*gold)
-        raise_errors(problems, gold[0])
+        lines, problems = files.read_pair(*gold)
+        files.raise_errors(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
-        name = name_beside(gold[0])
+        name = files.name_beside(gold[0])
     suite = replace(plain_suite(name, lines), options={})
     return ScoredAnswers(suite, suite.score(answers))
 
@@ -199,11 +192,11 @@ def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
     return [squeeze(text_of(answer)) for answer in answers]
 
 
-def _line(row: PredictedRow, path: Path) -> SourceLine:
+def _line(row: PredictedRow, path: Path) -> files.SourceLine:
     try:
         found = parse(row.source or "")
         target = " ".join(found.meaning()) if row.target is None else row.target
-        return line_of(found, target, row.number, str(row.number - 1))
+        return files.line_of(found, target, row.number, str(row.number - 1))
     except SourceError as error:
         raise InputError(error.args[0], file=path, place=f"line {row.number}, source") from None
 
@@ -219,6 +212,6 @@ def ended_early(answer: str, target: str) -> Mapping[str, bool]:
     }
 
 
-def _held_out(line: SourceLine) -> list[str]:
+def _held_out(line: files.SourceLine) -> list[str]:
     """The pairs of functions in a line that systematicity holds out of training."""
     return [pair for pair in pairs(line.expression.words) if pair in HELD_OUT]

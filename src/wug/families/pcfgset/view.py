@@ -12,6 +12,7 @@ from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
 from wug.types import Estimate, Result
 from wug.views import charts
+from wug.views import parts as page
 from wug.views.grouped import (
     best_first,
     by_field,
@@ -23,17 +24,6 @@ from wug.views.grouped import (
     overall_of,
     overall_parts,
     point,
-)
-from wug.views.parts import (
-    DeferredPart,
-    Figure,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    ViewPart,
-    carrier,
 )
 from wug.views.text_display import Pieces, marked, unmarked
 
@@ -52,20 +42,20 @@ def question(result: Result) -> str:
     return QUESTIONS.get(str(result.meta.get("test")), "")
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Estimates over all items, and the parts of the test."""
     yield from overall_parts(result)
     yield from _views(result)[0](result, rows)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its answers."""
     return _views(result)[1](result)
 
 
 def _views(
     result: Result,
-) -> tuple[Callable[[Result, Rows], Iterator[ViewPart]], Callable[[Result], ItemsView]]:
+) -> tuple[Callable[[Result, Rows], Iterator[page.ViewPart]], Callable[[Result], page.ItemsView]]:
     """The parts and the items of a test, by a metric that only this test declares; all others are plain."""
     from wug.families.pcfgset import view_localism as localism
 
@@ -88,7 +78,7 @@ def in_language_order(functions: Iterable[str]) -> list[str]:
 
 def function_figure(
     result: Result, series: Mapping[str, str], *, title: str, what: str, series_are: str
-) -> Iterator[Figure]:
+) -> Iterator[page.Figure]:
     """One row per function with a dot for each metric in `series`, which has their labels."""
     metric = next(iter(series))
     found = {name: {row.group: row for row in by_field(result, of).get("function", ())} for of, name in series.items()}
@@ -101,7 +91,7 @@ def function_figure(
 
 def curves(
     result: Result, series: Mapping[str, str], axes: Mapping[str, str], *, title: str, what: str
-) -> Iterator[Figure]:
+) -> Iterator[page.Figure]:
     """A chart for each field of `axes` with several values, with a line for each metric in `series`.
 
     The title ends with the label of the axis, without its brackets.
@@ -123,14 +113,14 @@ def shares_figure(
     note: str,
     what: str,
     columns: tuple[str, str],
-) -> Figure:
+) -> page.Figure:
     """The composition of each row, the rest last; `sizes` has the number of items, if known."""
     found = []
     for row, values in parts.items():
         for name, value in values.items():
             n = sizes[row]
             found.append(charts.StackedBar(row, name, value, None if n is None else round(value * n)))
-    return Figure(
+    return page.Figure(
         id="shares",
         draw=partial(charts.shares, found, title=what, colours={found[-1].series: REST_COLOUR}),
         title=title,
@@ -147,25 +137,25 @@ def share_curve(values: Mapping[int, Sequence[bool]], series: str = "") -> list[
     return [charts.LinePoint(x, one.value, one.low, one.high, one.n, series) for x, one in found.items()]
 
 
-def samples(title: str, metric: str, verb: str, field: str) -> ItemSample:
+def samples(title: str, metric: str, verb: str, field: str) -> page.ItemSample:
     """Failing items, by a field of their groups."""
-    return ItemSample(title, metric, verb=verb, group=lambda outcome: outcome.groups.get(field, ""))
+    return page.ItemSample(title, metric, verb=verb, group=lambda outcome: outcome.groups.get(field, ""))
 
 
 def texts(judgements: Sequence[OutcomeRow], *keys: str) -> list[str]:
     """Strings in the detail of an item's answer; empty if missing."""
-    detail = carrier(judgements, "answer").detail
+    detail = page.carrier(judgements, "answer").detail
     return [str(detail.get(key) or "") for key in keys]
 
 
-def line(label: str, text: str) -> LabelledText:
+def line(label: str, text: str) -> page.LabelledText:
     """A line without marks."""
-    return LabelledText(label, unmarked(text))
+    return page.LabelledText(label, unmarked(text))
 
 
-def judged(label: str, pieces: Pieces, *, right: bool) -> LabelledText:
+def judged(label: str, pieces: Pieces, *, right: bool) -> page.LabelledText:
     """A line that is marked as right or wrong."""
-    return LabelledText(f"{'✓' if right else '✗'} {label}", pieces, "ins" if right else "del")
+    return page.LabelledText(f"{'✓' if right else '✗'} {label}", pieces, "ins" if right else "del")
 
 
 ACCURACY = "accuracy"
@@ -174,11 +164,11 @@ GROWS = "length (symbols in the growing string)"
 LEGEND = "One line per function. Choose one in the legend to see it alone, with its 95% intervals."
 
 
-def plain_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Charts of a plain test, one per function, or one of increasing length."""
     growing = result.meta.get("test") == "increasing_length"
     if growing and rows.tally(ACCURACY)[""]:
-        yield DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
+        yield page.DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
     fields, note = by_field(result, ACCURACY), interval_note(result, ACCURACY)
     yield from _functions(fields.get("function", ()), fields.get("contains", ()), note)
     if pairs := best_first(fields.get("pair", ())):
@@ -194,28 +184,28 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
 
 
-def plain_items(result: Result) -> ItemsView:
+def plain_items(result: Result) -> page.ItemsView:
     """Every line; wrong answers by outermost function."""
-    wrong = ItemSample(
+    wrong = page.ItemSample(
         "Wrong answers", ACCURACY, verb="wrong", group=lambda outcome: outcome.groups.get("function", "")
     )
-    return ItemsView(ACCURACY, answer, (wrong,), size=20)
+    return page.ItemsView(ACCURACY, answer, (wrong,), size=20)
 
 
-def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A line with target and answer, and whether it ends too early."""
     source, target, answered = texts(judgements, "source", "target", "answer")
     right = answered == target
     expected, found = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
     said = answered.split()
     early = "no answer" if not said else "stops too early" if target.split()[: len(said)] == said else ""
-    lines = (line("source", source), LabelledText("target", expected, "ins"), judged("answer", found, right=right))
-    return ItemView("" if right else early, parts=(LinesPart(lines, symbols=True),))
+    lines = (line("source", source), page.LabelledText("target", expected, "ins"), judged("answer", found, right=right))
+    return page.ItemView("" if right else early, parts=(page.LinesPart(lines, symbols=True),))
 
 
 def _functions(
     outermost: Sequence[FormattedEstimate], anywhere: Sequence[FormattedEstimate], note: str
-) -> Iterator[Figure]:
+) -> Iterator[page.Figure]:
     if not outermost and not anywhere:
         return
     found = {"outermost": outermost, "anywhere in it": anywhere}
@@ -236,7 +226,7 @@ def _functions(
     yield dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
 
 
-def _growing(rows: Rows) -> Figure | None:
+def _growing(rows: Rows) -> page.Figure | None:
     """A curve per function over the length of the growing string; None if lengths are unknown."""
     cells: dict[str, dict[int, list[bool]]] = {}
     for row in rows.each(Filter(ACCURACY), keys=()):
@@ -255,28 +245,33 @@ READINGS = {RULED: RULES, "memorisation": EXCEPTION}
 OF_EXCEPTIONS = "share of exceptions"
 
 
-def exception_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def exception_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Charts over epochs, or of the answers of one model."""
     yield from _profile(result)
     yield from _exception_shares(result)
 
 
-def exception_items(result: Result) -> ItemsView:
+def exception_items(result: Result) -> page.ItemsView:
     """Every exception with the answer, by pair of functions."""
     answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
-    return ItemsView(RULED, exception, (answered,), size=20)
+    return page.ItemsView(RULED, exception, (answered,), size=20)
 
 
-def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """An exception with both of its readings, and which of them the answer is."""
     source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
     how = RULES if answer == ruled else EXCEPTION if answer == exceptional else NEITHER
     found = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
-    lines = (line("source", source), line(RULES, ruled), line(EXCEPTION, exceptional), LabelledText("answer", found))
-    return ItemView(f"answered {how}", fails=how == NEITHER, parts=(LinesPart(lines, symbols=True),))
+    lines = (
+        line("source", source),
+        line(RULES, ruled),
+        line(EXCEPTION, exceptional),
+        page.LabelledText("answer", found),
+    )
+    return page.ItemView(f"answered {how}", fails=how == NEITHER, parts=(page.LinesPart(lines, symbols=True),))
 
 
-def _profile(result: Result) -> Iterator[Figure]:
+def _profile(result: Result) -> Iterator[page.Figure]:
     points = [p for metric in READINGS for p in curve_points(by_field(result, metric).get("epoch", ()), metric)]
     if not points:
         return
@@ -297,7 +292,7 @@ def _profile(result: Result) -> Iterator[Figure]:
     )
 
 
-def _exception_shares(result: Result) -> Iterator[Figure]:
+def _exception_shares(result: Result) -> Iterator[page.Figure]:
     """For all exceptions, those of two functions alone, and each pair: by the rules, as an exception, otherwise."""
     whole = {row.metric: row for row in overall_of(result, *READINGS)}
     if len(whole) < len(READINGS):
@@ -336,7 +331,7 @@ SYNONYM_AXES = {"functions": "number of functions", "depth": "depth"}
 ABOUT, OF_PAIRS = "Consistency and accuracy, by", "share of pairs"
 
 
-def synonym_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def synonym_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Charts of both answers, by function and by size of the source."""
     yield from _synonym_shares(result)
     yield from function_figure(
@@ -345,19 +340,19 @@ def synonym_parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from curves(result, SYNONYM_SERIES, SYNONYM_AXES, title=ABOUT, what=OF_PAIRS)
 
 
-def synonym_items(result: Result) -> ItemsView:
+def synonym_items(result: Result) -> page.ItemsView:
     """Every pair; different answers by function."""
     unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
-    return ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
+    return page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
 
 
-def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A source with and without a synonym, and both answers."""
     source, twin, target, first, second = texts(judgements, "source", "twin", "target", "answer", "twin_answer")
     ours, theirs = marked(first, second)
     lines = (
         line("source", source),
-        LabelledText("with synonym", marked(source, twin)[1], "mark"),
+        page.LabelledText("with synonym", marked(source, twin)[1], "mark"),
         line("target", target),
         judged("answer", ours, right=first == target),
         judged("answer with synonym", theirs, right=second == target),
@@ -369,10 +364,10 @@ def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
         (False, False): "equal and wrong" if first == second else "both are wrong",
     }
     note = notes[first == target, second == target]
-    return ItemView(note, fails=first != second, parts=(LinesPart(lines, symbols=True),))
+    return page.ItemView(note, fails=first != second, parts=(page.LinesPart(lines, symbols=True),))
 
 
-def _synonym_shares(result: Result) -> Iterator[Figure]:
+def _synonym_shares(result: Result) -> Iterator[page.Figure]:
     """For all pairs and each function: equal and right, equal and wrong, not equal."""
     found: dict[str, dict[str, Estimate]] = {}
     for one in result.estimates:

@@ -8,32 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from wug.families.pcfgset.view import (
-    curves,
-    function_figure,
-    in_language_order,
-    judged,
-    line,
-    samples,
-    share_curve,
-)
+from wug.families.pcfgset import view as common
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
 from wug.types import Outcome, Result
+from wug.views import parts as page
 from wug.views.charts import Point
 from wug.views.grouped import by_field, curve, dots
-from wug.views.parts import (
-    CountsPart,
-    DeferredPart,
-    Figure,
-    ItemsView,
-    ItemView,
-    LinesPart,
-    TreeNode,
-    TreePart,
-    ViewPart,
-    carrier,
-)
 from wug.views.text_display import marked, unmarked
 
 METRIC, WHOLE, STEPWISE = "consistency", "original_accuracy", "unrolled_accuracy"
@@ -51,27 +32,27 @@ MAX_SAMPLES = 5000
 RIGHT = "A step is right if its answer is the result of the function for the inputs that it was given."
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Whole against steps, consistency by steps and function, single steps."""
     there = rows.tally(METRIC)[""]
     if there:
-        yield DeferredPart("together", "The whole and its steps", lambda: _tally(rows), figure=False)
+        yield page.DeferredPart("together", "The whole and its steps", lambda: _tally(rows), figure=False)
     what = "share of samples"
-    yield from curves(result, SERIES, AXES, title="Consistency by", what=what)
+    yield from common.curves(result, SERIES, AXES, title="Consistency by", what=what)
     title = "Consistency by outermost function"
-    yield from function_figure(result, SERIES, title=title, what=what, series_are="samples are")
+    yield from common.function_figure(result, SERIES, title=title, what=what, series_are="samples are")
     if there:
         bound = f" Only the first {MAX_SAMPLES:,} samples." if there > MAX_SAMPLES else ""
         dotted, banded = f"{RIGHT} Dots with 95% intervals.{bound}", f"{RIGHT} The band is the 95% interval.{bound}"
-        yield DeferredPart("single", "Single steps by function", partial(_by_function, rows, dotted), note=dotted)
+        yield page.DeferredPart("single", "Single steps by function", partial(_by_function, rows, dotted), note=dotted)
         title = "Single steps by the length of their inputs"
-        yield DeferredPart("inputs", title, partial(_by_length, rows, banded), note=banded)
+        yield page.DeferredPart("inputs", title, partial(_by_length, rows, banded), note=banded)
 
 
-def items(result: Result) -> ItemsView:
+def items(result: Result) -> page.ItemsView:
     """Every sample as a tree; inconsistent ones by number of steps."""
     unlike = replace(
-        samples("Samples that are not consistent", METRIC, "not consistent", "steps"),
+        common.samples("Samples that are not consistent", METRIC, "not consistent", "steps"),
         heading=lambda steps: f"{steps} step{'s' * (steps != '1')}",
         titles={row.group: "" for row in by_field(result, METRIC).get("steps", ())},
         note=(
@@ -79,10 +60,10 @@ def items(result: Result) -> ItemsView:
             "the function for the inputs that it was given."
         ),
     )
-    return ItemsView(METRIC, sample, (unlike,), size=20, noun="sample")
+    return page.ItemsView(METRIC, sample, (unlike,), size=20, noun="sample")
 
 
-def _tally(rows: Rows) -> CountsPart:
+def _tally(rows: Rows) -> page.CountsPart:
     right = {
         metric: {row.outcome.item for row in rows.each(Filter(metric, value="true"), keys=())}
         for metric in (WHOLE, STEPWISE)
@@ -91,25 +72,25 @@ def _tally(rows: Rows) -> CountsPart:
     for row in rows.each(Filter(METRIC), keys=()):
         item = row.outcome.item
         counts[KINDS.get((row.outcome.value is True, item in right[WHOLE], item in right[STEPWISE]), "")] += 1
-    return CountsPart(tuple((name, counts[name], "") for name in KINDS.values() if counts[name]))
+    return page.CountsPart(tuple((name, counts[name], "") for name in KINDS.values() if counts[name]))
 
 
-def _by_function(rows: Rows, note: str) -> Figure | None:
+def _by_function(rows: Rows, note: str) -> page.Figure | None:
     found: dict[str, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(words[0], []).append(right)
-    shares = {function: estimate("", "", found[function]) for function in in_language_order(found)}
+    shares = {function: estimate("", "", found[function]) for function in common.in_language_order(found)}
     points = [Point(function, one.value, one.low, one.high, one.n) for function, one in shares.items()]
     title = "Single steps by function"
     return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
 
 
-def _by_length(rows: Rows, note: str) -> Figure | None:
+def _by_length(rows: Rows, note: str) -> page.Figure | None:
     """Single steps by the number of symbols in the inputs; None if all have the same length."""
     found: dict[int, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(sum(word != "," for word in words[1:]), []).append(right)
-    points = share_curve(found)
+    points = common.share_curve(found)
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
     return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
 
@@ -125,34 +106,34 @@ def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
 MAX_NODES = 120
 
 
-def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A sample: its tree, and the two answers that should be equal."""
-    outcome = carrier(judgements, "answer")
+    outcome = page.carrier(judgements, "answer")
     steps = steps_of(outcome)
     target, whole = (str(outcome.detail.get(key) or "") for key in ("target", "answer"))
     last = str(steps[-1].get("answer") or "") if steps else ""
     ours, theirs = marked(last, whole)
     lines = (
-        line("target", target),
-        judged("step by step", ours, right=last == target),
-        judged("as a whole", theirs, right=whole == target),
+        common.line("target", target),
+        common.judged("step by step", ours, right=last == target),
+        common.judged("as a whole", theirs, right=whole == target),
     )
     first = dict.fromkeys(_function(step) for step in steps if step.get("diverges"))
     note = f"first wrong: {', '.join(first)}" if first else "every step is right"
     if not first and outcome.value is not True:
         note += ", the whole is not"
-    parts = (tree(steps), LinesPart(lines, symbols=True)) if steps else (LinesPart(lines, symbols=True),)
-    return ItemView(note, fails=bool(first) or outcome.value is not True, parts=parts)
+    parts = (tree(steps), page.LinesPart(lines, symbols=True)) if steps else (page.LinesPart(lines, symbols=True),)
+    return page.ItemView(note, fails=bool(first) or outcome.value is not True, parts=parts)
 
 
-def tree(steps: Sequence[Mapping[str, Any]]) -> TreePart:
+def tree(steps: Sequence[Mapping[str, Any]]) -> page.TreePart:
     """The steps from the whole down, each with its answer."""
     placed = list(_preorder(steps))
     nodes, before = [], 0
     for part, depth in placed[:MAX_NODES]:
         nodes.append(_node(part, steps, down=depth > before, up=max(0, before - depth)))
         before = depth
-    return TreePart(tuple(nodes), before, len(placed) > MAX_NODES)
+    return page.TreePart(tuple(nodes), before, len(placed) > MAX_NODES)
 
 
 def steps_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
@@ -173,15 +154,15 @@ def _preorder(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int | str, i
             waiting += [(one, depth + 1) for one in reversed(below)]
 
 
-def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up: int) -> TreeNode:
+def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up: int) -> page.TreeNode:
     if not isinstance(part, int):
-        return TreeNode(down, up, "", unmarked(str(part)))
+        return page.TreeNode(down, up, "", unmarked(str(part)))
     step = steps[part]
     answer, expected = str(step.get("answer") or ""), str(step.get("right") or "")
     if answer == expected:
-        return TreeNode(down, up, _function(step), unmarked(answer))
+        return page.TreeNode(down, up, _function(step), unmarked(answer))
     found, right = marked(answer, expected)
-    return TreeNode(down, up, _function(step), found, "first" if step.get("diverges") else "later", right)
+    return page.TreeNode(down, up, _function(step), found, "first" if step.get("diverges") else "later", right)
 
 
 def _function(step: Mapping[str, Any]) -> str:

@@ -13,20 +13,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from wug.families import tables
 from wug.families.pairs.formats.labels import PairLabels, RowGroups
 from wug.families.pairs.pair import Pair, ParsedPairs, Target
-from wug.families.tables import (
-    GROUPS,
-    Record,
-    RecordTable,
-    groups_of,
-    need,
-    number_of,
-    plain,
-    read_table,
-    stem,
-    text_of,
-)
 from wug.types import Problem
 
 
@@ -45,10 +34,10 @@ class RowPair(NamedTuple):
     """A word other than the two forms in the place of the target."""
 
 
-RowReader = Callable[[Record, list[Problem]], Iterator[RowPair]]
+RowReader = Callable[[tables.Record, list[Problem]], Iterator[RowPair]]
 
 
-def _number(record: Record, number: int) -> str:
+def _number(record: tables.Record, number: int) -> str:
     return str(number)
 
 
@@ -80,7 +69,7 @@ class RowLayout:
     """Columns without which no row is read."""
     complete: Callable[[dict[str, str]], dict[str, str]] = dict
     """Adds groups that follow from others."""
-    name: Callable[[Record, int], str] = _number
+    name: Callable[[tables.Record, int], str] = _number
     """The name of the pair in a row, from the row and its number."""
 
     def recognises(self, columns: Set[str]) -> bool:
@@ -90,7 +79,7 @@ class RowLayout:
 
 def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
-    table = read_table(path, quoted=layout.quoted)
+    table = tables.read_table(path, quoted=layout.quoted)
     problems = [*table.problems, *_header_problems(layout, table.header, labels), *_stray_quotes(layout, table)]
     if layout.required and any(problem.place == "header" and problem.level == "error" for problem in problems):
         return ParsedPairs(name, [], problems)
@@ -102,7 +91,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
     blind, thirds = 0, []
     names = _unique_names(layout, table.records) if labels.item is None else None
     for row_number, record in enumerate(table.records, 1):
-        named = plain(record.fields.get(labels.item)) if labels.item is not None else ""
+        named = tables.plain(record.fields.get(labels.item)) if labels.item is not None else ""
         item = named or (names[row_number - 1] if names else layout.name(record, row_number))
         human = labels.human_of(record, problems) if labels.human is not None else None
         context = record.fields.get("context") if layout.standard else None
@@ -134,20 +123,24 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
 def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.strip) -> RowReader:
     """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
-    def read(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+    def read(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
         for number, (good_column, bad_column) in enumerate(columns):
-            if number and not plain(record.fields.get(good_column)) and not plain(record.fields.get(bad_column)):
+            if (
+                number
+                and not tables.plain(record.fields.get(good_column))
+                and not tables.plain(record.fields.get(bad_column))
+            ):
                 continue
-            good, bad = text_of(record, good_column, problems), text_of(record, bad_column, problems)
+            good, bad = tables.text_of(record, good_column, problems), tables.text_of(record, bad_column, problems)
             if good is not None and bad is not None:
                 yield RowPair(clean(good), clean(bad))
 
     return read
 
 
-def labelled(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+def labelled(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
     """Reads `sentence_a` and `sentence_b`; `label` (0 or 1) is the good one, `annotator_…` are people's choices."""
-    label = number_of(record, "label", problems)
+    label = tables.number_of(record, "label", problems)
     if label not in (0, 1):
         problems.append(Problem("error", record.place, f"label is {record.fields.get('label')!r}, not 0 or 1"))
         return
@@ -156,15 +149,15 @@ def labelled(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
         yield RowPair(found.good, found.bad, human=_proportion_choosing(record, label))
 
 
-def annotated(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+def annotated(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
     """Reads `sentence_good` and `sentence_bad`, with 1 in `annotator_…` if a person chose the first."""
     for found in in_columns(("sentence_good", "sentence_bad"))(record, problems):
         yield RowPair(found.good, found.bad, human=_proportion_choosing(record, 1))
 
 
-def masked(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+def masked(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
     """Reads a text with a gap, and the good and the bad word for it."""
-    text, words = text_of(record, "text_masked", problems), record.fields.get("candidates")
+    text, words = tables.text_of(record, "text_masked", problems), record.fields.get("candidates")
     if text is None:
         return
     if not (isinstance(words, list) and len(words) == 2 and all(isinstance(word, str) and word for word in words)):
@@ -303,9 +296,9 @@ LAYOUTS: Mapping[str, RowLayout] = {
 """By the name of the format; the first that matches is used."""
 
 
-def _proportion_choosing(record: Record, choice: float) -> float | None:
+def _proportion_choosing(record: tables.Record, choice: float) -> float | None:
     """The proportion of annotators that made this choice; None without annotators."""
-    given = [plain(value) for name, value in record.fields.items() if re.fullmatch(r"annotator_\d+", name)]
+    given = [tables.plain(value) for name, value in record.fields.items() if re.fullmatch(r"annotator_\d+", name)]
     chosen = [float(value) == choice for value in given if value in ("0", "1", "0.0", "1.0")]
     return fmean(chosen) if chosen else None
 
@@ -315,8 +308,10 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
     if not layout.required:
         return labels.missing(header)
     required = [name for name in layout.required if name != "pattern" or labels.pattern is None]
-    problems = need(header, [*required, *labels.columns])
-    unused = [name for name in header if name not in {*layout.required, *labels.columns, *GROUPS, "item", "context"}]
+    problems = tables.need(header, [*required, *labels.columns])
+    unused = [
+        name for name in header if name not in {*layout.required, *labels.columns, *tables.GROUPS, "item", "context"}
+    ]
     if "pattern" in layout.required and unused and not problems:
         which = ", ".join(repr(name) for name in unused[:6]) + (", …" if len(unused) > 6 else "")
         message = f"unused: {which}; to break results down by it, add -S groups={unused[0]}"
@@ -330,21 +325,21 @@ def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
     if isinstance(language, re.Pattern):
         found = language.search(path.absolute().as_posix())
         language = found[1] if found else ""
-    named = {"paradigm": stem(path)} if layout.named_by_file else {}
+    named = {"paradigm": tables.stem(path)} if layout.named_by_file else {}
     return named | ({"language": layout.codes.get(language, language)} if language else {})
 
 
-def _row_groups(layout: RowLayout, record: Record) -> dict[str, str]:
-    values = ((group, plain(record.fields.get(column))) for column, group in layout.groups.items())
+def _row_groups(layout: RowLayout, record: tables.Record) -> dict[str, str]:
+    values = ((group, tables.plain(record.fields.get(column))) for column, group in layout.groups.items())
     # A spreadsheet writes the number of a type as 5.0.
     own = {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
-    return groups_of(record.fields) | own if layout.standard else own
+    return tables.groups_of(record.fields) | own if layout.standard else own
 
 
 _WHOLE = re.compile(r"^(\d+)\.0$")
 
 
-def _stray_quotes(layout: RowLayout, table: RecordTable) -> list[Problem]:
+def _stray_quotes(layout: RowLayout, table: tables.RecordTable) -> list[Problem]:
     """A warning if a field is in quotation marks in a format without quoting."""
     for record in table.records if not layout.quoted else ():
         for value in record.fields.values():
@@ -356,7 +351,7 @@ def _stray_quotes(layout: RowLayout, table: RecordTable) -> list[Problem]:
     return []
 
 
-def _unique_names(layout: RowLayout, records: Sequence[Record]) -> list[str] | None:
+def _unique_names(layout: RowLayout, records: Sequence[tables.Record]) -> list[str] | None:
     """The names in the format's column, if all are distinct."""
-    names = [plain(record.fields.get(layout.item)) for record in records] if layout.item else []
+    names = [tables.plain(record.fields.get(layout.item)) for record in records] if layout.item else []
     return names if all(names) and len(set(names)) == len(names) else None

@@ -10,21 +10,9 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from wug.families import tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, with_forms, without_eos
-from wug.families.tables import (
-    Record,
-    RecordTable,
-    Repair,
-    columns_of,
-    count_of,
-    header_of,
-    need,
-    plain,
-    read_table,
-    stem,
-    text_of,
-)
 from wug.types import Problem
 
 ORIGINAL_COLUMNS = (
@@ -52,8 +40,8 @@ class RowsOfPair:
     """The two rows of a pair."""
 
     item: str
-    good: Record
-    bad: Record
+    good: tables.Record
+    bad: tables.Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +65,12 @@ class TwoRowLayout:
     """The columns of files without a header."""
     named_by_file: bool = False
     """Whether the name of the file is the paradigm."""
-    repair: Repair | None = None
+    repair: tables.Repair | None = None
 
     def recognises(self, head: str) -> bool:
         """Whether a file has the columns of this format; without a header, whether the first row fits."""
         if not self.header:
-            return self.columns <= set(columns_of(head))
+            return self.columns <= set(tables.columns_of(head))
         first = head.split("\n", 1)[0].rstrip("\r").split("\t")
         return len(first) == len(self.header) and first[self.header.index(self.mark)] in self.marks
 
@@ -90,18 +78,23 @@ class TwoRowLayout:
 def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
-    table = read_table(path, header=layout.header, repair=layout.repair)
+    table = tables.read_table(path, header=layout.header, repair=layout.repair)
     problems = [*table.problems, *labels.missing(table.header)]
-    common = {"language": layout.language} | ({"paradigm": stem(path)} if layout.named_by_file else {})
+    common = {"language": layout.language} | ({"paradigm": tables.stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
     for rows in _paired(layout, table, problems):
-        good, bad = text_of(rows.good, layout.sentence, problems), text_of(rows.bad, layout.sentence, problems)
+        good, bad = (
+            tables.text_of(rows.good, layout.sentence, problems),
+            tables.text_of(rows.bad, layout.sentence, problems),
+        )
         if good is None or bad is None:
             continue
         fields = rows.good.fields
-        own = {group: " ".join(plain(fields.get(column)) for column in of) for group, of in layout.groups.items()}
+        own = {
+            group: " ".join(tables.plain(fields.get(column)) for column in of) for group, of in layout.groups.items()
+        }
         groups = pool.of(common | own | labels.groups_of(rows.good))
-        item = (plain(fields.get(labels.item)) if labels.item is not None else "") or rows.item
+        item = (tables.plain(fields.get(labels.item)) if labels.item is not None else "") or rows.item
         human = [labels.human_of(row, problems) for row in (rows.good, rows.bad)]
         preference = None if human[0] is None or human[1] is None else human[0] - human[1]
         pairs.append(Pair(item, good.strip(), bad.strip(), groups, human=preference))
@@ -110,32 +103,32 @@ def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
 
 def recognises_original(path: Path, head: str) -> bool:
     """Whether the header is that of the original format, even if it lacks a column."""
-    header = set(header_of(head))
+    header = set(tables.header_of(head))
     return "sent" in header and ("constr_id" in header or {"class", "len_prefix"} <= header)
 
 
 def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the original format."""
-    table = read_table(path)
-    problems = [*table.problems, *need(table.header, REQUIRED_COLUMNS)]
+    table = tables.read_table(path)
+    problems = [*table.problems, *tables.need(table.header, REQUIRED_COLUMNS)]
     if any(problem.place == "header" for problem in problems):
         return ParsedPairs("original", [], problems)
     return ParsedPairs("original", original_pairs(table, problems), problems)
 
 
-def original_pairs(table: RecordTable, problems: list[Problem]) -> list[Pair]:
+def original_pairs(table: tables.RecordTable, problems: list[Problem]) -> list[Pair]:
     """The pairs of a table in the original format; rows with errors are reported as problems."""
     pool = GroupPool()
     found = [_original_pair(rows, pool, problems) for rows in original_rows(table, problems)]
     return [pair for pair in found if pair is not None]
 
 
-def original_rows(table: RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+def original_rows(table: tables.RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
     """The two rows of each pair of a table in the original format."""
     return _paired(_ORIGINAL, table, problems)
 
 
-def original_groups(record: Record) -> dict[str, str]:
+def original_groups(record: tables.Record) -> dict[str, str]:
     """The groups of a pair in the original format; the files say `generated` for nonce sentences."""
     fields = record.fields
     return {
@@ -146,16 +139,16 @@ def original_groups(record: Record) -> dict[str, str]:
     }
 
 
-def _paired(layout: TwoRowLayout, table: RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+def _paired(layout: TwoRowLayout, table: tables.RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
     """The two rows of each pair, in any order; rows without a partner are reported as problems."""
     good, bad = layout.marks
-    found: dict[tuple[str, ...], dict[str, Record]] = {}
+    found: dict[tuple[str, ...], dict[str, tables.Record]] = {}
     for number, record in enumerate(table.records):
-        mark = plain(record.fields.get(layout.mark))
+        mark = tables.plain(record.fields.get(layout.mark))
         if mark not in layout.marks:
             problems.append(Problem("error", record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}"))
             continue
-        key = tuple(plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
+        key = tuple(tables.plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
         rows = found.setdefault(key, {})
         if mark in rows:
             message = f"a second {mark} row of {'/'.join(key)}; see {rows[mark].place}"
@@ -171,9 +164,9 @@ def _paired(layout: TwoRowLayout, table: RecordTable, problems: list[Problem]) -
 
 
 def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: list[Problem]) -> Pair | None:
-    good, bad = (text_of(row, "form", problems) for row in (rows.good, rows.bad))
-    sentence, other_sentence = (text_of(row, "sent", problems) for row in (rows.good, rows.bad))
-    length, other_length = (count_of(row, "len_prefix", problems) for row in (rows.good, rows.bad))
+    good, bad = (tables.text_of(row, "form", problems) for row in (rows.good, rows.bad))
+    sentence, other_sentence = (tables.text_of(row, "sent", problems) for row in (rows.good, rows.bad))
+    length, other_length = (tables.count_of(row, "len_prefix", problems) for row in (rows.good, rows.bad))
     if good is None or bad is None or sentence is None or length is None or None in (other_sentence, other_length):
         return None
     if sentence != other_sentence or length != other_length:

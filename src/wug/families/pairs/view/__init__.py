@@ -26,23 +26,9 @@ from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines, plural
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import LN2, Outcome, Result
+from wug.views import parts as page
 from wug.views.effects import effects_part, group_effects
 from wug.views.grouped import deviation_note, overall_of
-from wug.views.parts import (
-    CountsPart,
-    DeferredPart,
-    EstimatesPart,
-    FactsPart,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    TextPart,
-    ViewPart,
-    shade,
-    sort_by,
-)
 from wug.views.text_display import Piece, Pieces, differing, marked, shortened, unmarked
 
 __all__ = ["across", "items", "parts", "question", "word_probabilities"]
@@ -65,36 +51,38 @@ def question(result: Result) -> str:
     return f"Does the model give the grammatical {scored} a higher probability than the ungrammatical one?"
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Accuracy, counts of outcomes, charts by group, margins, and correlations with people's judgements."""
     judged, asked = ACCURACY in rows.metrics(), is_question(result)
-    yield EstimatesPart((() if asked else tuple(overall_of(result, ACCURACY, MACRO_ACCURACY))) or headlines(result))
+    yield page.EstimatesPart(
+        (() if asked else tuple(overall_of(result, ACCURACY, MACRO_ACCURACY))) or headlines(result)
+    )
     if note := deviation_note(result):
-        yield TextPart(note)
+        yield page.TextPart(note)
     if judged:
-        yield DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
+        yield page.DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     if asked:
         yield question_figure(result)
     yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
     if judged:
-        yield DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, *_scale(result)))
+        yield page.DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, *_scale(result)))
         if effects := effects_part(result):
             yield effects
         yield from group_effects(result, MARGIN, without=figures.repeated_field(result))
     if correlations := overall_of(result, PEARSON, SPEARMAN):
-        yield EstimatesPart(tuple(correlations))
+        yield page.EstimatesPart(tuple(correlations))
         draw = partial(figures.human_figure, rows, *_scale(result))
-        yield DeferredPart("people", figures.HUMAN_TITLE, draw, note=figures.HUMAN_NOTE)
+        yield page.DeferredPart("people", figures.HUMAN_TITLE, draw, note=figures.HUMAN_NOTE)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every pair with both sentences; a sample of failures from each of the finest groups."""
     scale, factor = _scale(result)
     note = f"Differences between the two are marked. Numbers are the {scale} of each."
-    failing = ItemSample("Pairs that fail", ACCURACY, group=_finest_group, note=note)
+    failing = page.ItemSample("Pairs that fail", ACCURACY, group=_finest_group, note=note)
     probe = rows.each(Filter(ACCURACY), keys=("words_good",), limit=PROBE_PAIRS)
     with_words = any(row.outcome.detail.get("words_good") for row in probe)
-    return ItemsView(
+    return page.ItemsView(
         ACCURACY, _shown(factor), (failing,), size=50, noun="pair", scale=with_words, shaded="word", sorts=SORTS
     )
 
@@ -127,12 +115,12 @@ def _surprisal(outcome: Outcome) -> float | None:
 
 
 SORTS = (
-    sort_by("margin", "margin", lambda outcome: PairOutcome.of(outcome).margin, *SCORE_KEYS, *TEXT_KEYS),
-    sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORE_KEYS, *TEXT_KEYS),
+    page.sort_by("margin", "margin", lambda outcome: PairOutcome.of(outcome).margin, *SCORE_KEYS, *TEXT_KEYS),
+    page.sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORE_KEYS, *TEXT_KEYS),
 )
 
 
-def _tally(rows: Rows) -> CountsPart:
+def _tally(rows: Rows) -> page.CountsPart:
     """The number of pairs with each outcome; for the correct ones, no details are read."""
     counts = rows.tally(ACCURACY)
     tied = identical = 0
@@ -158,22 +146,22 @@ def _tally(rows: Rows) -> CountsPart:
             "the words that differ have more tokens in one sentence, which may lower its score",
         ),
     )
-    return CountsPart(tuple(row for row in found if row[1]))
+    return page.CountsPart(tuple(row for row in found if row[1]))
 
 
 @cache
-def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], ItemView]:
+def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.ItemView]:
     """How a pair is shown, with its scores multiplied by a factor."""
     return partial(_item, factor=factor)
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> ItemView:
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
     """A pair with both sentences; without sentences and scores, with all its details."""
     pair = PairOutcome.of(row.outcome, factor)
-    shown: tuple[ViewPart, ...] = (LinesPart(tuple(_lines(row.outcome, pair))),)
+    shown: tuple[page.ViewPart, ...] = (page.LinesPart(tuple(_lines(row.outcome, pair))),)
     if not (pair.good or pair.bad) and pair.score_good is None and pair.score_bad is None:
-        shown = (FactsPart(row.outcome.detail),) if row.outcome.detail else ()
-    return ItemView(
+        shown = (page.FactsPart(row.outcome.detail),) if row.outcome.detail else ()
+    return page.ItemView(
         note=_note(pair),
         fails=pair.value is False,
         parts=shown,
@@ -193,17 +181,17 @@ def _note(pair: PairOutcome) -> str:
     return f"by {bits(pair.margin)}{split}"
 
 
-def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[LabelledText]:
+def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[page.LabelledText]:
     good, bad = marked(pair.good, pair.bad)
     words_good, words_bad = _words(outcome, "words_good"), _words(outcome, "words_bad")
     if words_good and words_bad:
         differ = differing([word for word, _ in words_good], [word for word, _ in words_bad])
         good, bad = _shaded(words_good, differ[0]), _shaded(words_bad, differ[1])
     scores = ["" if score is None else bits(score) for score in (pair.score_good, pair.score_bad)]
-    yield LabelledText("grammatical", good or unmarked(pair.good), "ins", scores[0])
-    yield LabelledText("ungrammatical", bad or unmarked(pair.bad), "del", scores[1])
+    yield page.LabelledText("grammatical", good or unmarked(pair.good), "ins", scores[0])
+    yield page.LabelledText("ungrammatical", bad or unmarked(pair.bad), "del", scores[1])
     if pair.margin is not None:
-        yield LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_BITS))
+        yield page.LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_BITS))
 
 
 def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:
@@ -212,7 +200,7 @@ def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:
     for (word, logprob), differs in zip(words[:MAX_SHADED_WORDS], differ, strict=False):
         surprisal = None if logprob is None or not math.isfinite(logprob) else -logprob / LN2
         value = "–" if surprisal is None else f"{surprisal:.1f}".replace("-", "−")
-        pieces += [Piece(" "), Piece(shortened(word), differs, value, shade(surprisal))]
+        pieces += [Piece(" "), Piece(shortened(word), differs, value, page.shade(surprisal))]
     return (*pieces[1:], *([Piece(" …")] if len(words) > MAX_SHADED_WORDS else []))
 
 

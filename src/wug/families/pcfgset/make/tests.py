@@ -7,20 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import (
-    EXCEPTIONS,
-    FUNCTIONS,
-    HELD_OUT,
-    TWIN,
-    TWINNED,
-    UNARY,
-    arity,
-    exceptional,
-    exceptions,
-    meaning,
-    pairs,
-    parse,
-)
+from wug.families.pcfgset import language
 from wug.families.pcfgset.make.corpus import SourceTarget, Strings
 
 RATIOS = (0.0001, 0.0005, 0.001, 0.005)
@@ -48,13 +35,13 @@ class ExceptionSample(NamedTuple):
     pair: str
 
 
-def systematicity(samples: Sequence[SourceTarget], held_out: Sequence[str] = HELD_OUT) -> Split:
+def systematicity(samples: Sequence[SourceTarget], held_out: Sequence[str] = language.HELD_OUT) -> Split:
     """Test sources with one of the function pairs, train on those without."""
     for pair in held_out:
         words = pair.split()
-        if len(words) != 2 or any(word not in FUNCTIONS for word in words):
+        if len(words) != 2 or any(word not in language.FUNCTIONS for word in words):
             raise InputError(f"{pair!r} is not a pair of functions. Write two, such as 'repeat remove_second'")
-    return _split(samples, lambda words: not set(held_out).isdisjoint(pairs(words)))
+    return _split(samples, lambda words: not set(held_out).isdisjoint(language.pairs(words)))
 
 
 def productivity(samples: Sequence[SourceTarget], max_functions: int = 8) -> Split:
@@ -71,7 +58,9 @@ def synonym_pairs(
 
     Without `per_function` there are as many as the rarest function allows, 2,500 at most.
     """
-    having = {function: [sample for sample in samples if function in sample.source.split()] for function in TWINNED}
+    having = {
+        function: [sample for sample in samples if function in sample.source.split()] for function in language.TWINNED
+    }
     rarest = min(having, key=lambda function: len(having[function]))
     count = min(MAX_PER_FUNCTION, len(having[rarest])) if per_function is None else per_function
     if count < 1 or count > len(having[rarest]):
@@ -81,33 +70,33 @@ def synonym_pairs(
         )
     return [
         (sample, SourceTarget(with_synonym(sample.source, function), sample.target))
-        for function in TWINNED
+        for function in language.TWINNED
         for sample in random.sample(having[function], count)
     ]
 
 
 def with_synonym(source: str, function: str) -> str:
     """The source with the synonym of a function everywhere."""
-    return " ".join(word + TWIN if word == function else word for word in source.split())
+    return " ".join(word + language.TWIN if word == function else word for word in source.split())
 
 
 def equally_distributed(train: Sequence[SourceTarget], random: Random) -> list[SourceTarget]:
     """The training set with a random half of the occurrences of each function replaced by synonyms."""
     lines = [sample.source.split() for sample in train]
-    for function in TWINNED:
+    for function in language.TWINNED:
         places = [(n, at) for n, words in enumerate(lines) for at, word in enumerate(words) if word == function]
         for n, at in random.sample(places, len(places) // 2):
-            lines[n][at] += TWIN
+            lines[n][at] += language.TWIN
     return [SourceTarget(" ".join(words), sample.target) for words, sample in zip(lines, train, strict=True)]
 
 
 def primitive(train: Sequence[SourceTarget], strings: Strings, random: Random) -> list[SourceTarget]:
     """The training set with added lines in which a synonym is applied once to plain strings."""
     added = []
-    for function in TWINNED:
+    for function in language.TWINNED:
         for _ in range(round(ADDED_SHARE * len(train))):
-            arguments = [strings.new(random.randint(2, 5)) for _ in range(1 if function in UNARY else 2)]
-            added.append(SourceTarget.of(f"{function}{TWIN} {' , '.join(arguments)}"))
+            arguments = [strings.new(random.randint(2, 5)) for _ in range(1 if function in language.UNARY else 2)]
+            added.append(SourceTarget.of(f"{function}{language.TWIN} {' , '.join(arguments)}"))
     return [*train, *added]
 
 
@@ -123,7 +112,7 @@ def overgeneralisation(
         raise InputError(f"the ratio of exceptions is {ratio}. It must lie between 0 and 1")
     words = [set(sample.source.split()) for sample in train]
     changed: dict[int, ExceptionSample] = {}
-    for pair in EXCEPTIONS:
+    for pair in language.EXCEPTIONS:
         count = max(1, round(ratio * min(sum(function in line for line in words) for function in pair.split())))
         places = [n for n, line in enumerate(words) if n not in changed and set(pair.split()) <= line]
         places = [n for n in places if _remappable(train[n].source, pair)]
@@ -132,7 +121,7 @@ def overgeneralisation(
         chosen = random.sample(short, min(len(short), (count + 1) // 2))
         chosen += random.sample(others, min(len(others), count // 2 if short else count))
         for n in chosen:
-            exception = meaning(exceptional(train[n].source, pair))
+            exception = language.meaning(language.exceptional(train[n].source, pair))
             changed[n] = ExceptionSample(train[n].source, train[n].target, exception, pair)
     mixed = [SourceTarget(one.source, changed[n].exception) if n in changed else one for n, one in enumerate(train)]
     return mixed, list(changed.values())
@@ -144,7 +133,7 @@ def unroll(source: str) -> list[str]:
     The output for a line with the target `*2` replaces `*2` in a later source. As in the published files, a source
     without such a placeholder ends in a space.
     """
-    expression = parse(source)
+    expression = language.parse(source)
     target = " ".join(expression.meaning())
     lines = []
     for number, step in enumerate(expression.steps, 1):
@@ -172,7 +161,7 @@ def increasing_lengths(random: Random, *, rounds: int = 53, longest: int = 20) -
     strings = Strings(random)
     return [
         SourceTarget.of(_growing_source(function, size, strings, random))
-        for function in sorted(FUNCTIONS)
+        for function in sorted(language.FUNCTIONS)
         for _ in range(rounds)
         for size in range(MIN_SYMBOLS, longest + 1)
     ]
@@ -180,7 +169,7 @@ def increasing_lengths(random: Random, *, rounds: int = 53, longest: int = 20) -
 
 def _growing_source(function: str, size: int, strings: Strings, random: Random) -> str:
     growing = strings.new(size)
-    if function in UNARY:
+    if function in language.UNARY:
         return f"{function} {growing}"
     other = strings.new(random.randint(2, 5))
     kept = {"remove_first": 1, "remove_second": 0}
@@ -190,11 +179,13 @@ def _growing_source(function: str, size: int, strings: Strings, random: Random) 
 
 def _remappable(source: str, pair: str) -> bool:
     """Whether the source has the pair, and means something else as an exception."""
-    return pair in exceptions(source) and meaning(exceptional(source, pair)) != meaning(source)
+    return pair in language.exceptions(source) and language.meaning(
+        language.exceptional(source, pair)
+    ) != language.meaning(source)
 
 
 def _functions(words: Iterable[str]) -> int:
-    return sum(arity(word) is not None for word in words)
+    return sum(language.arity(word) is not None for word in words)
 
 
 def _split(samples: Sequence[SourceTarget], tested: Callable[[list[str]], bool]) -> Split:

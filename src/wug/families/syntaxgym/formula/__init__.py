@@ -16,23 +16,8 @@ from functools import partial
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
+from wug.families.syntaxgym.formula import tree as _tree
 from wug.families.syntaxgym.formula.effects import PredictedEffect, predicted_effects
-from wug.families.syntaxgym.formula.tree import (
-    WHOLE,
-    Atom,
-    Logic,
-    Node,
-    Relation,
-    Surprisal,
-    canonical,
-    compare,
-    is_truth,
-    lacking,
-    margin_of,
-    value_of,
-    walk,
-    with_atoms,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,50 +48,52 @@ class Formula:
     """A prediction: its text and its tree."""
 
     source: str
-    tree: Node
+    tree: _tree.Node
 
     def atoms(self) -> list[tuple[int | str, str]]:
         """The regions and conditions it mentions, each once, in order."""
-        found = (node for node in walk(self.tree) if isinstance(node, Atom))
+        found = (node for node in _tree.walk(self.tree) if isinstance(node, _tree.Atom))
         return list(dict.fromkeys((atom.region, atom.condition) for atom in found))
 
     def resolve(self, regions: Mapping[int, str], conditions: Collection[str]) -> Formula:
         """Replace region names by numbers; FormulaError for an unknown region or condition."""
 
-        def resolved(atom: Atom) -> Atom:
+        def resolved(atom: _tree.Atom) -> _tree.Atom:
             region = _region(atom, regions, self.source)
             _require_condition(atom, conditions, self.source)
             return replace(atom, region=region)
 
-        return replace(self, tree=with_atoms(self.tree, resolved))
+        return replace(self, tree=_tree.with_atoms(self.tree, resolved))
 
     def lacks(self, empty: Callable[[int | str, str], bool]) -> tuple[int | str, str] | None:
         """The first empty region, with its condition, that leaves the prediction undefined; None if there is none.
 
         In a sum with a nonempty region of the same condition, an empty region just adds nothing.
         """
-        found = next(lacking(self.tree, empty), None)
+        found = next(_tree.lacking(self.tree, empty), None)
         return None if found is None else (found.region, found.condition)
 
-    def holds(self, value: Surprisal) -> bool:
+    def holds(self, value: _tree.Surprisal) -> bool:
         """Whether the prediction holds for these values; FormulaError if it is undefined."""
-        return bool(value_of(self.tree, value, self.source))
+        return bool(_tree.value_of(self.tree, value, self.source))
 
-    def judge(self, value: Surprisal) -> PredictionResult:
+    def judge(self, value: _tree.Surprisal) -> PredictionResult:
         """Whether it holds, its margin, and both sides of each comparison of numbers in it."""
         compared = []
-        for node in walk(self.tree):
-            if isinstance(node, Relation) and not is_truth(node.left):
-                left, right = (value_of(side, value, self.source) for side in (node.left, node.right))
+        for node in _tree.walk(self.tree):
+            if isinstance(node, _tree.Relation) and not _tree.is_truth(node.left):
+                left, right = (_tree.value_of(side, value, self.source) for side in (node.left, node.right))
                 compared.append(
-                    ComparedValues(canonical(node), left, node.operator, right, compare(node.operator, left, right))
+                    ComparedValues(
+                        _tree.canonical(node), left, node.operator, right, _tree.compare(node.operator, left, right)
+                    )
                 )
         effects = (
-            [(effect.detail, margin_of(effect.relation, value, self.source)) for effect in self.effects()]
-            if isinstance(self.tree, Logic)
+            [(effect.detail, _tree.margin_of(effect.relation, value, self.source)) for effect in self.effects()]
+            if isinstance(self.tree, _tree.Logic)
             else ()
         )
-        margin = margin_of(self.tree, value, self.source)
+        margin = _tree.margin_of(self.tree, value, self.source)
         return PredictionResult(self.holds(value), margin, tuple(compared), tuple(effects))
 
     def effects(self) -> list[PredictedEffect]:
@@ -115,9 +102,9 @@ class Formula:
 
     def canonical(self) -> str:
         """The prediction in canonical form, without unnecessary brackets."""
-        return canonical(self.tree)
+        return _tree.canonical(self.tree)
 
-    def english(self, regions: Mapping[int, str], node: Node | None = None) -> str:
+    def english(self, regions: Mapping[int, str], node: _tree.Node | None = None) -> str:
         """The prediction, or a part of it, as an English sentence without a capital or a full stop."""
         return _english.sentence(node or self.tree, regions)
 
@@ -144,14 +131,14 @@ def conditions(source: str) -> list[str]:
     return list(dict.fromkeys(atom.condition for atom in _parser.atoms(source)))
 
 
-def _require_condition(atom: Atom, conditions: Collection[str], source: str) -> None:
+def _require_condition(atom: _tree.Atom, conditions: Collection[str], source: str) -> None:
     if atom.condition not in conditions:
         message = f"unknown condition {atom.condition!r}.{suggestion(atom.condition, conditions)}"
         raise FormulaError(message, source, *atom.condition_columns)
 
 
-def _region(atom: Atom, regions: Mapping[int, str], source: str) -> int | str:
-    if atom.region == WHOLE or atom.region in regions:
+def _region(atom: _tree.Atom, regions: Mapping[int, str], source: str) -> int | str:
+    if atom.region == _tree.WHOLE or atom.region in regions:
         return atom.region
     named = [number for number, name in regions.items() if name == atom.region]
     if len(named) == 1:

@@ -29,34 +29,8 @@ from wug.families.syntaxgym.view.regions import (
 from wug.formatting import bits, finite, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
+from wug.views import parts as page
 from wug.views.effects import effects_figure
-from wug.views.parts import (
-    CardsPart,
-    DeferredPart,
-    EstimatesPart,
-    FactsPart,
-    Figure,
-    ItemMargin,
-    ItemSample,
-    ItemsView,
-    ItemVerdict,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    OptionPage,
-    PredictionCard,
-    SortKey,
-    SortOption,
-    TableCell,
-    TableColumn,
-    TablePart,
-    TablePartRow,
-    TextPart,
-    VerdictsPart,
-    ViewPart,
-    carrier,
-    shade,
-)
 from wug.views.text_display import Piece, Pieces, characters, joining
 
 NEGATED = {"<": "≥", ">": "≤", "<=": ">", ">=": "<", "=": "≠", "==": "≠", "!=": "="}
@@ -66,41 +40,41 @@ MANY = 1000
 """Number of items from which the chart of regions is drawn on request."""
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """The chart of regions, all predictions together, each of them, their effects, and facts about the suite."""
     sentences = measured(rows, limit=MANY)
     if figure := _figure(result, rows, sentences):
         yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
-        yield EstimatesPart(together)
+        yield page.EstimatesPart(together)
     marked = set().union(*compared_regions(result))
     if split := result_note(sentences.values(), marked):
-        yield TextPart(split)
+        yield page.TextPart(split)
     if each := tuple(cards(result, rows)):
-        yield CardsPart("Predictions", each)
+        yield page.CardsPart("Predictions", each)
     if effects := effects_figure(result, rows):
         yield effects
     if description := result.meta.get("description"):
-        yield TextPart(str(description), lead=True)
+        yield page.TextPart(str(description), lead=True)
     if about := {key: result.meta[key] for key in ("author", "reference", "tags") if result.meta.get(key)}:
-        yield FactsPart(about)
+        yield page.FactsPart(about)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its sentences; first those on which a prediction fails."""
     metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
     metric = SUMMARY if SUMMARY in metrics or not metrics else metrics[0]
     predictions = [(row.metric, found) for row in headlines(result) if (found := prediction_of(row.metric))]
     failing = (
-        ItemSample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
+        page.ItemSample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
         for name, found in predictions
     )
-    whole = ItemSample("Item by item", metric, value=None)
+    whole = page.ItemSample("Item by item", metric, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
-    return ItemsView(metric, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
+    return page.ItemsView(metric, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
 
 
-def example(result: Result, rows: Rows) -> LinesPart | None:
+def example(result: Result, rows: Rows) -> page.LinesPart | None:
     """The sentences of the first item that the first prediction compares, with its regions marked."""
     formulas, items = result.meta.get("formulas") or (), measured(rows, limit=1)
     if not formulas or not items:
@@ -108,9 +82,9 @@ def example(result: Result, rows: Rows) -> LinesPart | None:
     sentences = next(iter(items.values()))
     names = dict.fromkeys(str(condition) for _, condition in _atoms(formulas[0]) if str(condition) in sentences)
     marked = compared_regions(result)[0]
-    return LinesPart(
+    return page.LinesPart(
         tuple(
-            LabelledText(name, tuple(_sentence(sentences[name], marked)), "mark")
+            page.LabelledText(name, tuple(_sentence(sentences[name], marked)), "mark")
             for name in list({**names, **dict.fromkeys(sentences)})[:EXAMPLE_SENTENCES]
         )
     )
@@ -122,13 +96,13 @@ def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterat
         yield Piece(region.content, differs=region.number in marked)
 
 
-def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> Figure | DeferredPart | None:
+def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> page.Figure | page.DeferredPart | None:
     """The chart of regions; on request if there are many items."""
     marked = sorted(set().union(*compared_regions(result)))
     if rows.tally(SUMMARY)[""] <= MANY:
         return mean_figure(result, rows, marked, first)
     draw = partial(mean_figure, result, rows, marked)
-    return DeferredPart("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
+    return page.DeferredPart("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
 
 
 def _region_surprisals(result: Result, rows: Rows) -> dict[tuple[str, ...], str]:
@@ -138,7 +112,7 @@ def _region_surprisals(result: Result, rows: Rows) -> dict[tuple[str, ...], str]
 
 
 OPTION_PAGES = (
-    OptionPage(
+    page.OptionPage(
         option="boundary",
         values={
             "no": "with the next word (default)",
@@ -165,7 +139,7 @@ LOOKED_AT, MARGINS = 1000, 300
 """Maximum number of items whose margins are read, and shown."""
 
 
-def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
+def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
     """A card for each prediction, by every metric."""
     for shown in headlines(result):
         if (prediction := prediction_of(shown.metric)) is None:
@@ -173,7 +147,7 @@ def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
         known = formula_of(result, prediction.index)
         source, text = known["source"], known["canonical"] or known["source"]
         counts = rows.tally(shown.metric)
-        yield PredictionCard(
+        yield page.PredictionCard(
             title=prediction.title,
             metric=shown.metric,
             shown=shown,
@@ -187,10 +161,10 @@ def cards(result: Result, rows: Rows) -> Iterator[PredictionCard]:
         )
 
 
-def _margins(rows: Rows, metric: str) -> list[ItemMargin]:
+def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
     """The margins of a prediction in bits, smallest first."""
     found = [
-        ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
+        page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
         for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
         if (margin := finite(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
     ]
@@ -213,10 +187,10 @@ def compared_regions(result: Result) -> list[frozenset[int]]:
     ]
 
 
-def verdicts(outcome: Outcome) -> VerdictsPart | None:
+def verdicts(outcome: Outcome) -> page.VerdictsPart | None:
     """The comparisons of a prediction on an item; None if there are none."""
     given = outcome.detail.get("comparisons") or ()
-    return VerdictsPart(tuple(map(_verdict, given))) if given else None
+    return page.VerdictsPart(tuple(map(_verdict, given))) if given else None
 
 
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
@@ -224,27 +198,31 @@ def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     return [(region, condition) for region, condition in known.get("regions") or ()]
 
 
-def _verdict(given: Mapping[str, Any]) -> ItemVerdict:
+def _verdict(given: Mapping[str, Any]) -> page.ItemVerdict:
     left, right = ("∞" if (side := finite(given.get(key))) is None else bits(side) for key in ("left", "right"))
     holds, operator = bool(given.get("holds")), str(given.get("operator") or "")
     text = f"{left} {operator if holds else NEGATED.get(operator, operator)} {right}"
-    return ItemVerdict(holds, text, str(given.get("formula") or ""))
+    return page.ItemVerdict(holds, text, str(given.get("formula") or ""))
 
 
 def item(
     row: OutcomeRow, judgements: Sequence[OutcomeRow], *, result: Result, marks: Sequence[Collection[int]]
-) -> ItemView:
+) -> page.ItemView:
     """An item with its sentences, and the comparisons of a prediction or the predictions that fail."""
     outcome = row.outcome
     prediction = prediction_of(outcome.metric)
-    sentences = conditions(carrier(judgements, "conditions"))
+    sentences = conditions(page.carrier(judgements, "conditions"))
     marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
     margin = finite(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
     split = item_note(sentences, marked)
-    note = TextPart(split) if split else None
-    parts: list[ViewPart | None] = [verdicts(outcome), note, _table(f"Item {outcome.item}", sentences, result, marked)]
-    return ItemView(
+    note = page.TextPart(split) if split else None
+    parts: list[page.ViewPart | None] = [
+        verdicts(outcome),
+        note,
+        _table(f"Item {outcome.item}", sentences, result, marked),
+    ]
+    return page.ItemView(
         note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,
         sentence=_text(next(iter(sentences.values()), ())),
@@ -254,27 +232,28 @@ def item(
     )
 
 
-def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> TablePart | None:
+def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> page.TablePart | None:
     if not sentences:
         return None
     names = names_of(result, [sentences])
     sign = "Σ" if (region_metric := metric_of(result)) == "sum" else region_metric
-    columns = (TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
+    columns = (page.TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
     rows = tuple(
-        TablePartRow((TableCell(condition), *_cells(regions, names, sign))) for condition, regions in sentences.items()
+        page.TablePartRow((page.TableCell(condition), *_cells(regions, names, sign)))
+        for condition, regions in sentences.items()
     )
-    return TablePart(name, "", (TableColumn(""), *columns), (("", rows),), style="tokens")
+    return page.TablePart(name, "", (page.TableColumn(""), *columns), (("", rows),), style="tokens")
 
 
-def _cells(regions: Sequence[ShownRegion], names: Mapping[int, str], sign: str) -> list[TableCell]:
+def _cells(regions: Sequence[ShownRegion], names: Mapping[int, str], sign: str) -> list[page.TableCell]:
     cells = {region.number: _cell(region, sign) for region in regions}
-    return [cells.get(number, TableCell()) for number in names]
+    return [cells.get(number, page.TableCell()) for number in names]
 
 
-def _cell(region: ShownRegion, sign: str) -> TableCell:
+def _cell(region: ShownRegion, sign: str) -> page.TableCell:
     tokens = region.tokens or (((region.content, region.value),) if region.content else ())
     several = len(tokens) > 1 and region.value is not None
-    return TableCell(
+    return page.TableCell(
         pieces=_pieces(tokens, region.content),
         under=f"{sign} {tenths(region.value)}" if several else "",
         small=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
@@ -291,7 +270,7 @@ def _pieces(tokens: Tokens, content: str) -> Pieces:
         known = [value for _, value in tokens[some.start : some.stop] if value is not None]
         bits = sum(known) if known else None
         of = f", {len(some)} parts" if len(some) > 1 else ""
-        pieces.append(Piece(text or "␣", value=f"{tenths(bits)}{of}", shade=shade(bits)))
+        pieces.append(Piece(text or "␣", value=f"{tenths(bits)}{of}", shade=page.shade(bits)))
     return tuple(pieces)
 
 
@@ -314,7 +293,7 @@ def _text(regions: Sequence[ShownRegion]) -> str:
     return " ".join(region.content for region in regions if region.content)
 
 
-def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, SortKey]]:
+def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
     """The margin of a prediction or, for all of them, the smallest one."""
     if wanted.metric != SUMMARY:
         for row in rows.each(wanted, keys=("margin",)):
@@ -331,10 +310,12 @@ def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, SortKey]]:
         yield row.position, least.get(row.outcome.item)
 
 
-def _of_sentences(measure: Callable[[Conditions], SortKey]) -> Callable[[Rows, Filter], Iterator[tuple[int, SortKey]]]:
+def _of_sentences(
+    measure: Callable[[Conditions], page.SortKey],
+) -> Callable[[Rows, Filter], Iterator[tuple[int, page.SortKey]]]:
     """Sort the rows of any metric by the sentences of the summary."""
 
-    def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, SortKey]]:
+    def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
         found = {
             row.outcome.item: measure(conditions(row.outcome))
             for row in rows.each(Filter(SUMMARY), keys=("conditions",))
@@ -345,20 +326,20 @@ def _of_sentences(measure: Callable[[Conditions], SortKey]) -> Callable[[Rows, F
     return values
 
 
-def _surprisal(sentences: Conditions) -> SortKey:
+def _surprisal(sentences: Conditions) -> page.SortKey:
     """The mean over conditions of the surprisal of the whole sentence."""
     sums = [sum(region.value or 0.0 for region in regions) for regions in sentences.values()]
     return sum(sums) / len(sums) if sums else None
 
 
-def _length(sentences: Conditions) -> SortKey:
+def _length(sentences: Conditions) -> page.SortKey:
     return max(
         (float(sum(len(region.content.split()) for region in regions)) for regions in sentences.values()), default=None
     )
 
 
 SORTS = (
-    SortOption("margin", "margin (bits)", _margin_keys),
-    SortOption("surprisal", "surprisal (bits)", _of_sentences(_surprisal)),
-    SortOption("length", "length (words)", _of_sentences(_length)),
+    page.SortOption("margin", "margin (bits)", _margin_keys),
+    page.SortOption("surprisal", "surprisal (bits)", _of_sentences(_surprisal)),
+    page.SortOption("length", "length (words)", _of_sentences(_length)),
 )
