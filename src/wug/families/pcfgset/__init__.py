@@ -56,16 +56,13 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         for file in sorted(folder.rglob("*"))
         if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
     )
-    return {
-        file: "" if (file.parent, files.base_name(file)) in read else _left_out(file)
-        for file in every
-        if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file))
-    }
-
-
-def _left_out(file: Path) -> str:
-    name = files.base_name(file).removeprefix("unrolled_")
-    return f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"
+    found = {}
+    for file in every:
+        if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file)):
+            name = files.base_name(file).removeprefix("unrolled_")
+            why = f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"
+            found[file] = "" if (file.parent, files.base_name(file)) in read else why
+    return found
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:

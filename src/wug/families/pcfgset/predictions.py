@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wug.errors import InputError
 from wug.families import predictions as readers
+from wug.families.tables import as_number
 from wug.files import read_lines
 
 _DASHES = re.compile(r"-{5,}")
@@ -117,7 +118,10 @@ def read_log(path: Path) -> list[Epoch]:
         elif match := _ACCURACY.fullmatch(line):
             if current is None:
                 raise InputError("an accuracy before any `Epoch` line", file=path, place=f"line {number}")
-            current[match[1].lower()] = _accuracy(match[2], path, number)
+            current[match[1].lower()] = value = as_number(match[2])
+            if not 0 <= value <= 1:
+                message = f"{match[2]!r} is not an accuracy between 0 and 1"
+                raise InputError(message, file=path, place=f"line {number}")
     if not epochs:
         message = "no `Epoch n` lines with `Adapted - Sequence Accuracy: x` and `Original - …` below them"
         raise InputError(message, file=path)
@@ -139,21 +143,9 @@ def _traced(block: list[tuple[int, str]], path: Path) -> TracedSample:
     for number, line in block:
         parts = _ARROW.split(line, maxsplit=1)
         if len(parts) != 2:
-            message = f"expected `source -> answer`, found {line[:60]!r}"
-            raise InputError(message, file=path, place=f"line {number}")
+            raise InputError(f"expected `source -> answer`, found {line[:60]!r}", file=path, place=f"line {number}")
         steps.append((readers.squeeze(parts[0]), "" if parts[1].strip() == "[]" else readers.squeeze(parts[1])))
     if len(steps) < 2:
-        message = "a sample needs at least one step and the whole source"
-        raise InputError(message, file=path, place=f"line {start}")
+        raise InputError("a sample needs at least one step and the whole source", file=path, place=f"line {start}")
     source, answer = steps.pop()
     return TracedSample(start, tuple(steps), source, answer, verdict)
-
-
-def _accuracy(text: str, path: Path, number: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{text!r} is not an accuracy between 0 and 1", file=path, place=f"line {number}")
-    return value

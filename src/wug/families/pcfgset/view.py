@@ -186,9 +186,7 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
 
 def plain_items(result: Result) -> page.ItemsView:
     """Every line; wrong answers by outermost function."""
-    wrong = page.ItemSample(
-        "Wrong answers", ACCURACY, verb="wrong", group=lambda outcome: outcome.groups.get("function", "")
-    )
+    wrong = samples("Wrong answers", ACCURACY, "wrong", "function")
     return page.ItemsView(ACCURACY, answer, (wrong,), size=20)
 
 

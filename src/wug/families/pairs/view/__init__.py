@@ -19,6 +19,7 @@ from wug.families.pairs.outcomes import (
     TEXT_KEYS,
     TOKEN_KEYS,
     PairOutcome,
+    margins,
 )
 from wug.families.pairs.settings import GIVEN
 from wug.families.pairs.view import figures
@@ -65,7 +66,8 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
         yield question_figure(result)
     yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
     if judged:
-        yield page.DeferredPart("margins", "Margins", partial(figures.margins_figure, rows, *_scale(result)))
+        scale, factor = _scale(result)
+        yield page.DeferredPart("margins", "Margins", lambda: figures.histogram(margins(rows, factor), scale))
         if effects := effects_part(result):
             yield effects
         yield from group_effects(result, MARGIN, without=figures.repeated_field(result))

@@ -16,7 +16,6 @@ from wug.families.pairs.outcomes import (
     SCORE_KEYS,
     TEXT_KEYS,
     PairOutcome,
-    margins,
 )
 from wug.families.sampling import spread
 from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
@@ -148,21 +147,20 @@ def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     )
 
 
-def margins_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
-    """The histogram of the margins of all judged pairs; `scale` is the name of the scores with their unit."""
-    every = margins(rows, factor)
-    if not every:
+def histogram(margins: Sequence[float], scale: str) -> Figure | None:
+    """The histogram of some margins, None if there are none; `scale` is the name of the scores with their unit."""
+    if not margins:
         return None
-    ties = sum(margin == 0 for margin in every)
-    bins, clipped = _bins(sorted(margin for margin in every if margin))
+    ties = sum(margin == 0 for margin in margins)
+    bins, clipped = _bins(sorted(margin for margin in margins if margin))
     tied = f" {plural(ties, 'pair')} {'is' if ties == 1 else 'are'} tied: both sentences have the same score." * (
         ties > 0
     )
     if bins:
         width = bins[0].high - bins[0].low
-        close = sum(abs(margin) <= width for margin in every) / len(every)
+        close = sum(abs(margin) <= width for margin in margins) / len(margins)
         tied = (
-            f" The median is {number(median(every))}; {percent(close)} of the pairs are within {number(width)} of "
+            f" The median is {number(median(margins))}; {percent(close)} of the pairs are within {number(width)} of "
             f"a tie.{tied}"
         )
     if ties:

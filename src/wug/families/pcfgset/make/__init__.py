@@ -86,9 +86,7 @@ def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], tests.Split
 
 def _localism(plan: DataPlan) -> Files:
     made = _corpus(plan)
-    files = {
-        f"unrolled_{name}.tsv": tests.unrolled(sample.source for sample in made[name]) for name in ("train", "test")
-    }
+    files = {f"unrolled_{name}.tsv": tests.unrolled(one.source for one in made[name]) for name in ("train", "test")}
     if not any(files.values()):
         raise InputError("there is nothing to unroll: no source has more than one function", file=plan.base)
     return {name: lines for name, lines in files.items() if lines}
@@ -143,12 +141,8 @@ def _corpus(plan: DataPlan) -> dict[str, list[SourceTarget]]:
 
 def _pair(name: str, samples: Sequence[SourceTarget]) -> Files:
     """The `.src` and `.tgt` file of samples; none if there are no samples."""
-    if not samples:
-        return {}
-    return {
-        f"{name}.src": [sample.source for sample in samples],
-        f"{name}.tgt": [sample.target for sample in samples],
-    }
+    sources, targets = [sample.source for sample in samples], [sample.target for sample in samples]
+    return {f"{name}.src": sources, f"{name}.tgt": targets} if samples else {}
 
 
 _MAKERS: Mapping[str, Callable[[DataPlan], Files]] = {

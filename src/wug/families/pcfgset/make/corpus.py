@@ -149,13 +149,14 @@ def corpus(
     With `natural`, every split follows the depths and lengths of `table` (default: those of the published test set)
     and, without a grammar, nests functions as that set does. Otherwise the grammar alone decides.
     """
+    for name, n in sizes.items():
+        if n < 0:
+            raise InputError(f"the split {name!r} cannot have {n} lines")
     random = Random(seed)
     strings = Strings(random)
     if not natural:
         free = grammar or PcfgGrammar()
-        return {
-            name: [_filled(draw(free, random), strings) for _ in range(_size(name, n))] for name, n in sizes.items()
-        }
+        return {name: [_filled(draw(free, random), strings) for _ in range(n)] for name, n in sizes.items()}
     target = table or published()
     size = (target.depth, target.length)
     sampler = Sampler(grammar, *size) if grammar else Natural(*size)
@@ -163,10 +164,7 @@ def corpus(
         if not sampler.possible(cell.depth, cell.length):
             raise InputError(f"the table has depth {cell.depth} with {cell.length} words, but no source is like that")
     return {
-        name: [
-            _filled(sampler.draw(cell.depth, cell.length, random), strings)
-            for cell in target.cells(_size(name, n), random)
-        ]
+        name: [_filled(sampler.draw(cell.depth, cell.length, random), strings) for cell in target.cells(n, random)]
         for name, n in sizes.items()
     }
 
@@ -186,9 +184,3 @@ def strings_of(samples: Iterable[SourceTarget]) -> set[str]:
 
 def _filled(shape: Shape, strings: Strings) -> SourceTarget:
     return SourceTarget.of(" ".join(strings.new(part) if isinstance(part, int) else part for part in shape))
-
-
-def _size(name: str, n: int) -> int:
-    if n < 0:
-        raise InputError(f"the split {name!r} cannot have {n} lines")
-    return n

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from itertools import accumulate
@@ -140,32 +140,27 @@ class Sampler:
     def _choose(self, part: _Part, random: Random) -> tuple[_Part, ...]:
         """The arguments of a part; for one of at most a depth, a part of an exact depth."""
         if part not in self._choices:
-            found = list(self._functions(part) if part.exact else self._depths(part))
-            self._choices[part] = (
-                list(accumulate(weight for weight, _ in found)),
-                [below for _, below in found],
-            )
+            found = [(weight, below) for weight, below in self._options(part) if weight > 0]
+            running = list(accumulate(weight for weight, _ in found))
+            self._choices[part] = running, [below for _, below in found]
         running, options = self._choices[part]
         return options[pick(running, random)]
 
-    def _depths(self, part: _Part) -> list[tuple[float, tuple[_Part, ...]]]:
-        weights = self._exact[: part.depth + 1, part.length]
-        return [(float(w), (_Part(d, part.length, exact=True),)) for d, w in enumerate(weights) if w > 0]
-
-    def _functions(self, part: _Part) -> list[tuple[float, tuple[_Part, ...]]]:
+    def _options(self, part: _Part) -> Iterator[tuple[float, tuple[_Part, ...]]]:
+        """What a part may consist of, with weights."""
+        if not part.exact:
+            for depth, weight in enumerate(self._exact[: part.depth + 1, part.length]):
+                yield float(weight), (_Part(depth, part.length, exact=True),)
+            return
         below, unary = part.depth - 1, self.grammar.unary
-        found: list[tuple[float, tuple[_Part, ...]]] = [
-            (unary * float(self._exact[below, part.length - 1]), (_Part(below, part.length - 1, exact=True),))
-        ]
+        yield unary * float(self._exact[below, part.length - 1]), (_Part(below, part.length - 1, exact=True),)
         for first in range(1, part.length - 2):
             second = part.length - 2 - first
             weight = self._exact[below, first] * self._at_most[below, second]
-            found.append(((1 - unary) * float(weight), (_Part(below, first, True), _Part(below, second, False))))
+            yield (1 - unary) * float(weight), (_Part(below, first, True), _Part(below, second, False))
             if below:  # the deeper argument is the second one, and only the second
                 weight = self._at_most[below - 1, first] * self._exact[below, second]
-                parts = (_Part(below - 1, first, exact=False), _Part(below, second, exact=True))
-                found.append(((1 - unary) * float(weight), parts))
-        return [(weight, parts) for weight, parts in found if weight > 0]
+                yield (1 - unary) * float(weight), (_Part(below - 1, first, False), _Part(below, second, True))
 
 
 def _weights(grammar: PcfgGrammar, depth: int, length: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -224,13 +219,8 @@ class Natural:
                 return self._names.dealt(shape, random)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionPosition:
-    """The position of a function, and its arity."""
-
-    before: str
-    """The preceding words of its pair: `append`, `append ,` for a second argument, empty if outermost."""
-    arity: int
+FunctionPosition: TypeAlias = tuple[str, int]
+"""The preceding words of a function's pair (`append`, `append ,` for a second argument, none), and its arity."""
 
 
 class FunctionNames:
@@ -246,7 +236,7 @@ class FunctionNames:
         self._left: dict[FunctionPosition, list[str]] = {}
         for pair, count in pairs.items():
             before, _, function = pair.rpartition(" ")
-            self._cards.setdefault(FunctionPosition(before, arity(function) or 0), []).extend([function] * count)
+            self._cards.setdefault((before, arity(function) or 0), []).extend([function] * count)
         self._preferences = _preferences(pairs)
 
     def dealt(self, shape: Shape, random: Random) -> Shape:
@@ -257,7 +247,7 @@ class FunctionNames:
             place = before.pop()
             if not arguments:
                 continue
-            name = named[at] = self._deal(FunctionPosition(place, len(arguments)), arguments, random)
+            name = named[at] = self._deal((place, len(arguments)), arguments, random)
             before += [f"{name} ,", name] if len(arguments) == 2 else [name]
         return named
 
