@@ -67,6 +67,11 @@ class ModelHandle:
         return bool(getattr(self._backend, "cacheable", True))
 
     @property
+    def scores_separate_words(self) -> bool:
+        """Whether it scores words that are tokenized apart from their context."""
+        return bool(getattr(self.backend, "scores_separate_words", False))
+
+    @property
     def noise(self) -> float | None:
         """How far rounding moves the log-probability of a sentence, in nats; None if it is not loaded or negligible."""
         found: float | None = getattr(self._backend, "noise", None)
@@ -107,9 +112,11 @@ class ModelHandle:
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""
-        after = not isinstance(requests, Texts) and any(one.chat is not None or one.generate for one in requests)
-        if after and self.chat is None:
+        plain = isinstance(requests, Texts)
+        if not plain and any(one.chat is not None or one.generate for one in requests) and self.chat is None:
             raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
+        if not plain and any(one.apart is not None for one in requests) and not self.scores_separate_words:
+            raise ModelError(f"{self.id} cannot tokenize a word apart from its context; causal and masked models can")
         scored: Sequence[Scored] = self.backend.score(requests)
         return scored
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
 from wug.families.babylm.adoption import VERSIONS, adopt
+from wug.families.babylm.ages import AgesSuite, read_children
+from wug.families.babylm.reading import WITH_SPACE, ReadingSuite
 from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
 from wug.families.babylm.tasks import TASKS, counts_of, read_task, rebuild, size_warnings, task_of
@@ -29,10 +31,8 @@ BREAKDOWN = ("field", "paradigm")
 BUILTIN_MODEL = "wug-causal"
 READS_FOLDERS = True
 VOCABULARY = "vocab.txt"
-ELSEWHERE = (
-    "not run, since their data is only in the archive of the challenge (OSF ryjfm): {}. Download evaluation_data, and "
-    "run `wug run evaluation_data/{} --protocol babylm`"
-)
+ARCHIVE = "Download evaluation_data of the challenge (OSF ryjfm), and run `wug data get babylm --from evaluation_data`"
+EWOK = "EWoK is gated: accept its terms on the Hugging Face Hub, and run the pipeline's ewok/dl_and_filter.py"
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -52,14 +52,13 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         )
     folder = version if version.is_dir() else path
     if task_of(folder) is not None:
-        return [_suite(folder)]
-    found = [_suite(below) for below in sorted(folder.iterdir()) if below.is_dir() and task_of(below) is not None]
+        return [*_suites(folder)]
+    found = [suite for below in sorted(folder.iterdir()) if below.is_dir() for suite in _suites(below)]
     if not found:
         names = ", ".join(name for task in TASKS.values() for name in task.folders)
         raise InputError(f"no task of BabyLM is in this folder. Its tasks are in folders such as {names}", file=folder)
-    missing = [name for name in TASKS if name not in {suite.name for suite in found}]
-    left = ", ".join([*missing, "reading", "aoa"])
-    return [replace(found[0], notices=(*found[0].notices, f"not run: {left}")), *found[1:]]
+    left = _left_out({suite.name for suite in found}, fast or folder.name == VERSIONS[1])
+    return [replace(found[0], notices=(*found[0].notices, *left)), *found[1:]]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -70,11 +69,29 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         return [Problem("error", error.place or "", error.message)]
 
 
-def _suite(folder: Path) -> BabylmSuite:
+def _suites(folder: Path) -> Iterator[BabylmSuite]:
+    """The suites of a task's folder; none if it is another folder."""
     name = task_of(folder)
-    assert name is not None
-    items = read_task(name, folder)
-    return BabylmSuite(name, folder.name, tuple(items), size_warnings(name, folder.name, counts_of(items)))
+    if name is None:
+        return
+    items = tuple(read_task(name, folder))
+    notices = size_warnings(name, folder.name, counts_of(items))
+    if name == "aoa":
+        yield AgesSuite(name, folder.name, items, notices, proportions=read_children(folder))
+    elif name == "reading":
+        yield ReadingSuite(name, folder.name, items, notices)
+        yield ReadingSuite(WITH_SPACE, folder.name, items)
+    else:
+        yield BabylmSuite(name, folder.name, items, notices)
+
+
+def _left_out(found: Collection[str], fast: bool) -> Iterator[str]:
+    """What is not run, and how to get it."""
+    missing = [name for name, task in TASKS.items() if name not in found and not (fast and task.full_only)]
+    if missing:
+        gated = f". {EWOK}" if "ewok" in missing and not fast else ""
+        yield f"not run, since their data is not here: {', '.join(missing)}. {ARCHIVE}{gated}"
+    yield "not run: glue, which needs fine-tuning"
 
 
 def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
@@ -82,11 +99,10 @@ def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
     if path.name.removesuffix(".gz") != VOCABULARY:
         raise InputError("BabyLM is read from folders: name the folder of a task, or full_eval", file=path)
     if fast:
-        raise InputError(ELSEWHERE.format("all fast tasks", VERSIONS[1]))
+        raise InputError(f"the data of the fast tasks is not here. {ARCHIVE}")
     pairs = next(iter(sorted(path.resolve().parents[2].glob("blimp/*/adjunct_island.jsonl*"))), None)
     if pairs is None:
         raise InputError("blimp_filtered is made of BLiMP, which is not here: wug data get blimp")
     items = rebuild(pairs.parent, path)
-    others = ", ".join([*(name for name in TASKS if name != "blimp"), "reading", "aoa"])
-    notices = (*size_warnings("blimp", "blimp_filtered", counts_of(items)), ELSEWHERE.format(others, VERSIONS[0]))
+    notices = (*size_warnings("blimp", "blimp_filtered", counts_of(items)), *_left_out({"blimp"}, fast))
     return BabylmSuite("blimp", "blimp_filtered", tuple(items), notices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,14 +13,16 @@ from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
 from wug.families.babylm.adoption import VERSIONS
-from wug.families.babylm.submission import CHECKPOINTS, FAST
+from wug.families.babylm.ages import AGE, CORRELATION, child_ages, word_ages
+from wug.families.babylm.reading import SURPRISAL, ReadingSuite, reading_scores
+from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
 from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
 from wug.families.babylm.tasks import TASKS, BabylmItem, names, read_task, rebuild
 from wug.identity import OVERALL
-from wug.types import Estimate, Outcome
+from wug.types import Estimate, Metric, Notice, Outcome
 
-OTHERS = ("reading", "aoa", "glue")
-"""Keys of a submission that wug does not read."""
+NOT_READ = "glue"
+"""The key of a submission that wug does not read."""
 CORRELATED = ("wug_adj", "wug_past", "reading")
 """Tasks whose scores can be negative."""
 UNSIZED = "none: the number of items is unknown"
@@ -32,13 +35,14 @@ NEEDED = (
 class _Gold(NamedTuple):
     """The data of a task."""
 
-    folder: str
+    folder: Path
     items: Sequence[BabylmItem]
 
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has predictions."""
-    return head.lstrip().startswith("{") and '"predictions"' in head and '"pred"' in head
+    predictions = '"predictions"' in head and '"pred"' in head
+    return head.lstrip().startswith("{") and (predictions or '"use_bos_only"' in head or f'"{FAST}"' in head)
 
 
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
@@ -46,15 +50,21 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     for path in files:
         document = read_object(path, nan=True)
         name, revision = _model(path)
-        tasks = document if document.keys() & {*TASKS, *OTHERS, FAST} else {_task(path): document}
-        suites, left = [], [key for key in OTHERS if key in tasks]
+        objects = [some for some in document.values() if isinstance(some, dict)]
+        alone = "results" in document or all("predictions" in some for some in objects)
+        tasks = {_task(path): document} if alone else document
+        suites, left = [], [NOT_READ] if NOT_READ in tasks else []
         for key, given in tasks.items():
             if key in TASKS:
-                gold = _gold(key)
+                gold, some = _gold(key), mapping(given, key, path)
                 if gold is None:
                     left.append(key)
+                elif key == "aoa":
+                    suites.append(_ages(gold, some, path))
+                elif key == "reading":
+                    suites.append(_reading(gold, mapping(some.get("reading"), key, path), path))
                 else:
-                    suites.append(_suite(key, gold, mapping(given, key, path), path))
+                    suites.append(_suite(key, gold, some, path))
         if (not suites and tasks.keys() & TASKS.keys()) or not tasks.keys() & {*TASKS, FAST}:
             raise InputError(f"none of its tasks can be scored ({', '.join(left) or 'unknown'}): {NEEDED}", file=path)
         for suite in suites:
@@ -75,6 +85,8 @@ def _model(path: Path) -> tuple[str, str]:
 def _task(path: Path) -> str:
     """The task of a file that has one alone, from the folders that it is in."""
     above = [parent.name for parent in path.absolute().parents][:2]
+    if above[0] == Path(FILES["aoa"]).parent.name:
+        return "aoa"
     for name, task in TASKS.items():
         if any(folder in (name, *task.folders) for folder in above):
             return name
@@ -86,17 +98,75 @@ def _gold(task: str) -> _Gold | None:
     archive = adopted_data("babylm")
     folder = next(iter(TASKS[task].folders))
     if archive is not None and (archive / VERSIONS[0] / folder).is_dir():
-        return _Gold(folder, read_task(task, archive / VERSIONS[0] / folder))
+        return _Gold(archive / VERSIONS[0] / folder, read_task(task, archive / VERSIONS[0] / folder))
     vocabulary, pairs = fetched_data("babylm"), fetched_data("blimp")
     if task == "blimp" and vocabulary is not None and pairs is not None:
-        return _Gold(folder, rebuild(pairs, vocabulary))
+        return _Gold(Path(folder), rebuild(pairs, vocabulary))
     return None
 
 
+def _imported(own: BabylmSuite) -> ImportedSuite:
+    """The suite of a task, without outcomes."""
+    about = {"task": own.name, "data": f"{own.folder}@{own.checksum}"}
+    metrics = {metric.name: metric for metric in own.metrics}
+    return ImportedSuite(own.name, "babylm", about, metrics, meta=dict(own.meta))
+
+
+def _take(suite: ImportedSuite, found: Estimate | Notice) -> None:
+    """Add an estimate, or the reason why there is none."""
+    if isinstance(found, Estimate):
+        suite.estimates.append(found)
+    else:
+        suite.warnings.append(found.text)
+
+
+def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
+    """Surprisals of words, with the scores that they give."""
+    suite = _imported(ReadingSuite("reading", gold.folder.name, tuple(gold.items)))
+    rows = _predictions("reading", predictions, path)
+    if rows.keys() != {*range(len(gold.items))}:
+        message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
+        raise InputError(message, file=path, place="reading")
+    found: list[tuple[float, float]] = []
+    for number, (item, name) in enumerate(zip(gold.items, names(gold.items), strict=True)):
+        row, place = rows[number], f"reading, {number}"
+        value = finite_number(row.get("pred"), "pred", path, place)
+        previous = finite_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
+        found.append((value, previous))
+        detail = {"options": list(item.predictions)} | ({} if math.isnan(previous) else {"prev_surprisal": previous})
+        suite.add(Outcome(name, SURPRISAL, value, {"paradigm": item.uid}, detail))
+    for score in reading_scores(gold.items, found):
+        _take(suite, score)
+    return suite
+
+
+def _ages(gold: _Gold, given: Json, path: Path) -> ImportedSuite:
+    """Ages of acquisition from surprisals at all checkpoints, with their correlation with those of children."""
+    suite = ImportedSuite("aoa", "babylm", {"task": "aoa"})
+    points: dict[str, list[tuple[str, float]]] = {}
+    rows = given.get("results")
+    if not isinstance(rows, list):
+        raise InputError("results is not a list", file=path, place="aoa")
+    for number, row in enumerate(rows):
+        some = mapping(row, "a result", path, f"aoa, result {number}")
+        value = some.get("surprisal")
+        if not isinstance(value, float) or not math.isnan(
+            value
+        ):  # the pipeline writes NaN for a word that it cannot score
+            value = finite_number(value, "surprisal", path, f"aoa, result {number}")
+        points.setdefault(str(some.get("target_word")), []).append((str(some.get("step")), value))
+    ages = word_ages(points, child_ages(gold.folder))
+    suite.metrics[AGE] = Metric(AGE, "score", "neither", meaning="log10 of the training words until a word is acquired")
+    suite.metrics[CORRELATION] = Metric(CORRELATION, "score", meaning="correlation of the model's ages with children's")
+    for word, age in ages.model.items():
+        suite.add(Outcome(word, AGE, age, {}, {"child_age": ages.children[word]}))
+    suite.estimates.append(ages.estimate)
+    return suite
+
+
 def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
-    own = BabylmSuite(task, gold.folder, tuple(gold.items))
-    suite = ImportedSuite(task, "babylm", {"task": task, "data": f"{gold.folder}@{own.checksum}"}, meta=dict(own.meta))
-    suite.metrics |= {metric.name: metric for metric in own.metrics}
+    own = BabylmSuite(task, gold.folder.name, tuple(gold.items))
+    suite = _imported(own)
     given = {uid: _predictions(uid, mapping(some, uid, path), path) for uid, some in predictions.items()}
     sizes: dict[str, int] = {}
     verdicts: dict[str, dict[str, list[bool]]] = {}
@@ -124,11 +194,7 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
         uid, count = next(iter(extra.items()))
         message = f"{count} predictions of {uid}, and the data has {sizes.get(uid, -1) + 1} items"
         raise InputError(message, file=path, place=task)
-    found = macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences)
-    if isinstance(found, Estimate):
-        suite.estimates.append(found)
-    else:
-        suite.warnings.append(found.text)
+    _take(suite, macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences))
     if unknown:
         suite.warnings.append(f"{unknown} predictions are none of the texts of their item, and count as wrong")
     return suite

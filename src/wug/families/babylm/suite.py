@@ -51,7 +51,8 @@ class BabylmSuite:
     @property
     def checksum(self) -> str:
         """The checksum of the items."""
-        return checksum(*("\t".join((item.uid, *item.texts, *item.completions)) for item in self.items))
+        columns = ((one.uid, *one.texts, *one.completions, *map(repr, one.values.values())) for one in self.items)
+        return checksum(*map("\t".join, columns))
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -108,7 +109,7 @@ class BabylmSuite:
             some = self.items[first : first + step]
             answers = iter(model.score([Request(text) for item in some for text in item.texts]))
             for item, name in zip(some, named[first:], strict=False):
-                sums = [_logprob(next(answers), completion) for completion in item.completions]
+                sums = [completion_logprob(next(answers), completion) for completion in item.completions]
                 best = sums.index(max(sums))
                 ties += sums.count(max(sums)) > 1
                 detail = {"options": list(item.predictions), "logprobs": sums, "right": 1, "chosen": best + 1}
@@ -141,7 +142,7 @@ def rank_correlation(items: Sequence[BabylmItem], preferences: Sequence[float]) 
     return Estimate(SPEARMAN, OVERALL, correlation(ranks(found), ranks(ratios)), len(found))
 
 
-def _logprob(scored: Scored, completion: str) -> float:
+def completion_logprob(scored: Scored, completion: str) -> float:
     """The sum over tokens that end after the completion begins; a token across the boundary counts as a whole."""
     start = len(scored.text) - len(completion)
     counted = zip(scored.ends, scored.logprobs, strict=True)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.exchange.json_files import mapping, read_object
 from wug.families.tables import Record, read_table, stem
 from wug.files import read_lines, shortened
 
+MEASURES = ("RTfirstfix", "RTfirstpass", "RTgopast", "RTrightbound", "self_paced_reading_time")
+TEXTS = ("item", "word", "prev_item", "prev_word")
+NUMBERS = (*MEASURES, "Subtlex_log10", "length", "context_length", "prev_length")
+"""Columns of the reading times."""
+MISSING = frozenset(
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+     "NULL", "NaN", "None", "n/a", "nan", "null")
+)  # fmt: skip
+"""What pandas reads as a missing value."""
 WORD = re.compile(r"\w+(?=n't\b)|n't|'(?:s|re|ve|ll|d|m)\b|[\w-]+|[^\w\s]")
 """A token of the vocabulary filter; it decides as NLTK's word tokenizer does for all pairs of BLiMP."""
 
@@ -34,6 +46,8 @@ class BabylmItem:
     """The proportion of people who prefer the first, in the wug tests."""
     number: str | None = None
     """Its number in the file, if the file has one."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Measures of people, by column."""
 
 
 Row = Mapping[str, Any]
@@ -46,6 +60,12 @@ class BabylmTask:
     folders: Mapping[str, int]
     fields: tuple[str, ...]
     item: Callable[[Row, str], BabylmItem]
+    file: str = "*.jsonl"
+    """Its files, which may be gzipped."""
+    full_only: bool = False
+    """Whether there is no fast version."""
+    texts: int = 2
+    """Minimum number of texts of an item."""
 
 
 def _sentences(row: Row, file: str) -> BabylmItem:
@@ -81,6 +101,31 @@ def _wug(row: Row, file: str) -> BabylmItem:
     return BabylmItem("", both, both, both, ratio=float(row["ratio"]))
 
 
+def finite(text: str) -> float:
+    """A number; ValueError for text, NaN and infinity."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def _reading(row: Row, file: str) -> BabylmItem:
+    """A word after its context, and the previous word after its own, as pandas reads the table."""
+    contexts = ["None" if row["item"] in MISSING else str(row["item"])]
+    words = [str(row["word"])]
+    if row["prev_item"] not in MISSING:
+        contexts.append(str(row["prev_item"]))
+        words.append(str(row["prev_word"]))
+    texts = tuple(context + word for context, word in zip(contexts, words, strict=True))
+    values = {name: math.nan if row[name] in MISSING else finite(row[name]) for name in NUMBERS}
+    return BabylmItem("reading", texts, tuple(words), texts, values=values)
+
+
+def _context(row: Row, file: str) -> BabylmItem:
+    word = str(row["word"]).strip()
+    text = f"{str(row['context']).strip()} {word}"
+    return BabylmItem(str(row["word"]), (text,), (word,), (str(row["context"]),))
+
+
 TASKS: Mapping[str, BabylmTask] = {
     "blimp": BabylmTask(
         {"blimp_filtered": 59875, "blimp_fast": 13400}, ("sentence_good", "sentence_bad", "field", "UID"), _sentences
@@ -92,9 +137,13 @@ TASKS: Mapping[str, BabylmTask] = {
     "entity_tracking": BabylmTask(
         {"entity_tracking": 9483, "entity_tracking_fast": 3152}, ("input_prefix", "options", "numops"), _entities
     ),
-    "comps": BabylmTask({"comps": 91028}, ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps),
+    "comps": BabylmTask(
+        {"comps": 91028}, ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps, full_only=True
+    ),
     "wug_adj": BabylmTask({"wug_adj_nominalization": 200}, ("sentences", "ratio"), _wug),
     "wug_past": BabylmTask({"wug_past_tense": 50}, ("sentences", "ratio"), _wug),
+    "reading": BabylmTask({"reading": 1726}, (*TEXTS, *NUMBERS), _reading, "reading_data.csv", texts=1),
+    "aoa": BabylmTask({"aoa": 8005}, ("word", "context"), _context, "cdi_childes.json", full_only=True, texts=1),
 }
 """By the key of the submission. Sizes are those that the pipeline's collate_preds.py asks for."""
 
@@ -104,20 +153,23 @@ def task_of(folder: Path) -> str | None:
     for name, task in TASKS.items():
         if folder.name in task.folders:
             return name
-    files = _files(folder)
-    try:
-        first = next(_rows(files[0])).fields if files else {}
-    except (InputError, StopIteration):
-        return None
-    return next((name for name, task in TASKS.items() if first.keys() >= set(task.fields)), None)
+    for name, task in TASKS.items():
+        files = _files(name, folder)
+        with suppress(InputError, StopIteration):
+            if files and next(_rows(files[0])).fields.keys() >= set(task.fields):
+                return name
+    return None
 
 
 def read_task(name: str, folder: Path) -> list[BabylmItem]:
     """The items of a task, file by file; InputError with the line of one that lacks something."""
-    files = _files(folder)
+    files = _files(name, folder)
     if not files:
-        raise InputError("the folder has no .jsonl files", file=folder)
-    return [item for file in files for item in _items(name, file)]
+        raise InputError(f"the folder has no {TASKS[name].file.removeprefix('*')} files", file=folder)
+    items = [item for file in files for item in _items(name, file)]
+    if not items:
+        raise InputError("is empty: no items", file=files[0])
+    return items
 
 
 def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
@@ -125,7 +177,7 @@ def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
     known = set(read_lines(vocabulary))
     return [
         item
-        for file in _files(folder)
+        for file in _files("blimp", folder)
         for item in _items("blimp", file)
         if all(word in known for text in item.texts for word in WORD.findall(text.lower()))
     ]
@@ -165,8 +217,9 @@ def names(items: Sequence[BabylmItem]) -> list[str]:
     return found
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+def _files(name: str, folder: Path) -> list[Path]:
+    pattern = TASKS[name].file
+    return sorted([*folder.glob(pattern), *folder.glob(f"{pattern}.gz")])
 
 
 def _items(name: str, file: Path) -> Iterator[BabylmItem]:
@@ -179,13 +232,22 @@ def _items(name: str, file: Path) -> Iterator[BabylmItem]:
             wanted = ", ".join(task.fields)
             message = f"{shortened(str(error))}: a row of {name} has the fields {wanted}"
             raise InputError(message, file=file, place=place) from None
-        if len(item.texts) < 2 or not all(item.completions):
-            raise InputError("fewer than two texts, or an empty one", file=file, place=place)
+        if len(item.texts) < task.texts or not all(map(str.strip, item.completions)):
+            raise InputError(f"fewer than {task.texts} texts, or an empty one", file=file, place=place)
         yield item
 
 
 def _rows(file: Path) -> Iterator[Record]:
-    """The rows of a file; InputError for the first line that is not a JSON object."""
+    """The rows of a file; InputError for the first line that is none."""
+    if file.name.removesuffix(".gz").endswith(".json"):
+        for word, contexts in read_object(file).items():
+            if not isinstance(contexts, list):
+                raise InputError("is not a list of contexts", file=file, place=shortened(repr(word)))
+            if len(word) > 1:  # as the pipeline
+                for number, each in enumerate(contexts, 1):
+                    place = f"{word!r}, context {number}"
+                    yield Record(place, {"word": word, **mapping(each, "a context", file, place)})
+        return
     table = read_table(file)
     for problem in table.problems:
         raise InputError(problem.message, file=file, place=problem.place)

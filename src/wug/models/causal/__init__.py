@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models.causal.answers import RequestKind, TextWriter, texts_alone
+from wug.models.causal.answers import RequestKind, TextWriter, last_tokens, texts_alone
+from wug.models.causal.bos import BY_TOKENIZER, bos_id, compare_with_default, first_id, has_bos_token
 from wug.models.causal.tree import TokenBatch
 from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
@@ -23,6 +24,7 @@ from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.spec import DEVICE_MAP, GGUF, NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.separate_words import SeparateWords
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,
@@ -32,15 +34,13 @@ from wug.models.tokenization.tokens import (
     score_by,
     word_spans,
 )
-from wug.models.weights.fingerprints import Folder, folder_of
+from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
 from wug.scores import Scores, texts_of
 from wug.stages import stage
 from wug.types import Reading, Request, Token, Traits
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
     from wug.models.causal.forward import CausalEngine, PendingBatch
 
 TRAITS = Traits(
@@ -78,12 +78,6 @@ REQUESTS_PER_PIECE = {"cpu": (4096, 4096), "cuda": (2048, 16384)}
 
 Each piece is twice as large as the one before.
 """
-GENERIC_TOKENIZERS = ("TokenizersBackend", "PreTrainedTokenizerFast")
-"""Tokenizer classes that take everything from their files."""
-
-BY_TOKENIZER = ("tokenizer", "lm-eval")
-"""Values of `bos` with which the tokenizer decides about texts with a context."""
-
 log = logging.getLogger("wug")
 
 
@@ -118,9 +112,10 @@ class ScoringPlan:
 class CausalModel:
     """A causal language model that scores texts."""
 
+    scores_separate_words = True
     __slots__ = (
-        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_plain_kinds", "_spec", "_tokenize", "_writer",
-        "chat", "chunk", "id", "options", "ordered", "training_context",
+        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_plain_kinds", "_spec", "_special", "_tokenize",
+        "_writer", "chat", "chunk", "id", "options", "ordered", "training_context",
     )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
@@ -131,11 +126,14 @@ class CausalModel:
         self._tokenize = OffsetTokenizer(loaded.tokenizer)
         self.chat = ChatTemplate(loaded.tokenizer, str(spec))
         self._writer: TextWriter | None = None
-        self._bos = _bos_id(loaded.tokenizer, options["bos"], spec)
-        self._bos_alone = _first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
+        self._bos = bos_id(loaded.tokenizer, options["bos"], spec)
+        bos = () if self._bos is None else (self._bos,)
+        by_tokenizer = options["bos"] in BY_TOKENIZER
+        self._special = SpecialTokens.of(loaded.tokenizer.backend_tokenizer) if by_tokenizer else SpecialTokens(bos, ())
+        self._bos_alone = first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
         self._plain_kinds = (RequestKind(None, self._bos), RequestKind(None, self._bos_alone))
         if options["bos"] == "auto":
-            _compare_with_default(loaded.tokenizer, self._bos)
+            compare_with_default(loaded.tokenizer, self._bos)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
@@ -158,6 +156,8 @@ class CausalModel:
         return score_by(self._kind, requests, self._score_kind)
 
     def _score_kind(self, requests: Sequence[Request], kind: RequestKind) -> Scores:
+        if kind.apart:
+            return self._score_apart(requests)
         if not kind.after:
             return self._score(requests, self._plan(kind))
         rendered = self.chat.render(requests)
@@ -169,6 +169,15 @@ class CausalModel:
             for request, one in zip(requests, rendered, strict=True)
         ]
         return texts_alone(requests, rendered, self._score(wholes, self._plan(kind)))
+
+    def _score_apart(self, requests: Sequence[Request]) -> Scores:
+        """Score words after contexts that have the special tokens of a whole text."""
+        if self._boundary != "no":
+            raise ModelError(f"{self._spec}: a word apart from its context has no boundary. Leave out boundary=…")
+        words = SeparateWords.of(self._tokenize.hf, requests)
+        sequences = words.after(self._special.around(self._tokenize([Request(text) for text in words.contexts]).ids))
+        refuse_long(sequences, self._limit, words.contexts, self._spec)
+        return words.scores(last_tokens(self._engine, sequences))
 
     @property
     def noise(self) -> float | None:
@@ -200,6 +209,8 @@ class CausalModel:
 
     def _kind(self, request: Request) -> RequestKind:
         """How a request is read; a text without context may have another token before it, a template writes its own."""
+        if request.apart is not None:
+            return RequestKind(None, self._bos, apart=True)
         if request.chat is None and not request.generate:
             alone = request.span is None or request.span[0] == 0
             kind = self._plain_kinds[alone]
@@ -301,7 +312,7 @@ def identify(spec: ModelSpec) -> Identity | None:
     """The model's identity, from its files; None if only loading tells."""
     options = spec.read(OPTIONS)
     folder = folder_of(spec, options)
-    has_bos = None if folder is None else _has_bos(folder, options["bos"])
+    has_bos = None if folder is None else has_bos_token(folder, options["bos"])
     if folder is None or has_bos is None:
         return None
     context = folder.settings("config.json").get("training_context")
@@ -330,52 +341,6 @@ def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     return CausalModel(loaded, spec)
 
 
-def _bos_id(tokenizer: PreTrainedTokenizerBase, policy: str, spec: ModelSpec) -> int | None:
-    if policy == "no":
-        return None
-    if policy in BY_TOKENIZER:
-        before = SpecialTokens.of(tokenizer.backend_tokenizer).before
-        if len(before) > 1:
-            raise ModelError(
-                f"{spec}: bos={policy}: the tokenizer puts {len(before)} tokens before a text. Use bos=TOKEN"
-            )
-        return before[0] if before else None
-    if policy in ("auto", "yes"):
-        bos: int | None = tokenizer.bos_token_id
-        if bos is None and policy == "yes":
-            raise ModelError(f"{spec}: bos=yes, but the tokenizer has no BOS token. Use bos=no, or name a token")
-        return bos
-    index: int = tokenizer.convert_tokens_to_ids(policy)
-    if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
-        raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
-    return index
-
-
-def _first_id(tokenizer: PreTrainedTokenizerBase, spec: ModelSpec) -> int:
-    """The BOS token, or else the EOS token."""
-    found: int | None = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if found is None:
-        raise ModelError(f"{spec}: bos=lm-eval, but the tokenizer has neither a BOS nor an EOS token")
-    return found
-
-
-def _compare_with_default(tokenizer: PreTrainedTokenizerBase, bos: int | None) -> None:
-    """Warn if texts do not begin as by the tokenizer's default, which most other programs use."""
-    default = SpecialTokens.of(tokenizer.backend_tokenizer).before
-    if default == (() if bos is None else (bos,)):
-        return
-    names = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(list(default)))) or "no token"
-    log.warning(
-        "texts are scored %s, but by default the tokenizer (%s) puts %s before a text: other programs may give other "
-        "numbers. bos=%s scores them so, bos=%s as now and without this warning",
-        "without a BOS token" if bos is None else f"after the BOS token {tokenizer.convert_ids_to_tokens(bos)!r}",
-        type(tokenizer).__name__,
-        names,
-        "TOKEN" if default else "no",
-        "no" if bos is None else "yes",
-    )
-
-
 def _signature(options: Mapping[str, Any], dtype: str, *, has_bos: bool) -> dict[str, str]:
     """The options that change an output."""
     return {
@@ -384,15 +349,3 @@ def _signature(options: Mapping[str, Any], dtype: str, *, has_bos: bool) -> dict
         **({"boundary": options["boundary"]} if options["boundary"] != "no" else {}),
         **signature_options(options),
     }
-
-
-def _has_bos(folder: Folder, policy: str) -> bool | None:
-    """Whether texts will begin with a BOS token; None if only the tokenizer tells."""
-    if policy != "auto":
-        return policy != "no"
-    settings = folder.settings("tokenizer_config.json")
-    if settings.get("bos_token") is not None:
-        return True
-    # Other classes may have a BOS token that no file names.
-    generic = settings.get("tokenizer_class") in GENERIC_TOKENIZERS
-    return False if generic and "bos_token" not in folder.settings("special_tokens_map.json") else None

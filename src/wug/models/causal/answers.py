@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
+from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import no_panic
 from wug.scores import Scores
 from wug.types import Reading, Request, Scored
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from wug.models.causal.forward import CausalEngine
 
 
 class RequestKind(NamedTuple):
@@ -27,6 +31,8 @@ class RequestKind(NamedTuple):
     """Whether something is read before the text that is not scored."""
     writes: bool = False
     """Whether text is generated."""
+    apart: bool = False
+    """Whether words are tokenized apart from their contexts."""
 
 
 def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], scores: Scores) -> Scores:
@@ -46,6 +52,18 @@ def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], s
         {at: names[int(before[at]) :] for at, names in scores.pieces.items()},
         scores.notices,
     )
+
+
+def last_tokens(engine: CausalEngine, sequences: Ragged) -> npt.NDArray[np.float64]:
+    """The log-probability of the last token of each sequence; NaN for one without another token."""
+    from wug.models.causal.forward import queried_only
+
+    last = sequences.starts + sequences.lengths - 1
+    where = np.full(len(sequences.flat), -1)
+    where[last] = 0
+    pending = engine.start([queried_only(batch, where) for batch in engine.plan(sequences)])
+    found: npt.NDArray[np.float64] = engine.collect(pending, len(where))[last]
+    return found
 
 
 def written_answer(request: Request, text: str) -> Scored:

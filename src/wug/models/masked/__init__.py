@@ -19,6 +19,7 @@ from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.ragged import Ints
+from wug.models.tokenization.separate_words import SeparateWords
 from wug.models.tokenization.sliding_windows import Passages, on_both_sides, passages, refuse_long, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,
@@ -61,6 +62,8 @@ OPTIONS = (
     *WEIGHTS,
 )
 
+MASKS_AFTER = 3
+"""Masks after the context of a word that is tokenized apart from it, as in BabyLM's pipeline."""
 OLD_SPELLING = re.compile(r"(distil)?(ro)?bert_[a-z0-9_]+")
 
 log = logging.getLogger("wug")
@@ -69,6 +72,7 @@ log = logging.getLogger("wug")
 class MaskedModel:
     """A masked language model that scores texts by pseudo-log-likelihood, or a span of them by masking it."""
 
+    scores_separate_words = True
     __slots__ = (
         "_engine", "_limit", "_mask", "_metric", "_spec", "_special", "_tokenize", "_unscored",
         "chunk", "id", "options", "ordered", "training_context",
@@ -101,7 +105,10 @@ class MaskedModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by(lambda request: request.reading, requests, self._score)
+        return score_by(lambda request: (request.reading, request.apart is not None), requests, self._score_kind)
+
+    def _score_kind(self, requests: Sequence[Request], kind: tuple[Reading | None, bool]) -> Scores:
+        return self._score_apart(requests) if kind[1] else self._score(requests, kind[0])
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
@@ -146,6 +153,18 @@ class MaskedModel:
         columns = np.full((len(found), len(tokens.ids.flat)), np.nan)
         columns[:, where] = found
         return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
+
+    def _score_apart(self, requests: Sequence[Request]) -> Scores:
+        """Score words at the first of three masks after their contexts (Samuel 2024)."""
+        words = SeparateWords.of(self._tokenize.hf, requests)
+        masks = self._tokenize.hf.mask_token * MASKS_AFTER
+        contexts = self._tokenize([Request(text + masks) for text in words.contexts]).ids
+        places = len(self._special.before) + contexts.lengths - MASKS_AFTER
+        sequences = self._special.around(contexts)
+        refuse_long(sequences, self._limit, words.contexts, self._spec)
+        sequences.flat[sequences.starts + places] = words.targets
+        targets = MaskedTargets(np.arange(len(places)), places, places, places + MASKS_AFTER)
+        return words.scores(self._engine.columns(MaskedPlan.of(sequences, targets, self._mask))[0])
 
     def _targets(
         self, requests: Sequence[Request], tokens: TokenizedTexts, selected: npt.NDArray[np.bool_]
