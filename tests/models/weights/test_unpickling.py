@@ -5,9 +5,11 @@ The files are written instruction by instruction: see `pickles`.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ from hypothesis import strategies as st
 from case_selection import examples
 from pickles import MAGIC, SYSTEM, Call, Named, Reference, Writer, archive, dumps, legacy, storage, tensor
 from wug.errors import InputError, ModelError
-from wug.models.weights.unpickling import TENSORS, Inert, InertDict, InertSet, Pickled, read
+from wug.models.weights.unpickling import Inert, InertDict, read
+
+torch = pytest.importorskip("torch")
 
 
-def load(folder: Path, content: bytes, allowed: Mapping[str, type] = TENSORS) -> Pickled:
+def load(folder: Path, content: bytes, allowed: Collection[str] = ()) -> Any:
     path = folder / "model.pt"
     path.write_bytes(content)
     return read(path, allowed, what="a test")
@@ -34,20 +38,17 @@ SIX = np.arange(6, dtype="<f4")
 @pytest.mark.parametrize("write", [legacy, archive])
 def test_a_tensor_is_a_view_of_its_storage(tmp_path: Path, write: Any) -> None:
     columns = tensor(storage("7", 6, old=write is legacy), (3, 2), (1, 3))
-    pickled = load(tmp_path, write({"weight": columns}, {"7": SIX}))
-    found = pickled.array(pickled.root["weight"])
-    assert found is not None
-    assert found.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert load(tmp_path, write({"weight": columns}, {"7": SIX}))["weight"].tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 def test_a_tensor_may_begin_inside_its_storage(tmp_path: Path) -> None:
-    pickled = load(tmp_path, legacy(tensor(storage("7", 6), (2,), (1,), offset=4), {"7": SIX}))
-    assert pickled.array(pickled.root).tolist() == [4, 5]  # type: ignore[union-attr]
+    found = load(tmp_path, legacy(tensor(storage("7", 6), (2,), (1,), offset=4), {"7": SIX}))
+    assert found.tolist() == [4, 5]
 
 
 def test_a_storage_may_be_part_of_another(tmp_path: Path) -> None:
-    pickled = load(tmp_path, legacy(tensor(storage("7", 6, view=("8", 2, 3)), (3,), (1,)), {"7": SIX}))
-    assert pickled.array(pickled.root).tolist() == [2, 3, 4]  # type: ignore[union-attr]
+    found = load(tmp_path, legacy(tensor(storage("7", 6, view=("8", 2, 3)), (3,), (1,)), {"7": SIX}))
+    assert found.tolist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -60,36 +61,27 @@ def test_a_storage_may_be_part_of_another(tmp_path: Path) -> None:
     ],
 )
 def test_parameters_of_every_age_are_tensors(tmp_path: Path, made: Call) -> None:
-    pickled = load(tmp_path, legacy({"weight": made}, {"7": SIX}))
-    assert pickled.array(pickled.root["weight"]).tolist() == SIX.tolist()  # type: ignore[union-attr]
+    assert load(tmp_path, legacy({"weight": made}, {"7": SIX}))["weight"].tolist() == SIX.tolist()
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [("HalfStorage", "<f2"), ("LongStorage", "<i8"), ("FloatStorage", "<f4")])
 def test_numbers_keep_their_kind(tmp_path: Path, kind: str, dtype: str) -> None:
-    pickled = load(tmp_path, legacy(tensor(storage("7", 6, kind), (6,), (1,)), {"7": SIX.astype(dtype)}))
-    found = pickled.array(pickled.root)
-    assert found is not None
+    found = load(tmp_path, legacy(tensor(storage("7", 6, kind), (6,), (1,)), {"7": SIX.astype(dtype)})).numpy()
     assert (found.dtype.str, found.tolist()) == (dtype, SIX.tolist())
 
 
 def test_an_empty_tensor_has_no_numbers(tmp_path: Path) -> None:
-    pickled = load(tmp_path, legacy(tensor(storage("7", 0), (0, 4), (4, 1)), {"7": SIX[:0]}))
-    assert pickled.array(pickled.root).shape == (0, 4)  # type: ignore[union-attr]
-
-
-def test_what_is_no_tensor_is_none(tmp_path: Path) -> None:
-    pickled = load(tmp_path, legacy({"epoch": 3}, {}))
-    assert pickled.array(pickled.root["epoch"]) is None
+    found = load(tmp_path, legacy(tensor(storage("7", 0), (0, 4), (4, 1)), {"7": SIX[:0]}))
+    assert found.shape == (0, 4)
 
 
 def test_stand_ins_remember_what_they_were_given(tmp_path: Path) -> None:
-    allowed = {"model.RNNModel": Inert, "collections.Counter": InertDict, "builtins.set": InertSet}
     made = [
         Call(Named("model", "RNNModel"), (1, "two"), {"nhid": 650}, new=True),
         Call(Named("collections", "Counter"), ({"the": 3},), {"ignored": True}),
         Call(Named("builtins", "set"), ([1, 2],)),
     ]
-    module, counter, numbers = load(tmp_path, legacy(made, {}), allowed).root
+    module, counter, numbers = load(tmp_path, legacy(made, {}), ["model.RNNModel"])
     assert (module.stands_for, module.args, module.state) == ("model.RNNModel", (1, "two"), {"nhid": 650})
     assert counter == {"the": 3}
     assert numbers == {1, 2}
@@ -97,8 +89,8 @@ def test_stand_ins_remember_what_they_were_given(tmp_path: Path) -> None:
 
 def test_the_source_code_of_a_module_is_passed_over(tmp_path: Path) -> None:
     marked = Reference(("module", Named("model", "RNNModel"), "/home/me/model.py", "import os\nos.system('no')"))
-    found = load(tmp_path, legacy(Call(marked, (), {"nhid": 2}, new=True), {}), {"model.RNNModel": Inert})
-    assert found.root.state == {"nhid": 2}
+    found = load(tmp_path, legacy(Call(marked, (), {"nhid": 2}, new=True), {}), ["model.RNNModel"])
+    assert found.state == {"nhid": 2}
 
 
 EVIL = [
@@ -146,29 +138,42 @@ def test_the_oldest_instructions_are_no_way_around_the_list(tmp_path: Path, code
     assert not (tmp_path / "touched").exists()
 
 
-def test_a_pickle_cannot_give_a_stand_in_itself_other_attributes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [("model", "RNNModel"), ("torch._utils", "_rebuild_tensor"), ("collections", "OrderedDict")]
+)
+def test_a_pickle_cannot_give_a_class_or_function_other_attributes(tmp_path: Path, name: tuple[str, str]) -> None:
     # BUILD with a pair of states sets attributes: here it is meant for the class and not for an object of it.
     stream = io.BytesIO()
     writer = Writer(stream, protocol=2)
     writer.write(pickle.PROTO + b"\x02")
-    writer.save(Named("model", "RNNModel"))
+    writer.save(Named(*name))
     writer.save((None, {"stands_for": "torch.FloatStorage"}))
     writer.write(pickle.BUILD + pickle.STOP)
     content = b"".join([*map(dumps, (MAGIC, 1001, SYSTEM)), stream.getvalue(), dumps([])])
-    with pytest.raises(ModelError, match="damaged"):
-        load(tmp_path, content, {"model.RNNModel": Inert})
+    with contextlib.suppress(ModelError):
+        load(tmp_path, content, ["model.RNNModel"])
+    assert not any(hasattr(thing, "stands_for") for thing in (torch._utils._rebuild_tensor, InertDict))
+    assert Inert.stands_for == ""
 
 
 def test_a_pickle_cannot_have_memory_filled(tmp_path: Path) -> None:
     huge = b"\x80\x02Nr\xff\xff\xff\x7f."  # keep None as number 2,147,483,647
-    with pytest.raises(ModelError, match="2,147,483,647"):
-        load(tmp_path, b"".join(map(dumps, (MAGIC, 1001, SYSTEM))) + huge)
+    assert load(tmp_path, b"".join(map(dumps, (MAGIC, 1001, SYSTEM))) + huge + dumps([])) is None
 
 
-def test_stand_ins_are_made_anew_for_each_file(tmp_path: Path) -> None:
-    content, allowed = legacy(Call(Named("model", "RNNModel")), {}), {"model.RNNModel": Inert}
-    one, other = (type(load(tmp_path, content, allowed).root) for _ in range(2))
-    assert one is not other
+def test_archives_that_unpack_to_far_more_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WUG_MAX_BYTES", "1000000")
+    stream = io.BytesIO(archive({}, {}))
+    with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/other", bytes(2_000_000))
+    with pytest.raises(ModelError, match=r"the bound is 1,000,000.*WUG_MAX_BYTES"):
+        load(tmp_path, stream.getvalue())
+
+
+def test_a_torchscript_program_is_not_run(tmp_path: Path) -> None:
+    torch.jit.save(torch.jit.script(torch.nn.Linear(1, 1)), tmp_path / "program.pt")
+    with pytest.raises(ModelError, match="a TorchScript program"):
+        load(tmp_path, (tmp_path / "program.pt").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -186,9 +191,8 @@ def test_stand_ins_are_made_anew_for_each_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_tensor_cannot_reach_beyond_its_storage(tmp_path: Path, root: Call) -> None:
-    pickled = load(tmp_path, legacy(root, {"7": SIX} if root.args and root.args[0] != "7" else {}))
     with pytest.raises(ModelError, match="damaged"):
-        pickled.array(pickled.root)
+        load(tmp_path, legacy(root, {"7": SIX} if root.args and root.args[0] != "7" else {}))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,6 @@ def test_a_tensor_cannot_reach_beyond_its_storage(tmp_path: Path, root: Call) ->
         tensor(storage("7", 10**12), (6,), (1,)),
         tensor(storage("8", 6), (6,), (1,)),
         tensor(storage("7", 6, view=("8", 4, 3)), (3,), (1,)),
-        [tensor(storage("7", 6), (6,), (1,)), tensor(storage("7", 6, "LongStorage"), (6,), (1,))],
         Reference(("file", "/etc/passwd")),
         Reference(("storage", "torch.FloatStorage", "7", "cpu", 6)),
     ],
@@ -223,7 +226,6 @@ def test_random_bytes_are_an_error(tmp_path_factory: pytest.TempPathFactory, con
         load(tmp_path_factory.getbasetemp(), layout + content)
 
 
-@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # of pickletools, about such bytes
 @settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_a_byte_that_was_changed_gives_an_answer_or_a_clear_error(
@@ -234,14 +236,14 @@ def test_a_byte_that_was_changed_gives_an_answer_or_a_clear_error(
     whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 127))
     arrays, message = [], "model.pt"
     try:
-        pickled = load(tmp_path_factory.getbasetemp(), bytes(whole))
-        values = list(pickled.root.values()) if isinstance(pickled.root, dict) else [pickled.root]
-        arrays = [pickled.array(value) for value in values]
+        root = load(tmp_path_factory.getbasetemp(), bytes(whole))
+        values = list(root.values()) if isinstance(root, dict) else [root]
+        arrays = [value.numpy() for value in values if isinstance(value, torch.Tensor)]
     except ModelError as error:
         message = str(error)
     assert "model.pt" in message
     # What is read is within the six numbers of the file, in whatever type the byte made of them.
-    assert all(array is None or array.nbytes <= SIX.nbytes for array in arrays)
+    assert all(array.nbytes <= SIX.nbytes for array in arrays)
 
 
 @pytest.mark.parametrize(
@@ -251,10 +253,9 @@ def test_a_byte_that_was_changed_gives_an_answer_or_a_clear_error(
         (b"\x1f\x8b\x08\x00", "gzipped"),
         (b"<!DOCTYPE html><html>", "it is text that begins with '<!DOCTYPE"),
         (b"\x80\x02}q\x00.", "begins with the bytes 80 02"),
-        (archive({}, {}).replace(b"data.pkl", b"date.pkl"), r"no data\.pkl"),
+        (archive({}, {}).replace(b"data.pkl", b"date.pkl"), "damaged"),
         (archive({}, {}).replace(b"little", b"biggie"), "damaged"),
-        (legacy({}, {}, system={**SYSTEM, "little_endian": False}), "big-endian"),
-        (legacy({}, {}).replace(b"\xe9\x03.", b"\xea\x03.", 1), "version 1002"),
+        (legacy({}, {}).replace(b"\xe9\x03.", b"\xea\x03.", 1), "protocol version: 1002"),
     ],
 )
 def test_what_is_no_such_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
@@ -264,6 +265,6 @@ def test_what_is_no_such_file_is_named(tmp_path: Path, content: bytes, message: 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read(tmp_path / "none.pt", TENSORS, what="a test")
+        read(tmp_path / "none.pt", (), what="a test")
     with pytest.raises(InputError, match="cannot be read"):
-        read(tmp_path, TENSORS, what="a test")
+        read(tmp_path, (), what="a test")

@@ -16,34 +16,28 @@ from typing import Any
 
 from wug.errors import MissingExtra, ModelError
 from wug.models.weights.fingerprints import content, obtain_conversion
-from wug.models.weights.unpickling import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
+from wug.models.weights.unpickling import Inert, read
 
-CHECKPOINT: Mapping[str, type] = {
-    **TENSORS,
-    **dict.fromkeys(("torch.DoubleStorage", "torch.IntStorage", "torch.ByteStorage", "torch.BoolStorage"), Inert),
-    **dict.fromkeys(("torch.int64", "torch.int32", "torch.uint8", "torch.float32", "torch.float16"), Inert),
-    "argparse.Namespace": Inert,
-    "collections.defaultdict": InertDict,
-    "collections.Counter": InertDict,
-    "__builtin__.set": InertSet,
-    "builtins.set": InertSet,
+CHECKPOINT = (
+    *("torch.int64", "torch.int32", "torch.uint8", "torch.float32", "torch.float16"),
+    "argparse.Namespace",
     # Versions 1 and 2 keep their vocabularies in torchtext's fields.
-    "functools.partial": Inert,
-    **{
-        f"torchtext.{legacy}{name}": Inert
+    "functools.partial",
+    *(
+        f"torchtext.{legacy}{name}"
         for legacy in ("", "legacy.")
         for name in (
             "data.field.Field", "data.field.RawField", "data.pipeline.Pipeline", "data.utils._split_tokenizer",
             "vocab.Vocab", "vocab._default_unk_index",
         )
-    },
-    "onmt.inputters.text_dataset.TextMultiField": Inert,
-    "onmt.inputters.text_dataset._feature_tokenize": Inert,
-    "onmt.inputters.inputter._feature_tokenize": Inert,
-    "onmt.inputters.inputter.AlignField": Inert,
-    "onmt.inputters.inputter.make_src": Inert,
-    "onmt.inputters.inputter.make_tgt": Inert,
-}  # fmt: skip
+    ),
+    "onmt.inputters.text_dataset.TextMultiField",
+    "onmt.inputters.text_dataset._feature_tokenize",
+    "onmt.inputters.inputter._feature_tokenize",
+    "onmt.inputters.inputter.AlignField",
+    "onmt.inputters.inputter.make_src",
+    "onmt.inputters.inputter.make_tgt",
+)  # fmt: skip
 """Names that an OpenNMT-py checkpoint may contain."""
 
 
@@ -52,8 +46,8 @@ class OpenNmtCheckpoint:
     """The content of a checkpoint, as plain data."""
 
     path: Path
-    weights: Mapping[str, Array]
-    generator: Mapping[str, Array]
+    weights: Mapping[str, Any]
+    generator: Mapping[str, Any]
     options: Mapping[str, Any]
     source: list[str]
     """The source vocabulary, by number."""
@@ -75,8 +69,7 @@ def converted(path: Path) -> Path:
 
 def read_checkpoint(path: Path) -> OpenNmtCheckpoint:
     """Read a checkpoint; an error if it contains anything else."""
-    pickled = read(path, CHECKPOINT, what="an OpenNMT-py checkpoint")
-    match pickled.root:
+    match read(path, CHECKPOINT, what="an OpenNMT-py checkpoint"):
         case {"model": dict(model), "generator": dict(generator), "vocab": vocabularies, "opt": Inert() as options}:
             pass
         case dict(root):
@@ -88,17 +81,18 @@ def read_checkpoint(path: Path) -> OpenNmtCheckpoint:
             raise ModelError(f"{path}: not an OpenNMT-py checkpoint: it holds no dictionary")
     return OpenNmtCheckpoint(
         path,
-        _arrays(pickled, model),
-        _arrays(pickled, generator),
+        _tensors(model),
+        _tensors(generator),
         {str(key): value for key, value in (options.state or {}).items() if _is_plain(value)},
         _words(path, vocabularies, "src"),
         _words(path, vocabularies, "tgt"),
     )
 
 
-def _arrays(pickled: Pickled, named: Mapping[Any, Any]) -> dict[str, Array]:
-    found = {str(name): pickled.array(value) for name, value in named.items()}
-    return {name: array for name, array in found.items() if array is not None}
+def _tensors(named: Mapping[Any, Any]) -> dict[str, Any]:
+    import torch
+
+    return {str(name): value for name, value in named.items() if isinstance(value, torch.Tensor)}
 
 
 def _words(path: Path, vocabularies: object, side: str) -> list[str]:
@@ -144,8 +138,8 @@ def _convert(checkpoint: OpenNmtCheckpoint, plain: Path, folder: Path) -> None:
         raise MissingExtra("converting an OpenNMT-py checkpoint", "ctranslate,hf") from None
     torch.save(
         {
-            "model": {name: torch.from_numpy(array) for name, array in checkpoint.weights.items()},
-            "generator": {name: torch.from_numpy(array) for name, array in checkpoint.generator.items()},
+            "model": checkpoint.weights,
+            "generator": checkpoint.generator,
             "vocab": {"src": checkpoint.source, "tgt": checkpoint.target},
             "opt": Namespace(**checkpoint.options),
         },

@@ -10,25 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError, ModelError
-from wug.models.weights.unpickling import TENSORS, Array, Inert, InertSet, Pickled, read
+from wug.models.weights.unpickling import Inert, read
 
 if TYPE_CHECKING:
     import torch
 
-WHOLE_MODULE: Mapping[str, type] = {
-    **TENSORS,
-    "model.RNNModel": Inert,
-    "torch.nn.modules.dropout.Dropout": Inert,
-    "torch.nn.modules.sparse.Embedding": Inert,
-    "torch.nn.modules.rnn.LSTM": Inert,
-    "torch.nn.modules.rnn.GRU": Inert,
-    "torch.nn.modules.rnn.RNN": Inert,
-    "torch.nn.modules.linear.Linear": Inert,
-    "torch.backends.cudnn.rnn.Unserializable": Inert,
-    "torch.nn.backends.thnn._get_thnn_function_backend": Inert,  # in every module before PyTorch 1.3
-    "__builtin__.set": InertSet,  # in every module since PyTorch 1.6
-    "builtins.set": InertSet,
-}
+WHOLE_MODULE = (
+    "model.RNNModel",
+    "torch.nn.modules.dropout.Dropout",
+    "torch.nn.modules.sparse.Embedding",
+    "torch.nn.modules.rnn.LSTM",
+    "torch.nn.modules.rnn.GRU",
+    "torch.nn.modules.rnn.RNN",
+    "torch.nn.modules.linear.Linear",
+    "torch.backends.cudnn.rnn.Unserializable",
+    "torch.nn.backends.thnn._get_thnn_function_backend",  # in every module before PyTorch 1.3
+)
 """Names that a pickled word LSTM may contain."""
 
 GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -92,14 +89,11 @@ class Weights:
 
 def load_weights(path: Path, kind: str | None = None) -> Weights:
     """Read a pickled module, a state dict, or safetensors; `kind` is the kind of layers, if known."""
-    import torch
-
     if _is_safetensors(path):
         tensors, declared = read_safetensors(path), kind
     else:
-        pickled = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
-        declared = _declared_kind(pickled)
-        tensors = {name: torch.from_numpy(array) for name, array in _named(pickled, pickled.root)}
+        root = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
+        tensors, declared = dict(_named(root)), _declared_kind(path, root)
     return assembled(path, tensors, declared)
 
 
@@ -150,9 +144,8 @@ def _is_safetensors(path: Path) -> bool:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
 
 
-def _declared_kind(pickled: Pickled) -> str | None:
+def _declared_kind(path: Path, root: object) -> str | None:
     """The kind of layers of a pickled module; features that would change outputs are refused."""
-    root = pickled.root
     if not isinstance(root, Inert) or not isinstance(root.state, dict):
         return None
     rnn, encoder = _part(root, "rnn"), _part(root, "encoder")
@@ -161,10 +154,10 @@ def _declared_kind(pickled: Pickled) -> str | None:
         ("an embedding with max_norm", encoder.get("max_norm") is not None),
     ):
         if here:
-            raise ModelError(f"{pickled.path}: {feature} does not belong to a word LSTM of this kind")
+            raise ModelError(f"{path}: {feature} does not belong to a word LSTM of this kind")
     declared = rnn.get("mode") or root.state.get("rnn_type")
     if declared is not None and (not isinstance(declared, str) or declared not in GATES):
-        raise ModelError(f"{pickled.path}: layers of the kind {reprlib.repr(declared)}; known: {', '.join(GATES)}")
+        raise ModelError(f"{path}: layers of the kind {reprlib.repr(declared)}; known: {', '.join(GATES)}")
     return declared
 
 
@@ -178,11 +171,12 @@ _DEEP = 8
 """Levels of modules and dictionaries that are searched."""
 
 
-def _named(pickled: Pickled, value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
+def _named(value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor with its name, such as `rnn.weight_ih_l0`."""
-    array = pickled.array(value)
-    if array is not None:
-        yield prefix, array
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield prefix, value.detach()
         return
     parts: dict[Any, Any] = {}
     if isinstance(value, dict):
@@ -193,7 +187,7 @@ def _named(pickled: Pickled, value: object, prefix: str = "", depth: int = 0) ->
             parts |= found if isinstance(found, dict) else {}
     if depth < _DEEP:
         for name, part in parts.items():
-            yield from _named(pickled, part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
+            yield from _named(part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
 def _assembled(path: Path, tensors: Mapping[str, Any], declared: str | None) -> Weights:
