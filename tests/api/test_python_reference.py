@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """After a change of a docstring, `python docs/reference.py` writes it anew."""
+    """After a change of a docstring, `python docs/reference.py` rewrites it."""
     page = runpy.run_path(str(DOCS / "reference.py"))["page"]()
     assert (DOCS / "reference.md").read_text(encoding="utf-8") == page
 
