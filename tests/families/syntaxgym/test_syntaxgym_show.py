@@ -139,6 +139,7 @@ def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
     assert [card.title for card in (first, second, mean)] == ["Prediction 1", "Prediction 2", "Prediction 1, mean"]
     assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
     assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7%")
+    assert set(first.conditions) == {"match", "mismatch"}
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
 
 

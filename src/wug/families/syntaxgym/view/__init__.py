@@ -171,11 +171,11 @@ def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
     return sorted(spread(found, MARGINS), key=lambda margin: margin.value)
 
 
-def formula_of(result: Result, index: int) -> dict[str, str]:
-    """Source, canonical form and English of a prediction; empty if unknown."""
-    given = result.meta.get("formulas") or ()
-    known: Mapping[str, Any] = given[index] if index < len(given) else {}
-    return {key: str(known.get(key) or "") for key in ("source", "canonical", "english")}
+def formula_of(result: Result, index: int) -> dict[str, Any]:
+    """Source, canonical form, English and regions of a prediction; empty if unknown."""
+    known: Mapping[str, Any] = dict(enumerate(result.meta.get("formulas") or ())).get(index, {})
+    texts = {key: str(known.get(key) or "") for key in ("source", "canonical", "english")}
+    return {**texts, "regions": known.get("regions")}
 
 
 def compared_regions(result: Result) -> list[frozenset[int]]:
@@ -189,8 +189,8 @@ def compared_regions(result: Result) -> list[frozenset[int]]:
 
 def verdicts(outcome: Outcome) -> page.VerdictsPart | None:
     """The comparisons of a prediction on an item; None if there are none."""
-    given = outcome.detail.get("comparisons") or ()
-    return page.VerdictsPart(tuple(map(_verdict, given))) if given else None
+    given = tuple(map(_verdict, outcome.detail.get("comparisons") or ()))
+    return page.VerdictsPart(given) if given else None
 
 
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
