@@ -94,6 +94,16 @@ def test_pages_are_readable_on_a_phone(new_context: Any, served: Served, recorde
     recorder.check()
 
 
+@pytest.mark.parametrize("width", [390, 360, 320])
+def test_a_phone_shows_every_link_of_the_navigation_bar_whole(new_context: Any, width: int) -> None:
+    page = new_context(viewport={"width": width, "height": 844}).new_page()
+    page.goto("/")
+    links = page.locator(".bar-top li a")
+    assert links.last.inner_text() == "Help"
+    boxes = [link.bounding_box() for link in links.all()]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] >= 24 for box in boxes)
+
+
 @pytest.mark.usefixtures("hurried")
 def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("ERR_CONNECTION_REFUSED")

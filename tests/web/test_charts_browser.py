@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import urllib.parse
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +22,12 @@ import sample_results
 import wug
 from browsing import Served, follow
 from wug import stats
-from wug.types import Outcome, Result, Signature
+from wug.types import Estimate, Outcome, Result, Signature
 from wug.views import charts
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
+BARS = "path[aria-roledescription='bar']"
 LEGEND = ".legend button"
 DRAWN = ".drawn:not(.loading) svg.marks"
 
@@ -232,6 +234,73 @@ def test_a_click_on_a_dot_opens_the_items_of_its_group(served: Served, page: Any
     drawn(page, "/run/1")
     page.locator("figure .role-mark path").last.click()
     page.wait_for_url("**/result/*")
+
+
+def follow_mark(page: Any, address: str, figure: str, mark: str = POINTS) -> str:
+    """Click on the first mark of a chart; the address that it leads to."""
+    page.goto(address)
+    place = page.locator(f"#{figure} .plot {mark}").first
+    page.locator(f"#{figure}").scroll_into_view_if_needed()
+    place.wait_for()
+    follow(page, place.click)
+    return urllib.parse.unquote_plus(page.url.removeprefix(page.url.partition("/result/")[0]))
+
+
+def test_a_click_on_a_mark_of_each_kind_of_chart_opens_its_items(served: Served, page: Any) -> None:
+    judged = sample_results.pairs(items=40)
+    human = [replace(one, detail={**one.detail, "human": int(one.item) / 10}) for one in judged.outcomes]
+    agreed = Estimate("spearman", "all", 0.4, 40)
+    samples = [
+        Outcome(str(number), "accuracy", number % 2 == 0, {"depth": str(number % 2 + 1), "function": "copy"}, {})
+        for number in range(40)
+    ]
+    sample_results.keep(
+        served.site.store,
+        replace(judged, outcomes=tuple(human), estimates=(*judged.estimates, agreed)),
+        sample_results.syntaxgym(),
+        sample_results.substitutivity(),
+        replace(sample_results.plain(), n=40, outcomes=tuple(samples), estimates=tuple(stats.estimates(samples))),
+    )
+
+    def listed() -> int:
+        assert page.locator(".list > li").count() > 0
+        return int(page.locator(".pager span").first.inner_text().partition(" of ")[2])
+
+    assert follow_mark(page, "/result/1", "f-paradigms") == "/result/1/items?group=paradigm=paradigm_0"
+    assert listed() == 20
+    assert follow_mark(page, "/result/1", "f-margins", BARS).startswith("/result/1/items?value=false&sort=margin")
+    assert listed() == 10
+    assert follow_mark(page, "/result/1", "f-people").startswith("/result/1/outcome/")
+    assert follow_mark(page, "/result/2", "f-regions") == "/result/2/items?"
+    assert listed() == 6
+    assert follow_mark(page, "/result/2?item=2", "f-regions").startswith("/result/2/outcome/")
+    assert page.locator(".row-head strong").inner_text() == "2"
+    assert follow_mark(page, "/result/3", "f-shares", BARS) == "/result/3/items?"
+    assert follow_mark(page, "/result/3", "f-functions") == "/result/3/items?group=function=copy"
+    assert follow_mark(page, "/result/4", "f-by-depth") == "/result/4/items?group=depth=1"
+    assert listed() == 20
+
+
+def test_a_click_on_a_curve_opens_its_run(everything: Served, chromium: Any) -> None:
+    context = chromium.new_context(base_url=everything.address)
+    everything.let_in(context)
+    page = context.new_page()
+    page.goto("/sweeps/1")
+    page.locator(POINTS).first.wait_for()
+    follow(page, page.locator(POINTS).first.click)
+    assert page.url == f"{everything.address}/run/8"
+    context.close()
+
+
+def test_a_click_on_a_difference_opens_the_items_that_differ(served: Served, page: Any) -> None:
+    made = sample_results.pairs(items=40)
+    other = [replace(one, value=not one.value) if int(one.item) < 3 else one for one in made.outcomes]
+    sample_results.keep(served.site.store, made)
+    sample_results.keep(served.site.store, replace(made, model="causal/other@1", outcomes=tuple(other)))
+    drawn(page, "/compare?run=1&run=2")
+    page.locator(POINTS).first.click()
+    expect(page.locator("details[data-row][open]")).to_have_count(1)
+    assert page.locator("details[open] tbody th").all_inner_texts() == ["0", "1", "2"]
 
 
 def test_a_prediction_shows_the_conditions_that_it_compares(served: Served, page: Any) -> None:

@@ -32,6 +32,8 @@ MAX_TITLE_CHARACTERS = 105
 """Characters of a line of a title."""
 MAX_INTERVAL_POINTS = 90
 """With more points, several lines are drawn without intervals."""
+MAX_DISTINCT_LINES = 16
+"""More lines are thin and alike until the reader selects one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class LinePoint:
     series: str = ""
     interval: str = ""
     """The interval as text."""
+    run: int | None = None
+    """The run that it comes from, if it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +180,16 @@ def curves(
     spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, several, choice)
     # A single item says nothing about a trend.
     line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
-    size = 70 if len(points) <= 40 else 40 if len(points) <= MAX_LARGE_POINTS else 8
+    many = len(series) > MAX_DISTINCT_LINES
+    size = 8 if many or len(points) > MAX_LARGE_POINTS else 70 if len(points) <= 40 else 40
     dot = base.mark_point(style="dot", size=size).encode(y=y)
-    if several:
+    if many:
+        alone = f"length({choice.param.name}) > 0"
+        line = line.encode(
+            strokeWidth=alt.condition(alone, alt.value(2.5), alt.value(1)),
+            opacity=alt.condition(alone, alt.value(1), alt.value(0.5)),
+        )
+    elif several:
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
         line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dashed(series)))
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
@@ -186,7 +197,10 @@ def curves(
     chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
     if not several:
         return chart
-    return chart.add_params(choice.param).properties(usermeta=choice.legend(series, "series", _last(points)))
+    legend = choice.legend(series, "series", _last(points))
+    for key in legend["legend"]["keys"] if many else ():
+        key |= {"shape": vega.OUTLINES["circle"], "dash": [1, 0]}
+    return chart.add_params(choice.param).properties(usermeta=legend)
 
 
 def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
@@ -351,6 +365,7 @@ def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
         "low": rounded(point.low),
         "high": rounded(point.high),
         "n": point.n,
+        **({"run": point.run} if point.run else {}),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError
 from wug.formatting import plain
 from wug.labels import caption
-from wug.views import chance, charts, vega
+from wug.views import charts
 from wug.views import comparison as text
 from wug.views.comparison import difference, interval, p_text, side_names, verdict
 from wug.views.parts import Figure
@@ -127,7 +127,7 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
     about = caption([c.suite for c in contrasts], (), counts.pop() if len(counts) == 1 else None)
     return Figure(
         id=id,
-        draw=lambda: _with_zero(charts.intervals(points, title=title, series_are="pair")),
+        draw=lambda: charts.intervals(points, title=title, series_are="pair", zero=True),
         title="Differences in percent correct" if share else f"Differences in {plain(metric)}",
         note=f"{what} on the items that both have, with 95% intervals.",
         about=about,
@@ -173,15 +173,3 @@ def _point(c: Contrast, scale: int, several: bool, series: str) -> charts.Point:
         series=series,
         group=c.suite if several else "",
     )
-
-
-def _with_zero(drawn: altair.LayerChart) -> altair.LayerChart:
-    """The chart with a line at 0 behind the dots."""
-    alt = vega.altair()
-    zero = (
-        alt.Chart(alt.Data(values=[{"zero": 0}]))
-        .mark_rule(strokeDash=[4, 3], color="currentColor", tooltip=None)
-        .encode(x="zero:Q")
-    )
-    chance.put_behind(drawn, [zero])
-    return drawn

@@ -270,7 +270,7 @@ def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit
     chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
     partly = chance is not None and len(levels) < len({curve.suite for curve in drawn})
     points = [
-        charts.LinePoint(p.step, p.value, p.low, p.high, p.n, name)
+        charts.LinePoint(p.step, p.value, p.low, p.high, p.n, name, run=p.runs[0] if len(p.runs) == 1 else None)
         for name, curve in zip(curve_names(drawn), drawn, strict=True)
         for p in curve.points
     ]

@@ -71,11 +71,17 @@ def estimates_response(form: str, name: str, results: Sequence[Result]) -> Respo
 
 
 def figure_response(
-    figure: Figure | None, form: str, name: str, *, about: str = "", optional: bool = False
+    figure: Figure | None,
+    form: str,
+    name: str,
+    *,
+    about: str = "",
+    groups: Mapping[str, str] | None = None,
+    optional: bool = False,
 ) -> Response:
     """A figure in the requested form; a missing one is a 404, or an empty response if it is optional.
 
-    `about` names suites and models in files, unless the figure does.
+    `about` names suites and models in files, unless the figure does; `groups` are those of the items behind its rows.
     """
     if figure is None and optional and form not in IMAGE_TYPES:
         return JsonResponse({"absent": name}) if form == "vl.json" else table_response(form, name, (), ())
@@ -83,7 +89,9 @@ def figure_response(
         raise HTTPException(404, f"There is no chart {name!r} here.")
     inline = {"content-disposition": content_disposition(name, form, attachment=False)}
     if form == "vl.json":
-        return JsonResponse({**vega.page_spec(figure.chart), "description": figure.title}, headers=inline)
+        spec = vega.page_spec(figure.chart)
+        meta = {**spec.get("usermeta", {}), "groups": groups or {}}
+        return JsonResponse({**spec, "usermeta": meta, "description": figure.title}, headers=inline)
     made = replace(figure, about=figure.about or about)
     if form == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}

@@ -208,7 +208,7 @@ def test_what_became_of_the_pairs_is_counted_afterwards(client: TestClient, site
     sample_results.keep(site.store, sample_results.pairs(items=8))
     assert 'data-fragment="/result/1/part/tally"' in client.get("/result/1").text
     counted = re.findall(r"<dt>(.+?)</dt><dd><strong>(\d+)</strong>", client.get("/result/1/part/tally").text)
-    assert counted == [("right", "5"), ("wrong", "2"), ("not judged", "1")]
+    assert counted == [("not judged", "1")]
 
 
 def test_localism_is_a_tree_with_the_first_divergence(client: TestClient, site: Site) -> None:

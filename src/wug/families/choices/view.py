@@ -130,17 +130,14 @@ def _note(outcome: Outcome, found: ChoiceOutcome) -> str:
 
 
 def _tally(rows: Rows) -> page.CountsPart:
-    counts = rows.tally(METRIC)
     wrong = rows.each(Filter(METRIC, value="false"), keys=("options", "right", "scores", "logprobs"))
     tied = sum(found.tied for row in wrong if (found := choice_outcome(row.outcome)) is not None)
     unjudged = rows.each(Filter(METRIC, value="none"), keys=("why",))
     why = Counter(str(row.outcome.detail.get("why") or "") for row in unjudged)
     reasons = "; ".join(reason for reason, _ in why.most_common(4) if reason)
     found_rows = (
-        ("right", counts["true"], ""),
-        ("wrong", counts["false"], ""),
         ("tied", tied, "the right option and another share the highest score; counted as wrong"),
-        ("not judged", counts["none"], reasons),
+        ("not judged", why.total(), reasons),
     )
     return page.CountsPart(tuple(row for row in found_rows if row[1]))
 

@@ -47,7 +47,8 @@ def question(result: Result) -> str:
     controls = [term for term in fields.get("baseline", "").split(" + ") if term and "@" not in term]
     beyond = f" beyond {' and '.join(controls)}" if controls else ""
     predictors = fields.get("predictors", "the predictor").replace(" + ", " and ")
-    return f"Does {predictors} predict {fields.get('measure', 'the measure')}{beyond}?"
+    measures = " and ".join(fields.get("measure", "the measure").split("+"))
+    return f"Does {predictors} predict {measures}{beyond}?"
 
 
 def example(result: Result, rows: Rows) -> LinesPart:

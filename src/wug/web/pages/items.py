@@ -72,7 +72,7 @@ class ItemQuery:
         return cls(
             metric=query.get("metric") or view.items.metric,
             value=value if value in VALUE_LABELS else "",
-            group=_found_group(view, query.get("group", "")),
+            group=query.get("group", ""),
             text=query.get("q", "").strip(),
             default_metric=view.items.metric,
             sort=query.get("sort", ""),
@@ -267,14 +267,6 @@ def _fields(row: OutcomeRow) -> dict[str, Any]:
         "groups": dict(outcome.groups),
         "detail": dict(outcome.detail),
     }
-
-
-def _found_group(view: ResultView, text: str) -> str:
-    """A group as `field=value`; `*=value` is the first field with that value, or nothing if no field has it."""
-    if not text.startswith("*="):
-        return text
-    groups = (Group.parse(estimate.group) for estimate in view.result.estimates)
-    return next((str(group) for group in groups if not group.is_overall and group.value == text[2:]), "")
 
 
 def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:

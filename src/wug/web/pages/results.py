@@ -10,8 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines
+from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines, plain
+from wug.identity import Group
 from wug.labels import caption
+from wug.types import Result
+from wug.views import charts
 from wug.views.opening import opening_of
 from wug.views.parts import DeferredPart, Figure, FigurePair, OptionPage, OtherResult, TablePart, ViewPart
 from wug.web.downloads import estimates_response, figure_response
@@ -104,7 +107,12 @@ def _figure(request: Request) -> Response:
     figure = found if isinstance(found, Figure) else None
     about = caption([view.result.suite], names, None if query.get("item") else view.result.n)
     return figure_response(
-        figure, form, f"{view.file_name}-{name}", about=about, optional=isinstance(part, DeferredPart)
+        figure,
+        form,
+        f"{view.file_name}-{name}",
+        about=about,
+        groups=_groups_of(view.result, figure) if figure else None,
+        optional=isinstance(part, DeferredPart),
     )
 
 
@@ -166,6 +174,19 @@ def _chart_pair(
     own = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
     figures = draw(own, OtherResult(named.name, other.result, other.rows))
     return ChartPair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
+
+
+def _groups_of(result: Result, figure: Figure) -> dict[str, str]:
+    """The groups of items behind the rows of a chart: `field=value` by heading and name, and by name alone."""
+    shown = {cell for row in figure.rows for cell in row}
+    groups = (Group.parse(estimate.group) for estimate in result.estimates)
+    found: dict[str, str] = {}
+    for group in groups:
+        if not group.is_overall and group.value in shown:
+            found[charts.row_key(plain(group.field), group.value)] = str(group)
+            if charts.row_key("", group.value) not in found or plain(group.field) in figure.columns:
+                found[charts.row_key("", group.value)] = str(group)
+    return found
 
 
 def _find_part(view: ResultView, name: str) -> ViewPart | None:

@@ -35,17 +35,25 @@ export const draw = async (place, spec) => {
   return wugCharts.draw(place, spec, charts);
 };
 
-// Where a click on a mark leads: to the items of a group or a bar, to an item, or where the link of that name leads.
-const target = (plot, datum) => {
-  const items = plot.dataset.items, field = /\/figure\/by-([^.]+)\./.exec(plot.dataset.spec)?.[1];
+// Where a click on a mark leads: to the items of a group, a bar or a region, to an item, to a run, or where the link of
+// that name leads. `groups` are the groups of items by the rows of the chart.
+const target = (plot, datum, groups = {}) => {
+  const items = plot.dataset.items, place = new URL(plot.dataset.spec, location.href);
   if (!datum) return null;
+  if (datum.run) return `/run/${datum.run}`;
   if (!items) return [...document.querySelectorAll("main table a")].find((link) => link.textContent.trim() === datum.name)?.href;
   const to = (query) => `${items}s?${new URLSearchParams(query)}`;
+  const field = /\/figure\/by-([^.]+)\./.exec(place.pathname)?.[1], item = place.searchParams.get("item");
+  if (datum.condition) return item ? `${items}/${encodeURIComponent(item)}` : to({});
   if (datum.name && "y" in datum) return `${items}/${encodeURIComponent(datum.name)}`;
   if ("count" in datum && "low" in datum) return to({ value: { right: "true", wrong: "false" }[datum.series] ?? "", sort: "margin" });
   if (field && "x" in datum) return to({ group: `${decodeURIComponent(field)}=${datum.x}` });
-  return datum.name ? to({ group: `*=${datum.name}` }) : null;
+  const group = groups[datum.row] ?? groups[`\n${datum.name}`];
+  return group ? to({ group }) : /^all /.test(datum.name) ? to({}) : null;
 };
+// In a comparison, a mark opens the list of items that differ.
+const differing = (datum) => datum && [...document.querySelectorAll("details[data-row]")].find(({ dataset }) =>
+  datum.row === dataset.row || datum.row === `\n${dataset.row.split("\n")[0]}`);
 
 const fill = async (plot) => {
   plot.setAttribute("aria-busy", "true");
@@ -56,7 +64,15 @@ const fill = async (plot) => {
     if (spec.absent) return plot.closest("figure").remove();
     if (plot.dataset.drawn === JSON.stringify(spec)) return;
     const { view } = await draw(plot, spec);
-    view.addEventListener("click", (event, item) => { const to = target(plot, item?.datum); if (to) location.assign(to); });
+    const leads = (item) => target(plot, item?.datum, spec.usermeta?.groups) ?? differing(item?.datum);
+    view.addEventListener("mouseover", (event, item) => { plot.style.cursor = leads(item) ? "pointer" : ""; });
+    view.addEventListener("click", (event, item) => {
+      const to = leads(item);
+      if (!to) return;
+      if (typeof to === "string") return location.assign(to);
+      to.open = true;
+      to.scrollIntoView({ block: "start" });
+    });
     plot.dataset.drawn = JSON.stringify(spec);
     plot.removeAttribute("aria-busy");
   } catch (error) {

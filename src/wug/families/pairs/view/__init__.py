@@ -123,7 +123,7 @@ SORTS = (
 
 
 def _tally(rows: Rows) -> page.CountsPart:
-    """The number of pairs with each outcome; for the correct ones, no details are read."""
+    """The number of pairs that are tied, identical, not judged or split; of the correct ones, no details are read."""
     counts = rows.tally(ACCURACY)
     tied = identical = 0
     tokens = rows.numbers(Filter(ACCURACY), TOKEN_KEYS)
@@ -137,8 +137,6 @@ def _tally(rows: Rows) -> page.CountsPart:
     why = Counter(reason for row in unjudged if (reason := PairOutcome.of(row.outcome).why))
     reasons = "; ".join(reason if len(why) == 1 else f"{n:,}: {reason}" for reason, n in why.most_common(4))
     found = (
-        ("right", counts["true"], ""),
-        ("wrong", counts["false"], ""),
         ("tied", tied, "equal scores; counted as wrong"),
         ("identical", identical, "identical sentences; counted as wrong"),
         ("not judged", counts["none"], reasons),
