@@ -90,7 +90,7 @@ def command(
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
-    RUN is a number, the beginning of a name, or last (the default).
+    RUN is a number, the beginning of a name, sweep:NAME for all runs of a sweep, or last (the default).
 
     \b
     wug export 1 --to csv -o judgements.csv

@@ -28,6 +28,8 @@ SUBMISSION = "export_run"
 """The function of a family that writes the submission of its benchmark."""
 RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that a file or folder cannot have everywhere."""
+CHECKPOINT = re.compile(r"(chck|ckpt|checkpoint|step|epoch)[-_]?\d+[kKmMbB]?")
+"""The name of a folder that is a checkpoint of the model that the folder around it is called."""
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 SampledOutcome: TypeAlias = tuple[Outcome, Sample]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
@@ -65,6 +67,20 @@ class ExportedRun:
         """When the run started, in Unix seconds."""
         return str(int(self.started.timestamp()))
 
+    def model_of(self, result: Result) -> ModelName:
+        """The name of a result's model; a folder belongs to `local`, and BABY/chck_1M is a checkpoint of BABY."""
+        model = ModelId.parse(result.model)
+        path, at, revision = model.name.rpartition("@")
+        path, revision = (path, revision) if at else (model.name, self.run.revision or "")
+        if not model.kind or result.signature.get("imported"):
+            revision = revision or model.fingerprint
+        above = Path((self.run.specification or "").partition(":")[2].partition("?")[0]).parent.name
+        if not revision and above and CHECKPOINT.fullmatch(path):
+            path, revision = above, path
+        parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]
+        on_hub = len(parts) == 2 and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", path) is not None
+        return ModelName(model, parts[0] if on_hub else "local", (parts or ["model"])[-1], revision)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
@@ -75,18 +91,6 @@ class ModelName:
     name: str
     revision: str
     """The checkpoint; empty for the only one."""
-
-    @classmethod
-    def of(cls, result: Result, checkpoint: str | None) -> ModelName:
-        """The name of a result's model at the checkpoint of its run; a folder belongs to the developer `local`."""
-        model = ModelId.parse(result.model)
-        path, at, revision = model.name.rpartition("@")
-        path, revision = (path, revision) if at else (model.name, checkpoint or "")
-        if not model.kind or result.signature.get("imported"):
-            revision = revision or model.fingerprint
-        parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]
-        on_hub = len(parts) == 2 and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", path) is not None
-        return cls(model, parts[0] if on_hub else "local", (parts or ["model"])[-1], revision)
 
     @property
     def path(self) -> str:
@@ -108,7 +112,7 @@ def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: 
     if submit is None:
         yield from registry.find(WRITERS, form.replace("-", "_")).write(runs, output, options)
     else:
-        results = [(result, exported.run.revision) for exported in runs for result in exported.results]
+        results = [(result, exported.model_of(result)) for exported in runs for result in exported.results]
         yield from submit(results, require_folder(form, output), **({"collate": True} if options.collate else {}))
 
 

@@ -46,18 +46,20 @@ def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
 
 
 def numbers(reader: RunReader, words: Iterable[str]) -> list[int]:
-    """The numbers of runs."""
-    return [find(reader, word).id for word in words]
+    """The numbers of runs; `sweep:NAME` means all complete runs of a sweep."""
+    found: list[int] = []
+    for word in words:
+        if word.startswith(sweeps.PREFIX):
+            members = sweeps.runs_of(reader, sweeps.find(reader, word))
+            found += [run.id for run in members if run.status == "complete"]
+        else:
+            found.append(find(reader, word).id)
+    return found
 
 
 def side(reader: RunReader, text: str) -> list[int]:
-    """The numbers of the runs in `1,2,base`, or of one name that contains commas.
-
-    `sweep:NAME` means all complete runs of a sweep.
-    """
-    if text.startswith(sweeps.PREFIX):
-        return [run.id for run in sweeps.runs_of(reader, sweeps.find(reader, text)) if run.status == "complete"]
-    if any(run.name == text for run in reader.runs()):
+    """The numbers of the runs in `1,2,base`, or of one name that contains commas."""
+    if text.startswith(sweeps.PREFIX) or any(run.name == text for run in reader.runs()):
         return numbers(reader, [text])
     return numbers(reader, text.split(","))
 

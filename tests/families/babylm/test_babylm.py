@@ -148,6 +148,16 @@ def test_the_wug_test_is_the_rank_correlation_with_people(tmp_path: Path, tiny_c
     assert rho == pytest.approx(spearmanr(probabilities, ratios).statistic)
 
 
+def test_preferences_near_one_tie_as_in_the_pipelines_float32(tmp_path: Path, tiny_causal: Callable[..., Path]) -> None:
+    texts = [f"The cat sleeps.\tThe cat sleeps.{' a' * n}" for n in (3, 4, 5)]
+    rows(tmp_path / "wug_past_tense" / "wug.jsonl", [
+        *({"sentences": text, "ratio": ratio} for text, ratio in zip(texts, (0.9, 0.2, 0.4), strict=True)),
+        {"sentences": "The cat sleeps.\tThe cat sleeps.", "ratio": 0.1},
+    ])  # fmt: skip
+    outcomes = babylm(tmp_path / "wug_past_tense", f"causal:{tiny_causal()}").outcomes
+    assert [one.value for one in outcomes] == [1.0, 1.0, 1.0, 0.5]
+
+
 def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     refused(wug("run", tmp_path, "--protocol", "babylm", "--no-save"), "no task of BabyLM", "blimp_filtered")

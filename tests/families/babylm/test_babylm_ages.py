@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,15 @@ from scipy.stats import pearsonr
 
 from command_line import refused, wug
 from run_factory import keep, result
-from wug.families.babylm.ages import child_age, child_ages, model_age, word_ages, words_seen
+from wug.families.babylm.ages import (
+    age_correlation,
+    child_age,
+    child_ages,
+    model_age,
+    read_children,
+    word_ages,
+    words_seen,
+)
 from wug.families.babylm.submission import CHECKPOINTS
 from wug.types import Outcome
 
@@ -122,7 +131,7 @@ def test_ages_of_children_and_models_are_those_of_the_pipeline() -> None:
 
 
 def test_the_score_is_the_pipelines_correlation_over_words_with_both_ages(aoa: Path) -> None:
-    found = word_ages(points(), child_ages(aoa)).estimate
+    found = age_correlation(word_ages(points(), child_ages(read_children(aoa))))
     value, words = expected()
     assert words > 5
     assert found.n == words
@@ -130,7 +139,7 @@ def test_the_score_is_the_pipelines_correlation_over_words_with_both_ages(aoa: P
 
 
 def test_fewer_than_three_words_give_zero() -> None:
-    assert word_ages({"a": surprisals(1)}, {"a": 20.0}).estimate.value == 0.0
+    assert age_correlation(word_ages({"a": surprisals(1)}, {"a": 20.0})).value == 0.0
 
 
 def test_a_word_that_no_curve_fits_has_no_age() -> None:
@@ -260,3 +269,16 @@ def test_damaged_surprisals_are_not_imported(
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"metadata": {"use_bos_only": False}, "results": rows}))
     refused(wug("import", path, "--store", tmp_path / "i"), "surprisal.json", part)
+
+
+def test_folders_of_checkpoints_are_exported_as_the_checkpoints_of_one_model(
+    aoa: Path, tmp_path: Path, tiny_causal: Callable[..., Path]
+) -> None:
+    for step in STEPS[:2]:
+        shutil.copytree(tiny_causal(), tmp_path / "baby" / step)
+    options = ("--store", tmp_path / "s", "--no-cache", "--sweep", "baby")
+    wug("run", aoa, "--protocol", "babylm", "--model", f"causal:{tmp_path}/baby/chck_*", *options)
+    said = wug("export", "sweep:baby", "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s")
+    assert "2 checkpoints" in said.out + said.err, said
+    path = tmp_path / "o" / "baby" / "main" / "zero_shot" / "causal" / "AoA_word" / "surprisal.json"
+    assert {row["step"] for row in json.loads(path.read_text())["results"]} == {*STEPS[:2]}

@@ -16,9 +16,9 @@ import tiny_architectures
 from case_selection import cases, share
 from wug.errors import ModelError
 from wug.models.causal import output_layer
+from wug.models.causal.boundaries import WordStarts
 from wug.models.causal.forward import CausalEngine, ScoringMethods
 from wug.models.causal.selftest import choose_engine
-from wug.models.causal.word_boundaries import WordStarts
 from wug.models.tokenization.ragged import Ragged
 
 MODELS: dict[str, dict[str, Any]] = {

@@ -49,7 +49,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
 
 def _write_result(exported: ExportedRun, result: Result, folder: Path, options: ExportOptions) -> Iterator[str]:
     refuse_non_finite(result)
-    model = ModelName.of(result, exported.run.revision)
+    model = exported.model_of(result)
     uuid = stable_uuid(exported.run.started, result.model, result.suite, result.signature)
     place = "/".join(("data", *map(portable, (result.suite, model.developer, model.name))))
     name = f"{model.developer}_{model.name}"

@@ -37,7 +37,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
     for exported in runs:
         if not exported.results:
             continue
-        model = ModelName.of(exported.results[0], exported.run.revision)
+        model = exported.model_of(exported.results[0])
         date = f"{exported.started:%Y-%m-%dT%H-%M-%S.%f}"
         place = folder / portable(model.name if model.developer == "local" else f"{model.developer}__{model.name}")
         for result in exported.results:

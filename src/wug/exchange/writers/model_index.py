@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.exchange.export import ExportedRun, ExportOptions, ModelName
+from wug.exchange.export import ExportedRun, ExportOptions
 from wug.exchange.writers.hf import headline, hub_dataset, note, source, yaml_text
 from wug.files import write_text
 from wug.types import Result
@@ -20,7 +20,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
     models: dict[str, list[dict[str, Any]]] = {}
     for exported in runs:
         for result in exported.results:
-            name = ModelName.of(result, exported.run.revision).name
+            name = exported.model_of(result).name
             models.setdefault(name, []).append(_result(exported, result, options))
     text = yaml_text({"model-index": [{"name": name, "results": found} for name, found in models.items()]})
     if output is None:

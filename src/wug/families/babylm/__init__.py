@@ -7,12 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.babylm.adoption import VERSIONS, adopt
 from wug.families.babylm.ages import AgesSuite, read_children
-from wug.families.babylm.reading import WITH_SPACE, ReadingSuite
+from wug.families.babylm.reading import WITH_SPACE, ReadingTimesSuite
 from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
-from wug.families.babylm.tasks import TASKS, counts_of, read_task, rebuild, size_warnings, task_of
+from wug.families.babylm.tasks import (
+    TASKS,
+    VERSIONS,
+    adopt,
+    counts_of,
+    read_task,
+    rebuild,
+    size_warnings,
+    task_of,
+)
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, ScoringProtocol, Suite
@@ -79,8 +87,8 @@ def _suites(folder: Path) -> Iterator[BabylmSuite]:
     if name == "aoa":
         yield AgesSuite(name, folder.name, items, notices, proportions=read_children(folder))
     elif name == "reading":
-        yield ReadingSuite(name, folder.name, items, notices)
-        yield ReadingSuite(WITH_SPACE, folder.name, items)
+        yield ReadingTimesSuite(name, folder.name, items, notices)
+        yield ReadingTimesSuite(WITH_SPACE, folder.name, items)
     else:
         yield BabylmSuite(name, folder.name, items, notices)
 

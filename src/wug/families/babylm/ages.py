@@ -55,51 +55,43 @@ class AgesSuite(BabylmSuite):
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per context of a word, with the age at which children know the word."""
         answers = model.score([Request(item.texts[0]) for item in self.items])
-        ages: dict[str, float | None] = {}
-        missing = False
+        notices = [HOW]
+        try:
+            ages = child_ages(self.proportions)
+        except MissingExtra as error:
+            ages, notices = {}, [HOW, str(error)]
         for item, name, scored in zip(self.items, names(self.items), answers, strict=True):
-            if item.uid not in ages:
-                try:
-                    ages[item.uid] = child_age(self.proportions.get(item.uid, np.zeros(0)))
-                except MissingExtra:
-                    ages[item.uid], missing = None, True
-            age = {} if ages[item.uid] is None else {"child_age": ages[item.uid]}
-            detail = {"context": item.predictions[0], **age}
+            age = {"child_age": ages[item.uid]} if item.uid in ages else {}
             surprisal = -completion_logprob(scored, item.completions[0])
-            yield Outcome(name, SURPRISAL, surprisal, {"paradigm": item.uid}, detail)
-        yield Notice(HOW)
-        if missing:
-            yield Notice(str(MissingExtra("the ages of children", "babylm")))
+            yield Outcome(name, SURPRISAL, surprisal, {"paradigm": item.uid}, {"context": item.predictions[0], **age})
         if not self.proportions:
-            yield Notice(f"no ages of children: {HUMAN} is not in the folder")
-        yield from map(Notice, self.notices)
+            notices.append(f"no ages of children: {HUMAN} is not in the folder")
+        yield from map(Notice, (*notices, *self.notices))
 
 
-@dataclass(frozen=True, slots=True)
-class WordAges:
-    """The ages of a model, in log10 of its training words, and of children, in months, for words that have both."""
+def word_ages(
+    points: Mapping[str, Sequence[tuple[str, float]]], children: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """The age of a model, in log10 of its training words, and of children, in months, of each word that has both.
 
-    model: Mapping[str, float]
-    children: Mapping[str, float]
-
-    @property
-    def estimate(self) -> Estimate:
-        """Pearson's correlation; 0 for fewer than three words, as in the pipeline."""
-        ages = np.array([(age, self.children[word]) for word, age in self.model.items()]).reshape(-1, 2).T
-        varied = len(self.model) >= MIN_WORDS and np.ptp(ages, axis=1).all()
-        value = float(np.corrcoef(ages)[0, 1]) if varied else 0.0
-        return Estimate(CORRELATION, OVERALL, value, len(self.model), method="none: ages are estimates themselves")
-
-
-def word_ages(points: Mapping[str, Sequence[tuple[str, float]]], children: Mapping[str, float]) -> WordAges:
-    """The ages of words, from the checkpoints and surprisals of each, and the ages of children."""
+    Args:
+        points: The checkpoints and surprisals of each word.
+        children: The ages of children.
+    """
     found = {}
-    for word, some in points.items():
-        if word in children:
-            steps = [(words_seen(step), value) for step, value in some]
-            if (age := model_age([(step, value) for step, value in steps if step is not None])) is not None:
-                found[word] = age
-    return WordAges(found, {word: children[word] for word in found})
+    for word in points.keys() & children.keys():
+        steps = [(words_seen(step), value) for step, value in points[word]]
+        if (age := model_age([(step, value) for step, value in steps if step is not None])) is not None:
+            found[word] = (age, children[word])
+    return {word: found[word] for word in points if word in found}
+
+
+def age_correlation(ages: Mapping[str, tuple[float, float]]) -> Estimate:
+    """Pearson's correlation of the ages; 0 for fewer than three words, as in the pipeline."""
+    columns = np.array([*ages.values()]).reshape(-1, 2).T
+    varied = len(ages) >= MIN_WORDS and np.ptp(columns, axis=1).all()
+    value = float(np.corrcoef(columns)[0, 1]) if varied else 0.0
+    return Estimate(CORRELATION, OVERALL, value, len(ages), method="none: ages are estimates themselves")
 
 
 def words_seen(checkpoint: str) -> float | None:
@@ -176,6 +168,6 @@ def read_children(folder: Path) -> dict[str, Floats]:
     return found
 
 
-def child_ages(folder: Path) -> dict[str, float]:
+def child_ages(proportions: Mapping[str, Floats]) -> dict[str, float]:
     """The age of acquisition of each word that children acquire in these months."""
-    return {word: age for word, some in read_children(folder).items() if (age := child_age(some)) is not None}
+    return {word: age for word, some in proportions.items() if (age := child_age(some)) is not None}

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
-from wug.families.babylm.adoption import VERSIONS
-from wug.families.babylm.ages import AGE, CORRELATION, child_ages, word_ages
-from wug.families.babylm.reading import SURPRISAL, ReadingSuite, reading_scores
+from wug.families.babylm.ages import AGE, CORRELATION, age_correlation, child_ages, read_children, word_ages
+from wug.families.babylm.reading import SURPRISAL, ReadingTimesSuite, reading_scores
 from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
 from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
-from wug.families.babylm.tasks import TASKS, BabylmItem, names, read_task, rebuild
+from wug.families.babylm.tasks import TASKS, VERSIONS, BabylmItem, names, read_task, rebuild
 from wug.identity import OVERALL
 from wug.types import Estimate, Metric, Notice, Outcome
 
@@ -122,7 +121,7 @@ def _take(suite: ImportedSuite, found: Estimate | Notice) -> None:
 
 def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     """Surprisals of words, with the scores that they give."""
-    suite = _imported(ReadingSuite("reading", gold.folder.name, tuple(gold.items)))
+    suite = _imported(ReadingTimesSuite("reading", gold.folder.name, tuple(gold.items)))
     rows = _predictions("reading", predictions, path)
     if rows.keys() != {*range(len(gold.items))}:
         message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
@@ -155,12 +154,12 @@ def _ages(gold: _Gold, given: Json, path: Path) -> ImportedSuite:
         ):  # the pipeline writes NaN for a word that it cannot score
             value = finite_number(value, "surprisal", path, f"aoa, result {number}")
         points.setdefault(str(some.get("target_word")), []).append((str(some.get("step")), value))
-    ages = word_ages(points, child_ages(gold.folder))
+    ages = word_ages(points, child_ages(read_children(gold.folder)))
     suite.metrics[AGE] = Metric(AGE, "score", "neither", meaning="log10 of the training words until a word is acquired")
     suite.metrics[CORRELATION] = Metric(CORRELATION, "score", meaning="correlation of the model's ages with children's")
-    for word, age in ages.model.items():
-        suite.add(Outcome(word, AGE, age, {}, {"child_age": ages.children[word]}))
-    suite.estimates.append(ages.estimate)
+    for word, (age, child) in ages.items():
+        suite.add(Outcome(word, AGE, age, {}, {"child_age": child}))
+    suite.estimates.append(age_correlation(ages))
     return suite
 
 

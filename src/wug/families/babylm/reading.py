@@ -29,7 +29,7 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingSuite(BabylmSuite):
+class ReadingTimesSuite(BabylmSuite):
     """Words whose surprisal predicts reading times."""
 
     @property

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from wug import registry
 from wug.errors import InputError
-from wug.exchange.json_files import read_object
-from wug.families.babylm.ages import word_ages, words_seen
+from wug.exchange.export import ModelName
+from wug.exchange.json_files import mapping, read_object
+from wug.families.babylm.ages import age_correlation, word_ages, words_seen
 from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED, SURPRISAL
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
-from wug.identity import OVERALL, Group, ModelId
+from wug.identity import OVERALL, Group
 from wug.samples import Sample, choice_sample, text_sample
 from wug.types import Outcome, Result
 
@@ -33,157 +34,143 @@ SHORT = {"spr": SELF_PACED, "rt": EYE_TRACKING}
 SECTIONS = {"field": "FIELD", "paradigm": "UID", "term": "LINGUISTICS_TERM"}
 
 
-def export_run(results: Sequence[tuple[Result, str | None]], folder: Path, *, collate: bool = False) -> Iterator[str]:
-    """Write the submission of results, each with its checkpoint; yields a line about each file and what is left out.
+def export_run(results: Sequence[tuple[Result, ModelName]], folder: Path, *, collate: bool = False) -> Iterator[str]:
+    """Write the submission of results, each with its model; yields a line about each file and what is left out.
 
     With `collate`, also the file of all tasks that the leaderboard takes. `reading` and `aoa` may be in the folder
     already, as the pipeline wrote them. An error if a part is missing or has another number of items.
     """
-    own = [one for one in results if one[0].meta.get("task") in TASKS and "folder" in one[0].meta]
-    if not own:
+    parts = [
+        _Part.of(result, model, folder)
+        for result, model in results
+        if result.meta.get("task") in TASKS and "folder" in result.meta
+    ]
+    if not parts:
         raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
-    parts = [_Part(result, _Place.of(result, revision, folder)) for result, revision in own]
-    words = [part for part in parts if part.task == "aoa"]
-    ages = {place: list(some) for place, some in groupby(sorted(words, key=_main_place), _main_place)}
-    files: dict[Path, object] = {
-        part.place.file(part.task, part.result): part.predictions for part in parts if part.task != "aoa"
-    }
-    files |= {place.zero_shot / FILES["aoa"]: _surprisals(some) for place, some in ages.items()}
+    single = [part for part in parts if part.task != "aoa"]
+    words = sorted((part for part in parts if part.task == "aoa"), key=_file)
+    ages = {file: _by_words(list(some)) for file, some in groupby(words, _file)}
+    files: dict[Path, object] = {part.file: part.predictions for part in single}
+    files |= {file: _surprisals(some) for file, some in ages.items()}
     collated = _collated(parts, files) if collate else {}
     for path, content in files.items():
         write_text(path, json.dumps(content, ensure_ascii=False))
         yield f"wrote {path}"
-    for part in parts:
-        if part.task != "aoa":
-            name = "report.txt" if part.task == "reading" else "best_temperature_report.txt"
-            write_text(part.place.file(part.task, part.result).with_name(name), _report(part.result))
+    for part in single:
+        name = "report.txt" if part.task == "reading" else "best_temperature_report.txt"
+        write_text(part.file.with_name(name), _report(part.result))
     for some in ages.values():
-        yield _age_line(some)
+        found = age_correlation(word_ages(*_age_points(some)))
+        yield f"aoa: Pearson's r = {found.value:.3f} ({plural(found.n, 'word')}, {plural(len(some), 'checkpoint')})"
     if collate:
-        place = parts[0].place
-        path = place.model / f"all_full_preds_and_fast_scores_{place.backend}.json"
+        path = parts[0].model / f"all_full_preds_and_fast_scores_{parts[0].backend}.json"
         write_text(path, json.dumps(collated, ensure_ascii=False))
         yield f"wrote {path}"
     yield "left out: glue (fine-tuning)"
-
-
-class _Place(NamedTuple):
-    """Where the pipeline writes the results of a model and checkpoint."""
-
-    model: Path
-    revision: str
-    backend: str
-
-    @classmethod
-    def of(cls, result: Result, revision: str | None, folder: Path) -> _Place:
-        if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
-            raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
-        model = ModelId.parse(result.model)
-        name, _, named = model.name.partition("@")
-        backend = "mlm" if registry.traits(model.kind).sees_right_context else model.kind
-        return cls(folder / Path(name).stem, named or revision or "main", backend)
-
-    @property
-    def zero_shot(self) -> Path:
-        return self.model / self.revision / "zero_shot" / self.backend
-
-    def file(self, task: str, result: Result) -> Path:
-        """The file of predictions for a task."""
-        inside = FILES.get(task, f"{task.removesuffix('_supplement')}/{result.meta['folder']}/predictions.json")
-        return self.zero_shot / inside
 
 
 class _Part(NamedTuple):
     """A result of a task with its place in the submission."""
 
     result: Result
-    place: _Place
+    model: Path
+    revision: str
+    backend: str
+
+    @classmethod
+    def of(cls, result: Result, model: ModelName, folder: Path) -> _Part:
+        if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
+            raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
+        backend = "mlm" if registry.traits(model.id.kind).sees_right_context else model.id.kind
+        return cls(result, folder / Path(model.name).stem, model.revision or "main", backend)
 
     @property
     def task(self) -> str:
         return str(self.result.meta["task"])
 
     @property
+    def zero_shot(self) -> Path:
+        """The folder of the results; ages of acquisition are of all checkpoints."""
+        return self.model / ("main" if self.task == "aoa" else self.revision) / "zero_shot" / self.backend
+
+    @property
+    def file(self) -> Path:
+        """The file of predictions."""
+        inside = f"{self.task.removesuffix('_supplement')}/{self.result.meta['folder']}/predictions.json"
+        return self.zero_shot / FILES.get(self.task, inside)
+
+    @property
     def predictions(self) -> dict[str, Any]:
-        """What the submission says of each item."""
-        if self.task == "reading":
-            rows = ((one.value, one.detail.get("prev_surprisal")) for one in self.result.outcomes)
-            some = [
-                {"id": number, "pred": value, "prev_pred": math.nan if previous is None else previous}
-                for number, (value, previous) in enumerate(rows)
-            ]
-            return {"reading": {"predictions": some}}
-        return _predictions(list(self.result.outcomes))
+        """What the submission says of each item, by UID."""
+        found: dict[str, Any] = {}
+        for one in self.result.outcomes:
+            uid, detail = one.groups["paradigm"], one.detail
+            listed = found.setdefault(uid, {"predictions": []})["predictions"]
+            if self.task == "reading":
+                listed.append(
+                    {"id": len(listed), "pred": one.value, "prev_pred": detail.get("prev_surprisal", math.nan)}
+                )
+                continue
+            row = {"id": f"{uid}_{len(listed)}", "pred": detail["options"][int(detail["chosen"]) - 1]}
+            listed.append(row if detail.get("human") is None else {**row, "prob": one.value})
+        return found
 
 
-def _main_place(part: _Part) -> _Place:
-    """Where ages of acquisition are written, for all checkpoints of a model."""
-    return part.place._replace(revision="main")
+def _file(part: _Part) -> Path:
+    return part.file
+
+
+def _by_words(parts: Sequence[_Part]) -> list[_Part]:
+    """Parts by the number of words that their checkpoints have seen; the model as it is now has no such number."""
+    trained = [part for part in parts if part.revision != "main"] or parts
+    return sorted(trained, key=lambda part: words_seen(part.revision) or 0)
 
 
 def _surprisals(parts: Sequence[_Part]) -> dict[str, Any]:
     """The surprisals of words at all checkpoints, as the pipeline writes them."""
     rows: list[dict[str, Any]] = []
-    for part in _ordered(parts):
-        step, seen = part.place.revision, Counter[str]()
+    for part in parts:
+        step, seen = part.revision, Counter[str]()
         for one in part.result.outcomes:
             word = one.groups["paradigm"]
-            rows.append(
-                {
-                    "step": step,
-                    "word_count": int(words_seen(step) or 0),
-                    "target_word": word,
-                    "context_id": seen[word],
-                    "context": one.detail["context"],
-                    "surprisal": one.value,
-                }
-            )
+            about = {"step": step, "word_count": int(words_seen(step) or 0), "target_word": word}
+            rows.append({**about, "context_id": seen[word], "context": one.detail["context"], "surprisal": one.value})
             seen[word] += 1
-    steps = len({row["step"] for row in rows})
-    name = ModelId.parse(parts[0].result.model).name.partition("@")[0]
-    about = {"model_name": name, "use_bos_only": False, "total_steps": steps, "completed_steps": steps}
-    return {"metadata": about, "results": rows}
+    about = {"model_name": parts[0].model.name, "use_bos_only": False}
+    return {"metadata": {**about, "total_steps": len(parts), "completed_steps": len(parts)}, "results": rows}
 
 
-def _ordered(parts: Sequence[_Part]) -> list[_Part]:
-    """Parts by the number of words that their checkpoints have seen; the model as it is now has no such number."""
-    trained = [part for part in parts if part.place.revision != "main"] or list(parts)
-    return sorted(trained, key=lambda part: words_seen(part.place.revision) or 0)
-
-
-def _age_line(parts: Sequence[_Part]) -> str:
-    """Pearson's correlation of the ages of the model and of children."""
+def _age_points(parts: Sequence[_Part]) -> tuple[dict[str, list[tuple[str, float]]], dict[str, float]]:
+    """The checkpoints and surprisals of each word, and the ages of children."""
     points: dict[str, list[tuple[str, float]]] = {}
     children: dict[str, float] = {}
-    for part in _ordered(parts):
+    for part in parts:
         for one in part.result.outcomes:
             word = one.groups["paradigm"]
-            points.setdefault(word, []).append((part.place.revision, float(one.value or 0.0)))
+            points.setdefault(word, []).append((part.revision, float(one.value or 0.0)))
             if (age := one.detail.get("child_age")) is not None:
                 children[word] = age
-    found = word_ages(points, children).estimate
-    return f"aoa: Pearson's r = {found.value:.3f} ({plural(found.n, 'word')}, {plural(len(parts), 'checkpoint')})"
+    return points, children
 
 
 def _collated(parts: Sequence[_Part], files: Mapping[Path, object]) -> dict[str, Any]:
     """All tasks of a model, and its scores on the fast tasks by checkpoint if there are some."""
-    if len({(part.place.model, part.place.backend) for part in parts}) > 1:
+    if len({(part.model, part.backend) for part in parts}) > 1:
         raise InputError("--collate is for the runs of one model and its checkpoints")
-    full = [part for part in parts if part.place.revision not in CHECKPOINTS and part.task not in FILES]
+    full = [part for part in parts if part.revision not in CHECKPOINTS and part.task not in FILES]
     _require_all([part.result for part in full])
-    zero_shot = full[0].place.zero_shot
-    collated = {part.task: files[part.place.file(part.task, part.result)] for part in full}
+    collated = {part.task: files[part.file] for part in full}
     for name, file in FILES.items():
-        path = zero_shot / file
+        path = full[0].zero_shot / file
         if path not in files and not path.is_file():
             raise InputError(f"--collate needs {name}: run it with --protocol babylm, or with the pipeline into {path}")
-        given: Any = files.get(path) or read_object(path, nan=True)
-        _require_size(name, given, path)
-        collated[name] = given
+        collated[name] = files.get(path) or read_object(path, nan=True)
+        _require_size(name, mapping(collated[name], name, path), path)
     fast: dict[str, dict[str, Any]] = {}
     for part in parts:
-        if part.place.revision in CHECKPOINTS and part.task != "aoa":
-            fast.setdefault(part.task, {})[part.place.revision] = _scores(part.result)
+        whole, *short = TASKS[part.task].folders
+        if part.revision in CHECKPOINTS and part.task != "aoa" and not (short and part.result.meta["folder"] == whole):
+            fast.setdefault(part.task, {})[part.revision] = _scores(part.result)
     for task, found in fast.items():
         if lacking := [name for name in CHECKPOINTS[: len(found)] if name not in found]:
             raise InputError(f"--collate: the runs lack {', '.join(lacking)} of {task}, and have later checkpoints")
@@ -240,22 +227,6 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
     logprobs = tuple(detail.get("logprobs") or ())
     right = detail.get("chosen") == detail["right"]
     return choice_sample(options, int(detail["right"]) - 1, right, logprobs, fields={"options": list(options)})
-
-
-def _predictions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The chosen text of each item, by UID."""
-    found: dict[str, Any] = {}
-    for outcome in outcomes:
-        detail = outcome.detail
-        listed = found.setdefault(outcome.groups["paradigm"], {"predictions": []})["predictions"]
-        row = {
-            "id": f"{outcome.groups['paradigm']}_{len(listed)}",
-            "pred": detail["options"][int(detail["chosen"]) - 1],
-        }
-        if detail.get("human") is not None:
-            row["prob"] = outcome.value
-        listed.append(row)
-    return found
 
 
 def _report(result: Result) -> str:

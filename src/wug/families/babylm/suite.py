@@ -115,7 +115,8 @@ class BabylmSuite:
                 detail = {"options": list(item.predictions), "logprobs": sums, "right": 1, "chosen": best + 1}
                 groups = {"paradigm": item.uid, **item.groups}
                 if item.ratio is not None:
-                    preferences.append(1 / (1 + math.exp(min(sums[1] - sums[0], 700))))
+                    # In float32, as the pipeline: probabilities near 1 tie.
+                    preferences.append(float(np.float32(1 / (1 + math.exp(min(sums[1] - sums[0], 700))))))
                     detail |= {"human": item.ratio}
                     yield Outcome(name, PREFERENCE, preferences[-1], groups, detail)
                 else:

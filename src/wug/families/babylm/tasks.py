@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +17,9 @@ from typing import Any
 from wug.errors import InputError
 from wug.exchange.json_files import mapping, read_object
 from wug.families.tables import Record, read_table, stem
-from wug.files import read_lines, shortened
+from wug.files import read_lines, shortened, writing
 
+VERSIONS = ("full_eval", "fast_eval")
 MEASURES = ("RTfirstfix", "RTfirstpass", "RTgopast", "RTrightbound", "self_paced_reading_time")
 TEXTS = ("item", "word", "prev_item", "prev_word")
 NUMBERS = (*MEASURES, "Subtlex_log10", "length", "context_length", "prev_length")
@@ -252,3 +254,36 @@ def _rows(file: Path) -> Iterator[Record]:
     for problem in table.problems:
         raise InputError(problem.message, file=file, place=problem.place)
     yield from table.records
+
+
+def adopt(source: Path, target: Path) -> list[str]:
+    """Copy the task folders of evaluation_data, or of one of its versions; one line per folder, none if there is none.
+
+    Raises:
+        InputError: If a folder has another number of items than the challenge.
+    """
+    if not source.is_dir():
+        raise InputError("no such folder", file=source)
+    found = list(_folders(source))
+    lines = []
+    for name, version, folder in found:
+        items = read_task(name, folder)
+        if wrong := size_warnings(name, folder.name, counts_of(items)):
+            raise InputError(wrong[0], file=folder)
+        lines.append(f"{version}/{folder.name}: {len(items):,} items")
+    for _, version, folder in found:
+        place = target / version / folder.name
+        with writing(place):
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(folder, place)
+    return lines
+
+
+def _folders(source: Path) -> Iterator[tuple[str, str, Path]]:
+    """Task, version and path of each folder of a task."""
+    for version in VERSIONS:
+        inside = source if source.name == version else source / version
+        for name, task in TASKS.items():
+            for folder in task.folders:
+                if (inside / folder).is_dir():
+                    yield name, version, inside / folder

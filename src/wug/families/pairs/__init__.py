@@ -23,8 +23,8 @@ from wug.families.pairs.outcomes import SAMPLE_OPTIONS as SAMPLE_OPTIONS
 from wug.families.pairs.outcomes import from_sample as from_sample
 from wug.families.pairs.outcomes import to_sample as to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
-from wug.families.pairs.published import score_columns
 from wug.families.pairs.questions import presented
+from wug.families.pairs.score_tables import score_columns
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite

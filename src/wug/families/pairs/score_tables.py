@@ -1,4 +1,4 @@
-"""Reads tables of scores: two per pair, one per sentence, or those of the labels of a question."""
+"""Reads tables of scores: two per pair, one per sentence, those of the labels of a question, or published columns."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError
+from wug.errors import InputError, SuiteError, UnknownName
+from wug.families import tables
 from wug.families.commands import ScoredTable
 from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
-from wug.families.pairs.outcomes import CORRELATIONS
-from wug.families.pairs.pair import Pair
+from wug.families.pairs.formats import two_rows
+from wug.families.pairs.outcomes import ACCURACY, CORRELATIONS
+from wug.families.pairs.pair import GroupPool, Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
-from wug.families.tables import Record, as_number, columns_of, first_few, plain, read_table, refuse_errors, stem
+from wug.families.tables import Record, as_number, first_few, plain, read_table, refuse_errors, stem
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import plural
 from wug.options import Option, read
-from wug.types import Notice, Problem, Row
+from wug.types import Notice, Outcome, Problem, Row
 
 TABLE_OPTIONS = (
     Option("good_score", str, None, "column with the score of the good sentence"),
@@ -72,7 +74,7 @@ def recognises_scores(path: Path, options: Mapping[str, str]) -> bool:
         return True
     start = head(path)
     known = ({"good_score", "bad_score"}, {"item", "condition", "score"})
-    return any(names <= set(columns_of(start)) for names in known) or _is_bert_syntax(start)
+    return any(names <= set(tables.columns_of(start)) for names in known) or _is_bert_syntax(start)
 
 
 def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[Row]]]:
@@ -272,3 +274,56 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
     if others:
         notices.append(f"{plural(others, 'line')} without a pair left out")
     return pairs, notices
+
+
+def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[Row]]]:
+    """The pairs of a file, and for each column one `accuracy` outcome per pair and a notice if pairs tie."""
+    table = read_table(path)
+    refuse_errors([*table.problems, *tables.need(table.header, two_rows.REQUIRED_COLUMNS)], path)
+    names = _columns(path, table, columns)
+    problems = [
+        Problem("error", record.place, f"{name} is missing")
+        for record in table.records
+        for name in (*two_rows.REQUIRED_COLUMNS, *names)
+        if name not in record.fields
+    ]
+    refuse_errors(problems, path)
+    rows = list(two_rows.original_rows(table, problems))
+    judged = {name: _column_outcomes(name, rows, problems) for name in names}
+    refuse_errors(problems, path)
+    if not rows:
+        raise InputError("the file has no pairs", file=path)
+    return two_rows.original_pairs(table, []), judged
+
+
+def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: list[Problem]) -> list[Row]:
+    """The outcomes of all pairs by one column; a field that is not a number is a problem."""
+    pool = GroupPool()
+    found: list[Row] = []
+    ties = 0
+    for rows in pairs:
+        good, bad = (as_number(record.fields[column]) for record in (rows.good, rows.bad))
+        problems += (
+            Problem("error", record.place, f"{column} is {record.fields[column]!r}, not a number")
+            for record, number in ((rows.good, good), (rows.bad, bad))
+            if math.isnan(number)
+        )
+        detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
+        found.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
+        ties += good == bad
+    if ties:
+        found.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
+    return found
+
+
+def _columns(path: Path, table: tables.RecordTable, columns: Sequence[str] | None) -> list[str]:
+    if columns:
+        for name in columns:
+            if name not in table.header:
+                raise UnknownName(f"column of {path}", name, table.header)
+        return list(dict.fromkeys(columns))
+    further = [name for name in table.header if name not in two_rows.ORIGINAL_COLUMNS]
+    if not further:
+        message = "no column with log-probabilities: this file has only those of the original format"
+        raise SuiteError([Problem("error", "header", message)], file=path)
+    return further

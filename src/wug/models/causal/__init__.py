@@ -15,19 +15,26 @@ import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models.causal.answers import RequestKind, TextWriter, last_tokens, texts_alone
-from wug.models.causal.bos import BY_TOKENIZER, bos_id, compare_with_default, first_id, has_bos_token
+from wug.models.causal.boundaries import (
+    BY_TOKENIZER,
+    WordStarts,
+    bos_id,
+    compare_with_default,
+    first_id,
+    has_bos_token,
+    word_starts,
+)
 from wug.models.causal.tree import TokenBatch
-from wug.models.causal.word_boundaries import WordStarts, word_starts
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.spec import DEVICE_MAP, GGUF, NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.models.tokenization.ragged import Ints, Ragged
-from wug.models.tokenization.separate_words import SeparateWords
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,
+    SeparateWords,
     SpecialTokens,
     TokenizedTexts,
     likeliest,

@@ -18,6 +18,7 @@ from transformers import PreTrainedModel
 
 from wug.errors import InputError, ModelError, first_line
 from wug.models.causal.attention_windows import layouts, recurrent_layers, turning_points
+from wug.models.causal.boundaries import WordStarts
 from wug.models.causal.forward import ROW_TOKENS, CausalEngine, Floats, ScoringMethods
 from wug.models.causal.noise import (
     EXACT_NATS,
@@ -29,7 +30,6 @@ from wug.models.causal.noise import (
     truncated,
 )
 from wug.models.causal.output_layer import Adjustment, find_output_layer, known_output_layer
-from wug.models.causal.word_boundaries import WordStarts
 from wug.models.huggingface.cpu import prepack, thread_pool_for
 from wug.models.huggingface.devices import FAILURES, device_of, position_limit
 

@@ -19,10 +19,10 @@ from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.ragged import Ints
-from wug.models.tokenization.separate_words import SeparateWords
 from wug.models.tokenization.sliding_windows import Passages, on_both_sides, passages, refuse_long, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,
+    SeparateWords,
     SpecialTokens,
     TokenizedTexts,
     likeliest,
