@@ -3,25 +3,30 @@
     python benchmarks/large.py                                   1.3B, 7B and 13B in bfloat16 on cuda
     python benchmarks/large.py --sizes 7B --dtypes bfloat16 float32
     python benchmarks/large.py --device cpu --sizes tiny --sample 268
+    python benchmarks/large.py --sizes 7B --noise 0 1 2 --sample 2010    rounding, with three random models
 
 The models are Llamas with random weights, made on the device. Sentences are BLiMP (WUG_REFERENCE_DATA or
 ../shared/data), three tenths of it unless `--sample` says otherwise, or the built-in suites where it is absent. The
 tokenizer is that of `scoring.py`. The floor is the arithmetic of the distinct prefixes (2 FLOP per parameter and
 prefix) at the rate of a large matrix product that is measured first. The first pass is timed, and loading is not. The
-plain loop has the model as transformers makes it, and one batch to warm up.
-Differences are per token, over sentences that are also scored one at a time. The targets are for 7B in bfloat16.
+plain loop has the model as transformers makes it, and one batch to warm up. The targets are for 7B in bfloat16.
+
+With `--noise`, nothing is timed. Every sentence is scored as prefix trees, in padded batches, one at a time, and in
+padded batches with the same weights in float32. The table has the differences between two of these, per token.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import scoring
 from timing import DATA, aim, head, line
+from wug.types import Request
 
 SHAPES = {
     "tiny": (2, 64, 2, 128),
@@ -32,10 +37,9 @@ SHAPES = {
 """Layers, width, attention heads, width of the feed-forward layer."""
 MAX_OVER_FLOOR = 1.6
 MIN_OVER_LOOP = 2.8
-GAPS = ("mean gap from single", "largest", "mean gap from the loop", "largest")
 TARGET = ("7B", "bfloat16")
-SINGLE_TEXTS = 400
-"""Sentences that are also scored one at a time."""
+TREES, PADDED, SINGLE, EXACT = "trees", "padded batches", "one at a time", "float32"
+Floats: TypeAlias = np.ndarray[Any, Any]
 
 
 def main() -> None:
@@ -46,13 +50,20 @@ def main() -> None:
     reader.add_argument("--device", default="cuda")
     reader.add_argument("--batch", type=int, default=256, help="sentences per batch of the plain loop")
     reader.add_argument("--sample", type=int, default=40_200, help="sentences")
+    reader.add_argument("--noise", type=int, nargs="+", metavar="SEED", help="measure rounding with these weights")
     given = reader.parse_args()
     texts = scoring.blimp_sentences(DATA, given.sample) or scoring.syntaxgym_sentences(DATA)
     tokenizer = scoring.make_tokenizer(texts, DATA)
+    if given.noise:
+        head("model", "seed", "between", "tokens", "mean", "99%", "99.9%", "largest", "mean of sentences", "largest")
+        for size in given.sizes:
+            for dtype in given.dtypes:
+                compare_rounding(size, dtype, texts, tokenizer, given)
+        return
     rates = {dtype: flops_per_second(given.device, dtype) for dtype in given.dtypes}
     for dtype, rate in rates.items():
         print(f"{dtype}: a matrix product runs at {rate / 1e12:.0f} TFLOP/s")
-    head("model", "way", "sentences", "seconds", "per second", "× loop", "× floor", *GAPS)
+    head("model", "way", "sentences", "seconds", "per second", "× loop", "× floor")
     for size in given.sizes:
         for dtype in given.dtypes:
             compare(size, dtype, texts, tokenizer, rates[dtype], given)
@@ -82,7 +93,7 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def make_model(size: str, dtype: str, device: str) -> Any:
+def make_model(size: str, dtype: str, device: str, seed: int = 0) -> Any:
     """A Llama with random weights, made on the device."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -99,7 +110,7 @@ def make_model(size: str, dtype: str, device: str) -> Any:
         bos_token_id=0,
         eos_token_id=0,
     )
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     torch.set_default_dtype(getattr(torch, dtype))
     try:
         with torch.device(device):
@@ -112,46 +123,26 @@ def compare(size: str, dtype: str, texts: list[str], tokenizer: Any, rate: float
     """Measure one model and print a row for each way."""
     import torch
 
-    from wug.models import causal
-    from wug.models.huggingface import loading
-    from wug.models.spec import ModelSpec
-    from wug.types import Request
-
     model = make_model(size, dtype, given.device)
     ids = [[0, *row] for row in tokenizer(texts, add_special_tokens=False)["input_ids"]]
     plain_loop(model, ids[: given.batch], given.batch)
     synchronize(given.device)
     start = time.perf_counter()
-    loop = plain_loop(model, ids, given.batch)  # before wug replaces layers of the model by fused ones
+    plain_loop(model, ids, given.batch)  # before wug replaces layers of the model by fused ones
     loop_seconds = time.perf_counter() - start
-    some = np.random.default_rng(4).permutation(len(ids))[:SINGLE_TEXTS]
-    single = plain_loop(model, [ids[number] for number in some], 1)
     start = time.perf_counter()
-    loaded = loading.HubModel(model, tokenizer, size, "random")
-    scorer = causal.around(loaded, ModelSpec("causal", size, options={"dtype": dtype, "device": given.device}))
+    scorer = open_in_wug(model, tokenizer, size, dtype, given.device)
     opening = time.perf_counter() - start
     requests = [Request(text) for text in texts]
     synchronize(given.device)
     start = time.perf_counter()
-    scored = scorer.score(requests)
+    np.asarray(scorer.score(requests).sums())
     seconds = time.perf_counter() - start
-    trees = np.asarray(scored.sums())
     prefixes = len({tuple(row[:end]) for row in ids for end in range(1, len(row))})
     floor = prefixes * 2 * parameters_of_products(model) / rate
-    lengths = np.asarray([len(row) - 1 for row in ids])
-    rows = {"wug": (seconds, trees), f"plain loop, batch {given.batch}": (loop_seconds, loop)}
-    for way, (spent, values) in rows.items():
-        gaps = [np.abs(values[some] - other) / lengths[some] for other in (single, loop[some])]
-        line(
-            f"{size} {dtype}",
-            way,
-            f"{len(texts):,}",
-            f"{spent:.1f}",
-            f"{len(texts) / spent:,.0f}",
-            f"{loop_seconds / spent:.2f}",
-            f"{spent / floor:.2f}",
-            *(f"{found:.2g}" for gap in gaps for found in (gap.mean(), gap.max())),
-        )
+    for way, spent in {"wug": seconds, f"plain loop, batch {given.batch}": loop_seconds}.items():
+        times = (f"{spent:.1f}", f"{len(texts) / spent:,.0f}", f"{loop_seconds / spent:.2f}", f"{spent / floor:.2f}")
+        line(f"{size} {dtype}", way, f"{len(texts):,}", *times)
     methods, noise = scorer._engine.methods, scorer._engine.noise
     print(
         f"{size} {dtype}: {sum(map(len, ids)):,} tokens, {prefixes:,} prefixes, floor {floor:.1f} s; opened in "
@@ -163,12 +154,56 @@ def compare(size: str, dtype: str, texts: list[str], tokenizer: Any, rate: float
         aim(name, f"≤ {MAX_OVER_FLOOR} × the floor", over, met=seconds <= MAX_OVER_FLOOR * floor)
         ratio = loop_seconds / seconds
         aim(name, f"≥ {MIN_OVER_LOOP} × a plain loop", f"{ratio:.2f} ×", met=ratio >= MIN_OVER_LOOP, peer="plain loop")
-        tree_gap, single_gap = (float(np.mean(np.abs(x - loop[some]) / lengths[some])) for x in (trees[some], single))
-        wanted = f"mean gap from the loop ≤ that of single sentences, {single_gap:.3g} nats"
-        aim(name, wanted, f"{tree_gap:.3g} nats", met=tree_gap <= single_gap)
-    del model, loaded, scorer
+    del model, scorer
     if given.device == "cuda":
         torch.cuda.empty_cache()
+
+
+def open_in_wug(model: Any, tokenizer: Any, size: str, dtype: str, device: str) -> Any:
+    """The model with wug's own layers, self-tested."""
+    from wug.models import causal
+    from wug.models.huggingface import loading
+    from wug.models.spec import ModelSpec
+
+    loaded = loading.HubModel(model, tokenizer, size, "random")
+    return causal.around(loaded, ModelSpec("causal", size, options={"dtype": dtype, "device": device}))
+
+
+def compare_rounding(size: str, dtype: str, texts: list[str], tokenizer: Any, given: argparse.Namespace) -> None:
+    """Print how far ways of scoring are from each other, for each seed and for all."""
+    ids = [[0, *row] for row in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    lengths = [len(row) - 1 for row in ids]
+    found = {seed: every_way(size, dtype, texts, ids, tokenizer, seed, given) for seed in given.noise}
+    pooled = {way: np.concatenate([found[seed][way] for seed in found]) for way in found[given.noise[0]]}
+    for seed, ways in {**found, "all": pooled}.items():
+        starts = np.cumsum([0, *lengths * (len(found) if seed == "all" else 1)])[:-1]
+        for first, second in combinations(ways, 2):
+            gap = ways[first] - ways[second]
+            summed = np.abs(np.add.reduceat(gap, starts)) / np.diff([*starts, len(gap)])
+            gap = np.abs(gap)
+            values = (gap.mean(), *np.quantile(gap, [0.99, 0.999]), gap.max(), summed.mean(), summed.max())
+            between = f"{first}, {second}"
+            line(f"{size} {dtype}", seed, between, f"{len(gap):,}", *(f"{value:.4g}" for value in values))
+    if (size, dtype) == TARGET:
+        far = {way: np.abs(pooled[way] - pooled[EXACT]) for way in (TREES, SINGLE)}
+        for what, measure in (("mean", np.mean), ("99th percentile", lambda gap: np.quantile(gap, 0.99))):
+            tree, single = (float(measure(far[way])) for way in (TREES, SINGLE))
+            wanted = f"{what} of the gap from float32 ≤ that of single sentences, {single:.3g} nats per token"
+            aim(f"{size} {dtype} on {given.device}", wanted, f"{tree:.3g} nats per token", met=tree <= single)
+
+
+def every_way(
+    size: str, dtype: str, texts: list[str], ids: list[list[int]], tokenizer: Any, seed: int, given: argparse.Namespace
+) -> dict[str, Floats]:
+    """The log-probabilities of all tokens, by way of scoring."""
+    model = make_model(size, dtype, given.device, seed)
+    padded, single = plain_loop(model, ids, given.batch), plain_loop(model, ids, 1)
+    scorer = open_in_wug(model, tokenizer, size, dtype, given.device)
+    if scorer._engine.methods.layout is None:
+        raise SystemExit(f"{size} {dtype}, seed {seed}: trees are off")
+    trees = np.asarray(scorer.score([Request(text) for text in texts]).logprobs)
+    exact = plain_loop(model.float(), ids, given.batch)
+    return {TREES: trees, PADDED: padded, SINGLE: single, EXACT: exact}
 
 
 def parameters_of_products(model: Any) -> int:
@@ -176,12 +211,12 @@ def parameters_of_products(model: Any) -> int:
     return int(sum(p.numel() for p in model.parameters()) - model.get_input_embeddings().weight.numel())
 
 
-def plain_loop(model: Any, ids: list[list[int]], batch: int) -> np.ndarray[Any, Any]:
-    """The sum of the log-probabilities of each sentence: padded batches, sorted by length."""
+def plain_loop(model: Any, ids: list[list[int]], batch: int) -> Floats:
+    """The log-probabilities of all tokens but the first of each sentence: padded batches, sorted by length."""
     import torch
 
     order = sorted(range(len(ids)), key=lambda number: -len(ids[number]))
-    found = np.zeros(len(ids))
+    found: list[Floats] = [np.zeros(0)] * len(ids)
     device = model.device
     for first in range(0, len(order), batch):
         some = order[first : first + batch]
@@ -191,10 +226,10 @@ def plain_loop(model: Any, ids: list[list[int]], batch: int) -> np.ndarray[Any, 
         given = {} if len(some) == 1 else {"attention_mask": mask}
         with torch.inference_mode():
             shares = model(input_ids=tokens[:, :-1], **{k: v[:, :-1] for k, v in given.items()}).logits
-            chosen = shares.float().log_softmax(-1).gather(2, tokens[:, 1:, None])[..., 0]
-            sums = (chosen * mask[:, 1:]).sum(1, dtype=torch.float64)
-        found[some] = sums.cpu().numpy()
-    return found
+            chosen = shares.float().log_softmax(-1).gather(2, tokens[:, 1:, None])[..., 0].double().cpu().numpy()
+        for number, row, values in zip(some, rows, chosen, strict=True):
+            found[number] = values[: len(row) - 1]
+    return np.concatenate(found)
 
 
 if __name__ == "__main__":

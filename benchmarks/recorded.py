@@ -68,6 +68,7 @@ TITLES = {
     "large": "Sentences scored by a 7B model",
     "large, other sizes": "Sentences scored by models of 1.3B and 13B",
     "large, float32": "Sentences scored by a 7B model in float32",
+    "large, rounding": "Rounding of three 7B models in bfloat16",
     "reading": "ΔLL of reading times",
 }
 AIMED = {
@@ -108,6 +109,7 @@ def on_gpu(*, dry: bool) -> dict[str, list[str]]:
             "localism": ["decoding.py", *shlex.split("--count 0 --localism 5")],
             "decoding": ["decoding.py", *shlex.split("--count 20 --localism 0 --generate 4")],
             "large": ["large.py", *shlex.split("--device cpu --sizes tiny --sample 268")],
+            "large, rounding": ["large.py", *shlex.split("--device cpu --sizes tiny --sample 134 --noise 0 1")],
         }
     return {
         "localism": ["decoding.py", *shlex.split("--device cuda --count 0 --localism 9567")],
@@ -117,6 +119,7 @@ def on_gpu(*, dry: bool) -> dict[str, list[str]]:
         "large": ["large.py", *shlex.split("--sizes 7B")],
         "large, other sizes": ["large.py", *shlex.split("--sizes 1.3B 13B")],
         "large, float32": ["large.py", *shlex.split("--sizes 7B --dtypes float32 --sample 2010")],
+        "large, rounding": ["large.py", *shlex.split("--sizes 7B --sample 2010 --noise 0 1 2")],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any
 
@@ -12,7 +13,15 @@ import transformers
 
 import tiny_architectures
 from wug.models.causal.forward import CausalEngine, ScoringMethods
-from wug.models.huggingface.fused import ROTARY, Rotation, fuse_norms, rotate_in_place, rotating, rotation_of
+from wug.models.huggingface.fused import (
+    ROTARY,
+    Rotation,
+    fuse_norms,
+    rotate_by_triton,
+    rotate_in_place,
+    rotating,
+    rotation_of,
+)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -114,3 +123,15 @@ def test_the_kernel_for_gpus_gives_the_numbers_of_plain_operations(shape: tuple[
     close = 1e-5 if dtype == torch.float32 else 2e-2
     assert torch.allclose(rotated(states, cos, sin).double(), expected, rtol=close, atol=close)
     assert torch.allclose(rotated(states, cos[:1], sin[:1])[0].double(), expected[0], rtol=close, atol=close)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_model_on_a_gpu_is_rotated_by_the_kernel() -> None:
+    model = tiny_architectures.model(tiny_architectures.configuration("llama"))
+    texts = tiny_architectures.texts([40, 3, 17], seed=5)
+    expected = [tiny_architectures.alone(model, text) for text in texts]
+    engine = CausalEngine(copy.deepcopy(model).cuda(), ScoringMethods())
+    assert engine._rotation is not None
+    assert engine._rotation.rotate is rotate_by_triton
+    for found, right in zip(engine.logprobs(texts), expected, strict=True):
+        assert np.abs(found - np.array(right)).max(initial=0) < 1e-4
