@@ -175,7 +175,7 @@ def compare_rounding(size: str, dtype: str, texts: list[str], tokenizer: Any, gi
     lengths = [len(row) - 1 for row in ids]
     found = {seed: every_way(size, dtype, texts, ids, tokenizer, seed, given) for seed in given.noise}
     pooled = {way: np.concatenate([found[seed][way] for seed in found]) for way in found[given.noise[0]]}
-    for seed, ways in {**found, "all": pooled}.items():
+    for seed, ways in ({**found, "all": pooled} if len(found) > 1 else found).items():
         starts = np.cumsum([0, *lengths * (len(found) if seed == "all" else 1)])[:-1]
         for first, second in combinations(ways, 2):
             gap = ways[first] - ways[second]
