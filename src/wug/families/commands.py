@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -51,26 +51,29 @@ def key_values(ctx: click.Context, param: click.Parameter, value: Sequence[str])
     return found
 
 
+def option(names: str, help: str, **more: Any) -> click.Option:
+    """An option by its names, separated by spaces; help shows its default, if it has one."""
+    return click.Option(names.split(), help=help, show_default="default" in more, **more)
+
+
 def table_options(about: str) -> click.Option:
     """The option -S of a command that reads tables with named columns."""
-    return click.Option(
-        ["-S", "suite_options"], multiple=True, callback=key_values, metavar="KEY=VALUE", help=f"{about}; repeatable."
-    )
+    about = f"{about}; repeatable."
+    return option("-S suite_options", about, multiple=True, callback=key_values, metavar="KEY=VALUE")
 
 
 OUTPUT_FILE = OutputFile()
 OUTPUT_FOLDER = OutputFile(dir_okay=True)
-SEED = click.Option(["--seed"], type=int, default=0, show_default=True, help="Random seed.")
-FORCE = click.Option(["--force"], is_flag=True, help="Overwrite existing files.")
+SEED = option("--seed", "Random seed.", type=int, default=0)
+FORCE = option("--force", "Overwrite existing files.", is_flag=True)
 FILES = click.Argument(["more"], nargs=-1, type=PATH, metavar="[FILE]...")
 """Files without an option before them, so that a shell may expand `--predictions run=*.txt`."""
 
 
 def predictions(about: str, *names: str) -> click.Option:
     """The option --predictions, repeatable; `names` are other spellings of it."""
-    return click.Option(
-        ["--predictions", *names, "paths"], multiple=True, required=True, type=PATH, help=f"{about}; repeatable."
-    )
+    spelled = " ".join(("--predictions", *names, "paths"))
+    return option(spelled, f"{about}; repeatable.", multiple=True, required=True, type=PATH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,17 @@
-"""The beta mixed regression and the special functions, against scipy."""
+"""Correlations against scipy, and the beta mixed regression against a plain implementation of it."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
 from wug.families.morphology import statistics as own
-
-
-def test_special_functions_agree_with_scipy() -> None:
-    x = np.array([1e-9, 1e-3, 0.3, 1.5, 5.0, 11.99, 12.0, 50.0, 1e4, 1e8])
-    assert own.log_gamma(x) == pytest.approx(special.gammaln(x), rel=1e-12)
-    assert own.digamma(x) == pytest.approx(special.digamma(x), rel=1e-12)
-    assert own.trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-12)
+from wug.families.morphology.item import Form, WugItem
+from wug.families.morphology.metrics import MetricOptions, ScoredItem, score_rows
+from wug.types import Estimate, Notice
 
 
 def test_correlations_agree_with_scipy() -> None:
@@ -63,3 +61,14 @@ def test_the_regression_finds_a_random_intercept_as_a_plain_implementation_does(
     assert fit.deviation == pytest.approx(np.exp(found.x[3]), rel=1e-2)
     assert fit.slope == pytest.approx(found.x[1], rel=1e-2)
     assert fit.aic == 8 - 2 * fit.log_likelihood
+
+
+def test_without_scipy_there_is_a_notice_instead_of_an_aic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    forms = tuple(Form(text, text, rating) for text, rating in (("a", 2.0), ("b", 5.0), ("c", 3.0)))
+    items = [WugItem(name, name, name, "V;PST", "past", "eng", forms) for name in ("pint", "rell")]
+    scored = [ScoredItem(item, (-1.0, -2.0 - place, -4.0)) for place, item in enumerate(items)]
+    rows = list(score_rows(scored, MetricOptions()))
+    assert not any(isinstance(row, Estimate) and row.metric == "aic" for row in rows)
+    notices = [row.text for row in rows if isinstance(row, Notice)]
+    assert any("no aic" in text and "wug[scipy]" in text for text in notices)

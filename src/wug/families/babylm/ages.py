@@ -131,7 +131,7 @@ def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more
     try:
         from scipy.optimize import curve_fit
     except ImportError:
-        raise MissingExtra("ages of acquisition", "babylm") from None
+        raise MissingExtra("ages of acquisition", "scipy") from None
 
     def sigmoid(x: Floats, a: float, b: float, c: float, d: float) -> Floats:
         found: Floats = a / (1 + np.exp(-b * (x - c))) + d

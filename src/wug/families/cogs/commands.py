@@ -56,7 +56,7 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
 
 
 def _size(name: str, default: int, help: str) -> click.Option:
-    return click.Option([name], type=family.POSITIVE, default=default, show_default=True, help=help)
+    return family.option(name, help, type=family.POSITIVE, default=default)
 
 
 MAKE = (
@@ -64,11 +64,11 @@ MAKE = (
         "cogs",
         _make,
         (
-            click.Option(
-                ["-o", "--output", "folder"],
+            family.option(
+                "-o --output folder",
+                "Folder for train.tsv, dev.tsv, test.tsv and gen.tsv.",
                 type=family.FOLDER,
                 required=True,
-                help="Folder for train.tsv, dev.tsv, test.tsv and gen.tsv.",
             ),
             family.SEED,
             _size("--train", 24_155, "Training lines, including 155 primitives and single examples."),
@@ -92,29 +92,25 @@ SCORE = (
         "cogs",
         score_cogs,
         (
-            click.Option(
-                ["--gold"],
-                required=True,
-                type=family.PATH,
-                help="Table of sentence, logical form (or tree, tags) and type.",
+            family.option(
+                "--gold", "Table of sentence, logical form (or tree, tags) and type.", required=True, type=family.PATH
             ),
             family.predictions(
                 "A system's forms: a file like the gold file, a table, one form per line, or JSONL", "--system"
             ),
             family.FILES,
-            click.Option(
-                ["--per-line"],
+            family.option(
+                "--per-line",
+                "Write every measure of each line to a file: .tsv (or .txt), or .jsonl.",
                 type=family.OUTPUT_FILE,
                 metavar="FILE",
-                help="Write every measure of each line to a file: .tsv (or .txt), or .jsonl.",
             ),
-            click.Option(["--reference-compat"], is_flag=True, help="Compute measures as the first public evaluator."),
-            click.Option(["--smatch"], is_flag=True, help="Add the F1 of terms under the best renaming of indices."),
-            click.Option(["--seed"], type=int, default=0, show_default=True, help="Random seed for --smatch."),
-            click.Option(["--bleu/--no-bleu"], default=True, show_default=True, help="Compute BLEU over all forms."),
-            click.Option(
-                ["--dialect"],
-                help="cogs, slog, recogs, variable_free, tree, tags or answers.  [default: from the gold file]",
+            family.option("--reference-compat", "Compute measures as the first public evaluator.", is_flag=True),
+            family.option("--smatch", "Add the F1 of terms under the best renaming of indices.", is_flag=True),
+            family.option("--seed", "Random seed for --smatch.", type=int, default=0),
+            family.option("--bleu/--no-bleu", "Compute BLEU over all forms.", default=True),
+            family.option(
+                "--dialect", "cogs, slog, recogs, variable_free, tree, tags or answers.  [default: from the gold file]"
             ),
         ),
         spread="sample",

@@ -63,19 +63,13 @@ MAKE = (
         _make,
         (
             click.Argument(["task"], type=click.Choice(make.tasks())),
-            click.Option(
-                ["--language"],
-                type=click.Choice(list(make.languages())),
-                default="eng",
-                show_default=True,
-                help="Language of the words.",
+            family.option(
+                "--language", "Language of the words.", type=click.Choice(list(make.languages())), default="eng"
             ),
-            click.Option(["-o", "--output"], type=family.OUTPUT_FILE, required=True, help="CSV file to write."),
+            family.option("-o --output", "CSV file to write.", type=family.OUTPUT_FILE, required=True),
             family.SEED,
-            click.Option(["--items"], type=family.POSITIVE, default=60, show_default=True, help="Number of new words."),
-            click.Option(
-                ["--lexicon"], type=family.PATH, help="Word list, one per line: further words to stay away from."
-            ),
+            family.option("--items", "Number of new words.", type=family.POSITIVE, default=60),
+            family.option("--lexicon", "Word list, one per line: further words to stay away from.", type=family.PATH),
             family.FORCE,
         ),
         """Make a wug test: new words, and carrier sentences that ask for a form of each.
@@ -96,16 +90,14 @@ SCORE = (
         "morphology",
         score_morphology,
         (
-            click.Option(
-                ["--gold"], required=True, type=family.PATH, help="Forms with human ratings, or free answers."
-            ),
+            family.option("--gold", "Forms with human ratings, or free answers.", required=True, type=family.PATH),
             family.predictions("A system's scores or answers, in the format of the gold file"),
             family.FILES,
-            click.Option(["--individual"], type=family.PATH, help="Individual ratings, for the human ceiling."),
-            click.Option(["--rating"], help="Column with the ratings, in a table."),
-            click.Option(["--scale"], type=float, default=7.0, show_default=True, help="Highest possible rating."),
-            click.Option(["--language"], help="ISO 639-3 code.  [default: from the name of the gold file]"),
-            click.Option(["--reference-compat"], is_flag=True, help="Join repeated forms as R's merge does."),
+            family.option("--individual", "Individual ratings, for the human ceiling.", type=family.PATH),
+            family.option("--rating", "Column with the ratings, in a table."),
+            family.option("--scale", "Highest possible rating.", type=float, default=7.0),
+            family.option("--language", "ISO 639-3 code.  [default: from the name of the gold file]"),
+            family.option("--reference-compat", "Join repeated forms as R's merge does.", is_flag=True),
         ),
     ),
 )

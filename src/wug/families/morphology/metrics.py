@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wug.distributions import t_quantile
+from wug.errors import MissingExtra
 from wug.families.morphology.item import WugItem
 from wug.families.morphology.statistics import (
     bonett_wright,
@@ -234,7 +235,11 @@ def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptio
     if reason:
         yield Notice(f"no aic: {reason}")
         return
-    fit = fit_beta_regression(shares, scores, [item.item for item, *_ in flat])
+    try:
+        fit = fit_beta_regression(shares, scores, [item.item for item, *_ in flat])
+    except MissingExtra as missing:
+        yield Notice(f"no aic: {missing}")
+        return
     yield Estimate("aic", OVERALL, fit.aic, len(flat), method="none: a criterion has no interval")
     yield Estimate("log_likelihood", OVERALL, fit.log_likelihood, len(flat), method="none: a criterion has no interval")
 

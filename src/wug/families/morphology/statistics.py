@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from wug.errors import MissingExtra
 from wug.families.pairs.outcomes import correlation, ranks
 from wug.stats import Floats
 from wug.types import Interval
@@ -22,7 +23,7 @@ PARAMETERS = 4
 START_DEVIATIONS = (0.3, 1.0, 4.0)
 """Standard deviations of the random intercept, times the root of the precision, from which the fit starts besides 0."""
 MAX_LOG_PRECISION = 25.0
-MAX_STEPS, MAX_INNER_STEPS = 200, 100
+MAX_INNER_STEPS = 100
 BOOTSTRAP_SAMPLES = 2_000
 
 
@@ -87,8 +88,11 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
 
     The surface is flat where the random intercept vanishes, so the fit starts there and from several deviations.
     """
-    spread = float(scores.std())
-    x = (scores - scores.mean()) / (spread or 1.0)
+    try:
+        from scipy import optimize
+    except ImportError:
+        raise MissingExtra("the beta regression", "scipy") from None
+    x = (scores - scores.mean()) / (float(scores.std()) or 1.0)
     numbers: dict[str, int] = {}
     groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units])
     model = _Laplace(shares, x, groups, len(numbers), np.zeros(len(numbers)))
@@ -96,13 +100,17 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
     slope = float(x @ logits) / max(float(x @ x), 1e-12)
     residual = logits - logits.mean() - slope * x
     precision = math.log(max(1.0, 4 / max(float(residual.var()), 1e-9)))
-    best, flat = _maximise(lambda p: model.value(np.append(p, 0.0)), [float(logits.mean()), slope, precision])
-    point = np.append(flat, 0.0)
+
+    def loss(point: Floats) -> float:
+        return -model.value(np.append(point, np.zeros(PARAMETERS - len(point))))
+
+    flat = optimize.minimize(loss, [float(logits.mean()), slope, precision])
+    fits = [(flat.fun, np.append(flat.x, 0.0))]
     for deviation in START_DEVIATIONS:
-        found, at = _maximise(model.value, [*flat, deviation])
-        if found > best:
-            best, point = found, at
-    return MixedFit(best, float(point[1]), abs(float(point[3])) / math.exp(point[2] / 2))
+        found = optimize.minimize(loss, [*flat.x, deviation])
+        fits.append((found.fun, found.x))
+    worst, point = min(fits, key=lambda fit: fit[0])
+    return MixedFit(-float(worst), float(point[1]), abs(float(point[3])) / math.exp(point[2] / 2))
 
 
 @dataclass(slots=True)
@@ -166,102 +174,25 @@ class _Laplace:
         return found
 
     def _log_density(self, predictor: Floats, precision: float) -> Floats:
+        from scipy.special import betaln
+
         mean = _logistic(predictor)
         a, b = mean * precision, (1 - mean) * precision
-        found: Floats = (
-            log_gamma(np.full(1, precision)) - log_gamma(a) - log_gamma(b)
-            + (a - 1) * np.log(self.shares) + (b - 1) * np.log1p(-self.shares)
-        )  # fmt: skip
+        found: Floats = (a - 1) * np.log(self.shares) + (b - 1) * np.log1p(-self.shares) - betaln(a, b)
         return found
 
     def _derivatives(self, predictor: Floats, precision: float) -> tuple[Floats, Floats]:
         """Of the log density of each row with respect to its linear predictor: the first and the second."""
+        from scipy.special import digamma, polygamma
+
         mean = _logistic(predictor)
         a, b = mean * precision, (1 - mean) * precision
         slope = mean * (1 - mean)
-        excess = np.log(self.shares) - np.log1p(-self.shares) - digamma(a) + digamma(b)
-        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (trigamma(a) + trigamma(b))
+        excess: Floats = np.log(self.shares) - np.log1p(-self.shares) - digamma(a) + digamma(b)
+        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (polygamma(1, a) + polygamma(1, b))
         return precision * excess * slope, second
 
 
 def _logistic(x: Floats) -> Floats:
     found: Floats = np.clip(1 / (1 + np.exp(-np.clip(x, -700, 700))), 1e-15, 1 - 1e-15)
     return found
-
-
-def _maximise(function: Callable[[Floats], float], start: Sequence[float]) -> tuple[float, Floats]:
-    """The maximum and its place, by Newton's method with numerical derivatives and a damped Hessian."""
-    point = np.asarray(start, np.float64)
-    value, damping = function(point), 1e-3
-    for _ in range(MAX_STEPS):
-        gradient, hessian = _differences(function, point, value)
-        if not np.isfinite(gradient).all():
-            break
-        scale = np.maximum(np.abs(np.diag(hessian)), 1e-8)
-        improved = 0.0
-        while damping < 1e12:
-            eigenvalues, vectors = np.linalg.eigh(-hessian + damping * np.diag(scale))
-            step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(eigenvalues), 1e-12))
-            step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))
-            moved = function(point + step)
-            if moved > value:
-                improved, point, value, damping = moved - value, point + step, moved, max(damping / 10, 1e-12)
-                break
-            damping *= 10
-        if improved < 1e-10:
-            break
-    return value, point
-
-
-def _differences(function: Callable[[Floats], float], point: Floats, value: float) -> tuple[Floats, Floats]:
-    """Gradient and Hessian by central differences."""
-    size = len(point)
-    steps = 1e-4 * np.maximum(1.0, np.abs(point) / 10)
-    up = np.array([function(point + steps * (np.arange(size) == n)) for n in range(size)])
-    down = np.array([function(point - steps * (np.arange(size) == n)) for n in range(size)])
-    hessian = np.diag((up - 2 * value + down) / steps**2)
-    for i in range(size):
-        for j in range(i):
-            both = steps * ((np.arange(size) == i) | (np.arange(size) == j))
-            mixed = (
-                function(point + both) - up[i] - up[j] + 2 * value - down[i] - down[j] + function(point - both)
-            ) / (2 * steps[i] * steps[j])
-            hessian[i, j] = hessian[j, i] = mixed
-    return (up - down) / (2 * steps), hessian
-
-
-def log_gamma(x: Floats) -> Floats:
-    """The logarithm of the gamma function of positive numbers (Stirling's series above 12)."""
-    x, shift = _raised(x, lambda z: np.log(z))
-    inverse = 1 / x**2
-    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / x
-    found: Floats = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series - shift
-    return found
-
-
-def digamma(x: Floats) -> Floats:
-    """The derivative of `log_gamma`."""
-    x, shift = _raised(x, lambda z: 1 / z)
-    inverse = 1 / x**2
-    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
-    found: Floats = np.log(x) - 0.5 / x - series - shift
-    return found
-
-
-def trigamma(x: Floats) -> Floats:
-    """The second derivative of `log_gamma`."""
-    x, shift = _raised(x, lambda z: 1 / z**2)
-    inverse = 1 / x**2
-    series = 1 / 6 - inverse * (1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * 5 / 66)))
-    found: Floats = (1 + 0.5 / x + series * inverse) / x + shift
-    return found
-
-
-def _raised(x: Floats, term: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-    """Arguments raised above 12 by the recurrence of the gamma function, and the sum of what that adds."""
-    shift = np.zeros(len(x))
-    for _ in range(max(0, math.ceil(12 - float(x.min())))):
-        small = x < 12
-        shift += np.where(small, term(x), 0.0)
-        x = np.where(small, x + 1, x)
-    return x, shift

@@ -16,31 +16,24 @@ DEFAULT_SENTENCES = 200
 """Sentences per pattern without --n and --all."""
 
 TEMPLATE_OPTIONS = (
-    click.Option(
-        ["--n"], type=family.POSITIVE, help=f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]"
-    ),
-    click.Option(["--all", "everything"], is_flag=True, help="Make all possible sentences, instead of --n."),
+    family.option("--n", f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]", type=family.POSITIVE),
+    family.option("--all everything", "Make all possible sentences, instead of --n.", is_flag=True),
     family.SEED,
-    click.Option(
-        ["-o", "--filename", "--output", "path"], type=family.OUTPUT_FILE, help="Output file.  [default: stdout]"
-    ),
-    click.Option(
-        ["--format", "layout"],
+    family.option("-o --filename --output path", "Output file.  [default: stdout]", type=family.OUTPUT_FILE),
+    family.option(
+        "--format layout",
+        "Two sentences per pair, or one sentence with two forms of a word.",
         type=click.Choice(["sentence", "word"]),
         default="sentence",
-        show_default=True,
-        help="Two sentences per pair, or one sentence with two forms of a word.",
     ),
-    click.Option(
-        ["--spaced"],
-        is_flag=True,
-        help="Separate punctuation by spaces and end with <eos>, for models that split at spaces; always with "
+    family.option(
+        "--spaced",
+        "Separate punctuation by spaces and end with <eos>, for models that split at spaces; always with "
         "--format word.",
+        is_flag=True,
     ),
-    click.Option(["--pattern", "patterns"], multiple=True, metavar="NAME", help="Only this pattern; repeatable."),
-    click.Option(
-        ["--lexicon"], metavar="FILE", help="Your own patterns and words (TOML).  [default: built-in English]"
-    ),
+    family.option("--pattern patterns", "Only this pattern; repeatable.", multiple=True, metavar="NAME"),
+    family.option("--lexicon", "Your own patterns and words (TOML).  [default: built-in English]", metavar="FILE"),
     family.FORCE,
 )
 
@@ -162,15 +155,15 @@ def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, 
         yield score_people(path, suite_options)
 
 
-RESPONSES = click.Option(
-    ["--responses", "paths"], multiple=True, required=True, type=family.PATH, help="File of responses; repeatable."
+RESPONSES = family.option(
+    "--responses paths", "File of responses; repeatable.", multiple=True, required=True, type=family.PATH
 )
-CATEGORY = click.Option(["--category"], required=True, metavar="NAME", help="Category of the patterns.")
-COLUMNS = click.Option(
-    ["--column", "columns"],
+CATEGORY = family.option("--category", "Category of the patterns.", required=True, metavar="NAME")
+COLUMNS = family.option(
+    "--column columns",
+    "Column of log-probabilities in the original format; repeatable.  [default: all additional columns]",
     multiple=True,
     metavar="NAME",
-    help="Column of log-probabilities in the original format; repeatable.  [default: all additional columns]",
 )
 MAKE = (
     *(family.MakeCommand(name, partial(_make, name), TEMPLATE_OPTIONS, help) for name, help in CATEGORIES.items()),

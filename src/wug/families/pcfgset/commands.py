@@ -123,13 +123,13 @@ SCORE = (
         (
             family.predictions("Table with the columns source, target and prediction, or plain outputs with --gold"),
             family.FILES,
-            click.Option(
-                ["--gold"],
+            family.option(
+                "--gold",
+                "Sources and targets of plain outputs, line by line.",
                 nargs=2,
                 type=family.PATH,
                 metavar="SRC TGT",
                 callback=_two_files,
-                help="Sources and targets of plain outputs, line by line.",
             ),
         ),
     ),
@@ -139,12 +139,12 @@ SCORE = (
         (
             family.predictions("Trace: lines `source -> answer` between lines of dashes, the whole source last"),
             family.FILES,
-            click.Option(
-                ["--tree", "trees"],
+            family.option(
+                "--tree trees",
+                "Print sample N as a tree instead of the results; repeatable.",
                 multiple=True,
                 type=family.POSITIVE,
                 metavar="N",
-                help="Print sample N as a tree instead of the results; repeatable.",
             ),
         ),
     ),
@@ -154,10 +154,10 @@ SCORE = (
         (
             family.predictions("Log with both accuracies of each epoch, or the outputs of one model with --gold"),
             family.FILES,
-            click.Option(
-                ["--gold"],
+            family.option(
+                "--gold",
+                "For outputs: …_exception.src, in a folder with its targets and the …_original files.",
                 type=family.PATH,
-                help="For outputs: …_exception.src, in a folder with its targets and the …_original files.",
             ),
         ),
     ),
@@ -166,17 +166,15 @@ SCORE = (
         score_synonyms,
         (
             family.predictions("Table with the columns source, target and prediction"),
-            click.Option(
-                ["--twin", "twins"],
+            family.option(
+                "--twin twins",
+                "The same with synonyms in the sources, row by row; as often as --predictions.",
                 multiple=True,
                 required=True,
                 type=family.PATH,
-                help="The same with synonyms in the sources, row by row; as often as --predictions.",
             ),
-            click.Option(
-                ["--gold"],
-                type=family.PATH,
-                help="For plain outputs: test.src, in a folder with test.tgt and test_twin.src.",
+            family.option(
+                "--gold", "For plain outputs: test.src, in a folder with test.tgt and test_twin.src.", type=family.PATH
             ),
         ),
     ),

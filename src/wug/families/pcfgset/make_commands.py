@@ -18,41 +18,35 @@ if TYPE_CHECKING:
 
 PROBABILITY = click.FloatRange(0, 1)
 CORPUS = (
-    click.Option(
-        ["--source", "--base", "source"],
+    family.option(
+        "--source --base source",
+        "Use these sources (a .src file, or a folder with train, dev and test) instead of new ones.",
         type=family.PATH,
-        help="Use these sources (a .src file, or a folder with train, dev and test) instead of new ones.",
     ),
-    click.Option(["--samples"], type=family.POSITIVE, help="Total lines, split as published.  [default: 97,203]"),
-    click.Option(
-        ["--table"],
+    family.option("--samples", "Total lines, split as published.  [default: 97,203]", type=family.POSITIVE),
+    family.option(
+        "--table",
+        "Target distribution: depth, length and count, tab-separated.  [default: that of the published test set]",
         type=family.FILE,
-        help="Target distribution: depth, length and count, tab-separated.  [default: that of the published test set]",
     ),
-    click.Option(["--no-table"], is_flag=True, help="Sample from the grammar's probabilities alone."),
-    click.Option(["--unary"], type=PROBABILITY, help="Probability that a function takes one argument."),
-    click.Option(["--function"], type=PROBABILITY, help="Probability that an argument is a function."),
+    family.option("--no-table", "Sample from the grammar's probabilities alone.", is_flag=True),
+    family.option("--unary", "Probability that a function takes one argument.", type=PROBABILITY),
+    family.option("--function", "Probability that an argument is a function.", type=PROBABILITY),
 )
 OUTPUT = (
     family.SEED,
-    click.Option(
-        ["-o", "--output"],
-        type=family.PATH,
-        required=True,
-        help="Folder for the files, which have the published names.",
+    family.option(
+        "-o --output", "Folder for the files, which have the published names.", type=family.PATH, required=True
     ),
-    click.Option(["--statistics"], is_flag=True, help="Print the depths, lengths and functions of the sources."),
-    click.Option(
-        ["--compare-with", "compared"],
+    family.option("--statistics", "Print the depths, lengths and functions of the sources.", is_flag=True),
+    family.option(
+        "--compare-with compared",
+        "A .src file to compare with, for --statistics or --chart.",
         type=family.FILE,
         metavar="FILE",
-        help="A .src file to compare with, for --statistics or --chart.",
     ),
-    click.Option(
-        ["--chart"],
-        type=family.FILE,
-        metavar="FILE",
-        help="Draw the depths, lengths and functions (.html, .svg, .png, .pdf).",
+    family.option(
+        "--chart", "Draw the depths, lengths and functions (.html, .svg, .png, .pdf).", type=family.FILE, metavar="FILE"
     ),
     family.FORCE,
 )
@@ -142,14 +136,14 @@ def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
 
 
 def _number(*names: str, help: str, default: int | None = None, minimum: int = 1) -> click.Option:
-    return click.Option(names, type=click.IntRange(min=minimum), default=default, show_default=True, help=help)
+    return family.option(" ".join(names), help, type=click.IntRange(min=minimum), default=default)
 
 
-RATIO = click.Option(
-    ["--ratio", "ratios"],
+RATIO = family.option(
+    "--ratio ratios",
+    "Proportion of exceptions; repeatable.  [default: 0.0001, 0.0005, 0.001, 0.005]",
     multiple=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Proportion of exceptions; repeatable.  [default: 0.0001, 0.0005, 0.001, 0.005]",
 )
 PER_FUNCTION = _number(
     "--per-function", help="Test lines per function.  [default: as many as there are, at most 2,500]"

@@ -57,11 +57,11 @@ SCORE = (
         (
             family.predictions("Outputs, one per line"),
             family.FILES,
-            click.Option(["--gold"], type=family.PATH, required=True, help="SCAN file with the commands and targets."),
-            click.Option(
-                ["--oracle-length"],
+            family.option("--gold", "SCAN file with the commands and targets.", type=family.PATH, required=True),
+            family.option(
+                "--oracle-length",
+                "Also compute the accuracy of outputs cut or padded to the length of the target.",
                 is_flag=True,
-                help="Also compute the accuracy of outputs cut or padded to the length of the target.",
             ),
         ),
     ),
@@ -72,31 +72,29 @@ MAKE = (
         "scan",
         make_scan,
         (
-            click.Option(["--split"], type=click.Choice(SPLIT_NAMES), required=True, help="Which split to make."),
-            click.Option(
-                ["--train-percent"],
+            family.option("--split", "Which split to make.", type=click.Choice(SPLIT_NAMES), required=True),
+            family.option(
+                "--train-percent",
+                "Proportion of commands to train on, for simple.  [default: 80]",
                 type=click.IntRange(1, 99),
-                help="Proportion of commands to train on, for simple.  [default: 80]",
             ),
-            click.Option(
-                ["--examples"],
+            family.option(
+                "--examples",
+                "Number of added examples, for few-shot; repeatable.  [default: 1, 2, 4, … 1024]",
                 multiple=True,
                 type=family.POSITIVE,
-                help="Number of added examples, for few-shot; repeatable.  [default: 1, 2, 4, … 1024]",
             ),
-            click.Option(
-                ["--samples"],
+            family.option(
+                "--samples",
+                "Random samples per number of examples, for few-shot.  [default: 1; published: 5]",
                 type=family.POSITIVE,
-                help="Random samples per number of examples, for few-shot.  [default: 1; published: 5]",
             ),
             family.SEED,
-            click.Option(
-                ["-o", "--output"], type=family.FOLDER, help="Folder for the files, which have the published names."
-            ),
-            click.Option(
-                ["--check"],
+            family.option("-o --output", "Folder for the files, which have the published names.", type=family.FOLDER),
+            family.option(
+                "--check",
+                "Compare with the published files in this folder, as sets of lines with counts.",
                 type=click.Path(path_type=Path, file_okay=False, exists=True),
-                help="Compare with the published files in this folder, as sets of lines with counts.",
             ),
             family.FORCE,
         ),

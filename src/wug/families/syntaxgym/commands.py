@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wug.families.commands import PATH, ScoreCommand, ScoredSuites, model_id, predictions
+from wug.families.commands import PATH, ScoreCommand, ScoredSuites, model_id, option, predictions
 
 
 def score_evaluated(paths: Sequence[Path], *, gold: Path | None, metric: str | None, empty: str) -> ScoredSuites:
@@ -30,14 +30,13 @@ SCORE = (
         score_evaluated,
         (
             predictions("Evaluated suite (metric_value in each region)"),
-            click.Option(["--gold"], type=PATH, help="Suite with the predictions, if the evaluated one has none."),
-            click.Option(["--metric"], help="Use only this metric: sum, mean, median, range, max, min."),
-            click.Option(
-                ["--empty"],
+            option("--gold", "Suite with the predictions, if the evaluated one has none.", type=PATH),
+            option("--metric", "Use only this metric: sum, mean, median, range, max, min."),
+            option(
+                "--empty",
+                "How to treat items with an empty region that a prediction compares.",
                 type=click.Choice(["exclude", "zero", "refuse"]),
                 default="exclude",
-                show_default=True,
-                help="How to treat items with an empty region that a prediction compares.",
             ),
         ),
         spread=None,
