@@ -270,7 +270,6 @@ def _delimited(
 
 
 def _rows(path: Path, text: str, skipped: int, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each row, with its last line."""
     delimiter = _delimiter(text.split("\n", 1)[0])
     if '"' not in text and "\r" not in text:
         for number, found in enumerate(_LINE.finditer(text), skipped + 1):
@@ -323,7 +322,6 @@ def _json_lines(text: str) -> RecordTable:
 
 
 def _unencodable(fields: Mapping[str, object]) -> str | None:
-    """A key or a value that contains NUL or a lone surrogate."""
     texts = (text for field in fields.items() for text in field if isinstance(text, str))
     return next((shortened(text, 60) for text in texts if _UNENCODABLE.search(text)), None)
 

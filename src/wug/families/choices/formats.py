@@ -183,7 +183,6 @@ def _option_columns(columns: Collection[str]) -> list[str]:
 
 
 def _table_columns(settings: ChoicesSettings, header: Collection[str]) -> tuple[str, ...]:
-    """The columns that a plain table must have."""
     options = settings.options or tuple(_option_columns(header)) or ("option_1", "option_2")
     named = () if settings.item is None else (settings.item,)
     return (settings.context, *options, settings.answer, *named)

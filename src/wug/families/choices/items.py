@@ -193,7 +193,6 @@ def lint_repeated(choices: Sequence[ChoiceItem]) -> Iterator[Problem]:
 
 
 def _has_wrong_space(choice: ChoiceItem) -> bool:
-    """Whether a space separates two characters of a script without spaces."""
     return any(
         one.option[:1].isspace() and _UNSPACED.match(one.context[-1:]) and _UNSPACED.match(one.words[:1])
         for one in choice.candidates

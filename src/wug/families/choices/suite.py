@@ -100,7 +100,6 @@ class ChoicesSuite:
         return self._requests(self.choices)
 
     def _requests(self, choices: Sequence[ChoiceItem]) -> list[Request]:
-        """The options of each item in their contexts, and for PMI after the premise as well."""
         found: list[Request] = []
         for choice in choices:
             alone = [one.without_context(self.settings.premise) for one in choice.candidates]
@@ -182,7 +181,6 @@ class _Measure(NamedTuple):
 
 
 def _contexts(candidates: Sequence[Candidate]) -> list[str]:
-    """The contexts of some options, each once."""
     return list(dict.fromkeys(one.context for one in candidates if one.context))
 
 
@@ -210,8 +208,6 @@ def _measure(one: Candidate, scored: Scored, skipped: Mapping[str, int] | None =
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts over the items of a run."""
-
     events: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, Counter[int]] = field(default_factory=dict)
     """The number of judged items by their number of options, overall and for each group."""

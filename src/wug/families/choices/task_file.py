@@ -129,7 +129,6 @@ def _included(fields: dict[str, TaskField], path: Path, depth: int) -> Fields:
 
 
 def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
-    """InputError for tags such as `!function`: wug runs no code of a task."""
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -229,7 +228,6 @@ def _typed(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> ChoiceItem:
-    """The item of a document."""
     context = _rendered(fields["doc_to_text"], row, number) if "doc_to_text" in fields else ""
     if not isinstance(context, str):
         raise fields["doc_to_text"].error(f"document {number}: the context is {shortened(repr(context))}, not text")

@@ -143,7 +143,6 @@ def _tally(rows: Rows) -> page.CountsPart:
 
 
 def _figures(result: Result) -> Iterator[page.Figure]:
-    """One chart per group field with at least two values."""
     fields = {name: rows for name, rows in by_field(result, METRIC).items() if len(rows) > 1}
     for number, (name, rows) in enumerate(fields.items()):
         chances = {row.group: row.text for row in by_field(result, CHANCE).get(name, ())}

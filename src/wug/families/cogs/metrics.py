@@ -206,7 +206,6 @@ def _smatch(
     flags: Mapping[str, NDArray[np.bool_]],
     seed: int,
 ) -> tuple[NDArray[np.float64], int]:
-    """The F1 of every line, and how many of them are only lower bounds."""
     values = flags["semantic_match"].astype(float)
     inexact = 0
     for line in np.flatnonzero(flags["well_formed"] & ~flags["semantic_match"]).tolist():

@@ -190,7 +190,6 @@ def write_per_line(lines: Iterable[dict[str, Any]], path: Path) -> None:
 
 
 def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
-    """The kinds of error in a line; the forms are compared only if its metrics do not decide."""
     if line["exact_match"]:
         return []
     if not line["well_formed"]:

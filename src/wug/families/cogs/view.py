@@ -88,7 +88,6 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
 
 
 def _outcomes(rows: Rows, key: str) -> list[Outcome]:
-    """Every line with one field of its detail, so that large results fit into memory."""
     return [row.outcome for row in rows.each(Filter(PRIMARY), keys=(key,))]
 
 

@@ -144,7 +144,6 @@ def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> list[Problem]:
 
 
 def _real_words(parsed: ParsedForms, lexicon: Path | None) -> frozenset[str]:
-    """Forms that are in a word list."""
     if lexicon is None:
         return frozenset()
     words = {line.strip().lower() for line in read_lines(lexicon)}

@@ -101,8 +101,6 @@ def task_of(tag: str, language: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One form in a file of judgements."""
-
     lemma: str
     tag: str
     form: Form
@@ -318,7 +316,6 @@ def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
 
 
 def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
-    """A table with one row per form."""
     table = read_table(path)
     problems = list(table.problems)
     rows, languages, tasks = [], set[str](), set[str]()

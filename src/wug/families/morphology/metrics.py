@@ -146,7 +146,6 @@ def _outcomes(one: ScoredItem, suffix: str) -> Iterator[Outcome]:
 
 
 def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
-    """The accuracy in each carrier."""
     targets = [(one, target) for one in scored if (target := preferred(one.item)[0]) is not None]
     for place in range(max((len(one.by_carrier) for one, _ in targets), default=0)):
         found = [(one, target) for one, target in targets if place < len(one.by_carrier)]
@@ -185,7 +184,6 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
 
 
 def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
-    """Correlations with ratings, and the beta mixed regression."""
     yield from _by_lemma(scored, suffix)
     flat = [(one.item, form, score) for one in scored for form, score in zip(one.item.forms, one.scores, strict=True)]
     types = dict.fromkeys(form.type for _, form, _ in flat if form.type)

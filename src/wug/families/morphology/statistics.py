@@ -189,7 +189,9 @@ class _Laplace:
         a, b = mean * precision, (1 - mean) * precision
         slope = mean * (1 - mean)
         excess: Floats = np.log(self.shares) - np.log1p(-self.shares) - digamma(a) + digamma(b)
-        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (polygamma(1, a) + polygamma(1, b))
+        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (
+            polygamma(1, a) + polygamma(1, b)
+        )
         return precision * excess * slope, second
 
 

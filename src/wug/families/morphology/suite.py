@@ -139,7 +139,6 @@ class MorphologySuite:
         return replace(self, elicitation=elicitation)
 
     def _in_chat(self, model: EvaluatedModel) -> MorphologySuite:
-        """The suite with its questions as user turns; ModelError for a model that cannot read them."""
         form: ChatFormat | None = getattr(model, "chat", None)
         if form is None:
             raise ModelError(f"{model.id} reads no chat: causal: models and servers do. Leave out -S chat")

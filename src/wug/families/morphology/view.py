@@ -93,7 +93,6 @@ def items(result: Result, rows: Rows) -> ItemsView:
 
 
 def _metric(rows: Rows) -> str:
-    """The metric whose outcomes have the forms."""
     there = set(rows.metrics())
     return next((name for name in (PREFERENCE, ACCURACY, ANSWERED) if name in there), ACCURACY)
 
@@ -125,7 +124,6 @@ def _answer(detail: Mapping[str, Any]) -> LinesPart:
 
 
 def _forms(detail: Mapping[str, Any]) -> TablePart:
-    """The forms of an item, the most probable first."""
     scores = [finite(score) or 0.0 for score in detail["scores"]]
     weights = [math.exp(score - max(scores)) for score in scores]
     shares = [weight / sum(weights) for weight in weights]
@@ -165,7 +163,6 @@ def _bar(text: str, share: float) -> FormattedEstimate:
 
 
 def _types(rows: Rows, metric: str) -> TablePart | None:
-    """How often the model prefers each type of form."""
     counts: Counter[str] = Counter()
     for row in rows.each(Filter(metric), keys=("scores", "types")):
         scores, types = row.outcome.detail.get("scores") or [], row.outcome.detail.get("types") or []
@@ -190,7 +187,6 @@ def _types(rows: Rows, metric: str) -> TablePart | None:
 
 
 def _figures(result: Result, metric: str) -> Iterator[Figure]:
-    """A chart for each field with several values."""
     fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1}
     for place, (name, rows) in enumerate(fields.items()):
         note = interval_note(result, metric)

@@ -134,7 +134,6 @@ def _format_of_suffix(target: Path, pairs: Sequence[Pair]) -> str:
 
 
 def _texts(name: str, target: Path, pairs: Sequence[Pair], source: Path) -> dict[Path, str]:
-    """The content of each new file."""
     if name == "original":
         raise InputError(
             "the original format has columns (freq, punct, len_context, …) that other formats lack. "
@@ -178,7 +177,6 @@ def _refuse_loss(
 
 
 def _lost(before: Pair, after: Pair) -> str | None:
-    """What differs between two pairs."""
     if before.context != after.context:
         return "the context"
     if (before.good, before.bad) != (after.good, after.bad):

@@ -67,7 +67,6 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
 
 
 def _linked(text: str, measured: Measure, settings: PairsSettings, tokens: Sequence[str]) -> Measure:
-    """The measure with the scores of all linking functions."""
     unigram = UnigramScore(0.0, 0, 0) if settings.unigrams is None else settings.unigrams.logprob(text, tokens)
     scored = measured.tokens - measured.missing
     one = LinkedText(text, measured.logprob, scored, unigram.logprob, unigram.words)

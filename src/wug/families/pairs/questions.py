@@ -82,7 +82,6 @@ class QuestionSuite(PairsSuite):
         return self.presentation or self.settings.presentation.assumed()
 
     def _questions(self, pair: Pair) -> tuple[tuple[Request, ...], tuple[Request, ...]]:
-        """The requests of the two questions about a pair."""
         shown = self._shown
         if shown.method == "forced_choice":
             return shown.answers(a=pair.good, b=pair.bad), shown.answers(a=pair.bad, b=pair.good)
@@ -110,8 +109,6 @@ class QuestionSuite(PairsSuite):
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts for the warnings of a run."""
-
     events: Counter[str] = field(default_factory=Counter)
     mass: list[float] = field(default_factory=list)
 

@@ -213,7 +213,6 @@ class PairsSettings:
         return fields
 
     def _refuse_unasked(self, options: Mapping[str, str]) -> None:
-        """Refuse options that have no meaning for a method."""
         method = self.presentation.method
         if method != "direct" and self.target == "word":
             raise InputError(f"method={method} scores whole sentences: leave out target=word")
@@ -237,7 +236,6 @@ class PairsSettings:
 
 
 def _unigrams(values: Mapping[str, Any]) -> Unigrams | None:
-    """The unigram model that options describe; None without one."""
     if values["slor"] and values["normalise"] != "none":
         raise InputError("slor is normalised already: leave normalise out")
     if values["slor"] and (values["link"] or values["unigrams"]):

@@ -91,7 +91,6 @@ class PairsSuite:
             yield from self._margins()
 
     def _margins(self) -> Iterator[Metric]:
-        """The mean margin by each linking function."""
         for place, link in enumerate(self.settings.links):
             score = "logprob" if link == "sum" and place == 0 else "score"
             metric = f"{outcomes.ACCURACY}:{link}" if place else outcomes.ACCURACY
@@ -209,7 +208,6 @@ class PairsSuite:
         return Outcome(pair.item, outcomes.ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)
 
     def _requests(self, numbers: Sequence[int]) -> Sequence[Request]:
-        """Both sentences of the pairs with these numbers."""
         pairs = self.pairs
         if self.presentation is not None:
             chat = self.presentation.read_before(sentence="")
@@ -260,8 +258,6 @@ class PairsSuite:
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts for the warnings of a run."""
-
     events: Counter[str] = field(default_factory=Counter)
     unjudged: Counter[str] = field(default_factory=Counter)
     """The number of pairs that were not judged, by the reason."""
@@ -327,7 +323,6 @@ def _without_target(pair: Pair, counts: _Counts) -> Outcome:
 
 
 def _why_not(good: Measure, bad: Measure, settings: PairsSettings) -> str | None:
-    """Why a pair cannot be judged; None if it can."""
     if good.tokens > good.missing and bad.tokens > bad.missing and not settings.single_piece_only:
         return None
     what = "targets" if settings.target == "word" else "sentences"

@@ -88,7 +88,6 @@ def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> family.Scored
 
 
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
-    """Samples of a trace as trees."""
     from wug.errors import InputError
     from wug.families.pcfgset.localism import score_trace
     from wug.families.pcfgset.view_localism import sample

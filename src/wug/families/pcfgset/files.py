@@ -146,7 +146,6 @@ def _source_of(path: Path) -> Path:
 
 
 def _by_stem(folder: Path, suffix: str) -> dict[str, Path]:
-    """The files of a folder with a suffix, gzipped or not, by stem."""
     pattern = re.compile(rf"\.{suffix}(\.gz)?$")
     return {stem(path): path for path in sorted(folder.iterdir()) if pattern.search(path.name) and path.is_file()}
 

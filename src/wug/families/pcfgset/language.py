@@ -251,7 +251,6 @@ def exceptions(source: str) -> list[str]:
 
 
 def _why_empty(words: Sequence[str], place: int) -> str:
-    """Why there is no string before a comma, or the end."""
     if place and words[place - 1] in _ARITY:
         return f"{words[place - 1]!r} has no argument"
     return f"there is no string {'before this' if place < len(words) else 'after the last'} comma"

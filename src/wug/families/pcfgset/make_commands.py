@@ -116,7 +116,6 @@ def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
 
 
 def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
-    """Write a chart of depths, lengths and functions, one line per set."""
     from wug.views import charts
 
     panels = [

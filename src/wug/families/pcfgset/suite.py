@@ -213,5 +213,4 @@ def ended_early(answer: str, target: str) -> Mapping[str, bool]:
 
 
 def _held_out(line: files.SourceLine) -> list[str]:
-    """The pairs of functions in a line that systematicity holds out of training."""
     return [pair for pair in pairs(line.expression.words) if pair in HELD_OUT]

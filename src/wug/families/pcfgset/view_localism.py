@@ -86,7 +86,6 @@ def _by_function(rows: Rows, note: str) -> page.Figure | None:
 
 
 def _by_length(rows: Rows, note: str) -> page.Figure | None:
-    """Single steps by the number of symbols in the inputs; None if all have the same length."""
     found: dict[int, list[bool]] = {}
     for words, right in _single(rows):
         found.setdefault(sum(word != "," for word in words[1:]), []).append(right)
@@ -96,7 +95,6 @@ def _by_length(rows: Rows, note: str) -> page.Figure | None:
 
 
 def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
-    """The words of every step's source, and whether the answer is right."""
     for row in rows.each(Filter(METRIC), keys=("steps",), limit=MAX_SAMPLES):
         for step in steps_of(row.outcome):
             if words := str(step.get("source", "")).split():

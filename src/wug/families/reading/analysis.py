@@ -154,7 +154,6 @@ Fitted: TypeAlias = tuple[Indices, Validated, Validated, Coefficients]
 
 
 def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> list[Fitted]:
-    """Folds, baseline, target and reported coefficients of each target model."""
     settings = prepared.settings
     if not len(rows):
         raise InputError("no rows are left", file=prepared.table.file)
@@ -176,7 +175,6 @@ def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> l
 
 
 def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
-    """The fold of each row, from 0."""
     settings = prepared.settings
     if settings.split == "none":
         return np.zeros(len(rows), np.intp)

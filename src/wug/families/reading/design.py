@@ -78,7 +78,6 @@ def design_of(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Design:
 
 
 def _note_absent(absent: dict[str, Mask], prepared: PreparedTable, factor: Factor, own: Mapping[str, Floats]) -> None:
-    """Add the rows in which a factor has no value."""
     values = _column(prepared, factor.column, own)
     if factor.lag == 0 or prepared.keys is None:
         absent[factor.column] = absent.get(factor.column, False) | np.isnan(values)
@@ -90,7 +89,6 @@ def _note_absent(absent: dict[str, Mask], prepared: PreparedTable, factor: Facto
 
 
 def _column(prepared: PreparedTable, name: str, own: Mapping[str, Floats]) -> Floats:
-    """A column of a predictor set or of the table."""
     if name in own:
         return own[name]
     prepared.table.require(name, "column or term", _hint(name))

@@ -199,7 +199,6 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
 def _excluded(
     kind: str, table: WordTable, words: Sequence[str] | None, keys: Keys | None, settings: ReadingSettings
 ) -> Mask:
-    """The words of a kind."""
     if kind == "unknown":
         if "unknown" not in table.columns:
             raise InputError("exclude=unknown needs a column 'unknown', or a model that reports it", file=table.file)
@@ -220,7 +219,6 @@ def flagged(table: WordTable) -> Mask:
 
 
 def _make_columns(table: WordTable, words: Sequence[str] | None, settings: ReadingSettings, warnings: list[str]) -> str:
-    """Add length and log_frequency where they are not there; the source of the latter."""
     used = {factor.column for term in parse(settings.baseline) for factor in term.factors}
     if words is not None and LENGTH not in table.columns and LENGTH in used:
         table.add(LENGTH, np.array([len(bare(word)) for word in words], np.float64))

@@ -210,7 +210,6 @@ class Regression:
         return np.concatenate([self._x[block] @ every for block in self._blocks(rows)]) + intercept
 
     def _blocks(self, rows: Indices | slice) -> Iterator[Indices | slice]:
-        """The rows in blocks."""
         start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
         for first in range(start, stop, self._block):
             block = slice(first, min(first + self._block, stop))
@@ -236,8 +235,6 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class _Solution:
-    """Slopes of centred columns."""
-
     slopes: Floats
     intercept: float
     rss: float

@@ -43,7 +43,6 @@ def write_r(
 
 
 def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) -> str:
-    """The rows used, in order, with a column per factor."""
     factors = list(dict.fromkeys(factor for term in fit.terms for factor in term.factors))
     columns = [
         term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows].tolist() for factor in factors

@@ -189,7 +189,6 @@ def _differing(prepared: PreparedTable, part: WordTable, at: Indices) -> Indices
 
 
 def _mismatch(prepared: PreparedTable, part: WordTable, at: Indices, differing: Indices) -> InputError:
-    """The error about words that differ, with the shift of positions at which they agree, if there is one."""
     words: Mapping[int, str] = dict(enumerate(prepared.words or ()))
     theirs = part.texts(next(name for name in (prepared.settings.word, "word") if name in part.columns))
     pairs = "; ".join(f"{words[row]!r} and {theirs[at[row]]!r}" for row in differing[:EXAMPLES].tolist())

@@ -210,7 +210,6 @@ def _measures(result: Result) -> list[str]:
 
 
 def _slopes(result: Result) -> list[str]:
-    """The slopes of the predictors, without those of the baseline."""
     text = result.signature.get("predictors")
     wanted = _columns(text) if text else set()
     names = dict.fromkeys(e.metric for e in result.estimates if e.metric.startswith("slope:"))
@@ -222,7 +221,6 @@ def _columns(terms: str) -> set[str]:
 
 
 def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
-    """Estimates of each predictor and measure by lag."""
     found: dict[str, list[tuple[str, Estimate]]] = {}
     several = len(_measures(result)) > 1
     shown = set(_slopes(result))

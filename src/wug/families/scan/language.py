@@ -134,8 +134,6 @@ def commands() -> Iterator[str]:
 
 
 class _Reader:
-    """Reads a command word by word."""
-
     def __init__(self, text: str) -> None:
         self.text, self.words, self.at = text, text.split(), 0
 

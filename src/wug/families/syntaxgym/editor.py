@@ -136,7 +136,6 @@ DESIGNS = {"blank": _blank, "2x2": _two_by_two}
 
 
 def _first_errors(path: Path) -> InputError:
-    """The error for a file that does not fit the grid, as `wug check` reports it."""
     problems = ProblemList()
     try:
         inspect(path, choices({}), problems)
@@ -234,7 +233,6 @@ def locate(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation
 
 
 def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]) -> dict[str, Any]:
-    """A formula in English and in canonical form, or its error with a caret."""
     if not text.strip():
         return {"error": "There is no formula yet.", "caret": "", "empty": True}
     try:
@@ -259,7 +257,6 @@ def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
 
 
 def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Problems grouped by message, with all their cells."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.level, problem.message), []).append(problem)

@@ -110,7 +110,6 @@ def lint(suite: SyntaxGymSuite) -> list[Problem]:
 
 
 def _regions(suite: SyntaxGymSuite) -> Iterator[tuple[SuiteItem, Condition, Region, str]]:
-    """Every region with its item, its condition and its place."""
     for item in suite.items:
         for condition in item.conditions:
             for region in condition.regions:
@@ -145,7 +144,6 @@ def _needs_difference(node: Node, earlier: str, later: str) -> bool:
 
 
 def _empty_regions(suite: SyntaxGymSuite, problems: ProblemList) -> None:
-    """Warn about regions that are empty in a few items only; in most items, it is the design."""
     empty: dict[tuple[str, int], list[SuiteItem]] = defaultdict(list)
     for item, condition, region, _ in _regions(suite):
         if not region.text:

@@ -265,7 +265,6 @@ def _judgement(
 
 
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
-    """The margin of a prediction, and both sides of each comparison in it."""
     sides = judgement.comparisons
     compared = [{**asdict(both), "left": plain(both.left), "right": plain(both.right)} for both in sides]
     detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}

@@ -126,7 +126,6 @@ def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
 
 
 def _region_names(given: Any, problems: ProblemList) -> dict[int, str] | None:
-    """Names by number, or None if they are invalid."""
     if not isinstance(given, dict) or not given:
         problems.error(
             "region_meta", f"must be an object of numbers and names, not {describe(given) if given else 'empty'}"

@@ -182,7 +182,6 @@ class SyntaxGymSuite:
         return made
 
     def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
-        """The mean effects of a prediction, in bits."""
         formula = self.predictions[index].formula
         for effect in formula.effects():
             kind = "interaction" if effect.is_interaction else "effect"

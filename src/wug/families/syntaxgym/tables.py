@@ -129,7 +129,6 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
 
 
 def _columns(first: str) -> TableColumns | None:
-    """The columns in a header with any delimiter; None if they are not those of a suite."""
     for delimiter in (",", "\t", ";"):
         try:
             names = tuple(name.strip() for name in next(csv.reader([first.rstrip("\r")], delimiter=delimiter), []))
@@ -380,7 +379,6 @@ def _text(value: str) -> str:
 
 
 def _names(value: str) -> list[str] | None:
-    """The entries of a list, separated by commas or as JSON; None if it is invalid."""
     if not value.startswith("["):
         return [name for part in value.split(",") if (name := part.strip())] or None
     try:

@@ -258,7 +258,6 @@ def _is_primitive(form: LogicalForm) -> bool:
 def _argument_violations(
     body: tuple[Term, ...], nouns: dict[str, str], verbs: dict[str, str], dialect: Dialect
 ) -> Iterator[Violation]:
-    """Violations by the arguments of roles, clauses and modifiers."""
     for term in body:
         if len(term[1]) != 2:
             continue

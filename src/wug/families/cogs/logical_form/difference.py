@@ -149,7 +149,6 @@ def _form_pieces(form: LogicalForm) -> list[_Piece]:
 
 
 def _tree_text(term: Term) -> str:
-    """A word of a variable-free form with its role in the word above."""
     word = f"* {term.arguments[0]}" if term.definite else term.arguments[0]
     return f"{term.predicate.replace('.', ' . ')} = {word}" if term.predicate else word
 

@@ -245,7 +245,6 @@ def _as_sets(form: LogicalForm) -> tuple[object, ...]:
 
 
 def _features(form: LogicalForm) -> tuple[set[object], set[object], set[object]]:
-    """Terms, predicates and arguments; an iota term counts as a conjunct."""
     terms = (*form.prefix, *form.body)
     if form.kind == "name":
         return set(terms), set(), set()

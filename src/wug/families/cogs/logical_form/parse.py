@@ -285,7 +285,6 @@ def triples(form: LogicalForm) -> tuple[Term, ...]:
 
 
 def _read_role(t: list[str], i: int) -> tuple[str, int]:
-    """The role before a `=`, and the position after it."""
     start = i
     if not t[i].isalpha():
         refuse(t, i, "a role")

@@ -62,8 +62,6 @@ def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> SmatchS
 
 @dataclass(frozen=True, slots=True)
 class _Gains:
-    """Matching terms by renaming."""
-
     always: int
     """Terms that match under any renaming."""
     limit: int
@@ -153,7 +151,6 @@ def _start(gains: _Gains, chance: random.Random | None) -> IndexMap:
 
 
 def _potential(gains: _Gains, index: str, place: str) -> int:
-    """Upper bound of the gain of mapping `index` to `place`."""
     with_others = gains.paired.get((index, place), _NOTHING)
     return gains.single[index][place] + len({v for v, _ in with_others})
 

@@ -173,8 +173,6 @@ def primitive(kind: str, word: str) -> CogsLine:
 
 @dataclass(slots=True)
 class _Writer:
-    """The words so far and their terms; an index is the position of a word in the sentence."""
-
     words: list[str] = field(default_factory=list)
     definite: list[str] = field(default_factory=list)
     terms: list[tuple[int, str]] = field(default_factory=list)

@@ -32,13 +32,11 @@ class PairsFormat:
 
 
 def _recognises_words(path: Path, head: str) -> bool:
-    """Whether the header is of the word-focused format, even if it lacks a column."""
     header = set(header_of(head))
     return "form_alt" in header and "constr_id" not in header
 
 
 def _recognises_sentences(path: Path, head: str) -> bool:
-    """Whether the header is of the sentence-focused format, even if it lacks a column."""
     header = set(header_of(head))
     return ("sent_alt" in header and "form_alt" not in header) or header == {"pattern", "sent"}
 
@@ -217,7 +215,6 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _suffix(path: Path) -> str:
-    """The suffix of a file in lower case, without that of gzip."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 

@@ -222,7 +222,6 @@ def _is_case(fields: list[str]) -> bool:
 
 
 def _whole_lines(head: str) -> list[str]:
-    """The complete lines at the beginning of a file."""
     lines = head.replace("\r\n", "\n").split("\n")
     return [line for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()]
 

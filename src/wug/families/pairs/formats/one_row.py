@@ -320,7 +320,6 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
 
 
 def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
-    """The groups of all pairs of a file."""
     language = layout.language
     if isinstance(language, re.Pattern):
         found = language.search(path.absolute().as_posix())

@@ -246,7 +246,6 @@ def _variant(grammar: TemplateGrammar, pattern: Pattern, values: dict[str, str])
 
 
 def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The values of `-N`: every value of N but the given one, in all combinations."""
     names = dict.fromkeys(f.name for slot in slots(pieces) for f in slot.features if f.other)
     choices = [[value for value in pattern.vary[name] if value != values[name]] for name in names]
     for others in product(*choices):

@@ -99,7 +99,6 @@ def word_probabilities(result: Result) -> Iterator[str]:
 
 
 def _scale(result: Result) -> tuple[str, float]:
-    """The name of the scores, with their unit, and the factor to it."""
     if is_question(result):
         return "log-probability of an answer's label (bits)", 1 / LN2
     fields = dict(result.signature.fields)
@@ -156,7 +155,6 @@ def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.I
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
-    """A pair with both sentences; without sentences and scores, with all its details."""
     pair = PairOutcome.of(row.outcome, factor)
     shown: tuple[page.ViewPart, ...] = (page.LinesPart(tuple(_lines(row.outcome, pair))),)
     if not (pair.good or pair.bad) and pair.score_good is None and pair.score_bad is None:
@@ -195,7 +193,6 @@ def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[page.LabelledText]:
 
 
 def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:
-    """A sentence with each word shaded by its surprisal in bits."""
     pieces: list[Piece] = []
     for (word, logprob), differs in zip(words[:MAX_SHADED_WORDS], differ, strict=False):
         surprisal = None if logprob is None or not math.isfinite(logprob) else -logprob / LN2

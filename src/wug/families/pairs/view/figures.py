@@ -105,7 +105,6 @@ def repeated_field(result: Result) -> Sequence[str]:
 def _languages(
     rows: Sequence[FormattedEstimate], macro: Sequence[FormattedEstimate], draw: Callable[..., Figure]
 ) -> Figure:
-    """All languages, and their mean."""
     points = [*(point(row) for row in best_first(rows)), *(point(row, name="macro average") for row in macro)]
     return draw("languages", "Accuracy by language", points, first="language")
 

@@ -68,7 +68,6 @@ def _methods_figure(id: str, title: str, found: Mapping[str, Result]) -> Figure:
 
 
 def _verdicts(result: Result) -> dict[str, float]:
-    """The accuracy on each pair, over its presentations."""
     values: dict[str, list[float]] = {}
     for outcome in result.outcomes:
         if outcome.metric == ACCURACY and outcome.value is not None:

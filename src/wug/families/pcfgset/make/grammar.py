@@ -138,7 +138,6 @@ class Sampler:
         return shape
 
     def _choose(self, part: _Part, random: Random) -> tuple[_Part, ...]:
-        """The arguments of a part; for one of at most a depth, a part of an exact depth."""
         if part not in self._choices:
             found = [(weight, below) for weight, below in self._options(part) if weight > 0]
             running = list(accumulate(weight for weight, _ in found))
@@ -147,7 +146,6 @@ class Sampler:
         return options[pick(running, random)]
 
     def _options(self, part: _Part) -> Iterator[tuple[float, tuple[_Part, ...]]]:
-        """What a part may consist of, with weights."""
         if not part.exact:
             for depth, weight in enumerate(self._exact[: part.depth + 1, part.length]):
                 yield float(weight), (_Part(depth, part.length, exact=True),)

@@ -97,7 +97,6 @@ def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterat
 
 
 def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> page.Figure | page.DeferredPart | None:
-    """The chart of regions; on request if there are many items."""
     marked = sorted(set().union(*compared_regions(result)))
     if rows.tally(SUMMARY)[""] <= MANY:
         return mean_figure(result, rows, marked, first)
@@ -162,7 +161,6 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
 
 
 def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
-    """The margins of a prediction in bits, smallest first."""
     found = [
         page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
         for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
@@ -194,7 +192,6 @@ def verdicts(outcome: Outcome) -> page.VerdictsPart | None:
 
 
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """The regions in a formula, each with its condition."""
     return [(region, condition) for region, condition in known.get("regions") or ()]
 
 
@@ -327,7 +324,6 @@ def _of_sentences(
 
 
 def _surprisal(sentences: Conditions) -> page.SortKey:
-    """The mean over conditions of the surprisal of the whole sentence."""
     sums = [sum(region.value or 0.0 for region in regions) for regions in sentences.values()]
     return sum(sums) / len(sums) if sums else None
 

@@ -80,13 +80,11 @@ def _chart(figure: Figure | None) -> dict[str, Any] | None:
 
 
 def _prediction_index(metric: str) -> int | None:
-    """The prediction that a metric judges by the suite's primary metric."""
     found = prediction_of(metric)
     return None if found is None or found.region_metric else found.index
 
 
 def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """For each item its cells with their surprisal, and which predictions hold."""
     sentences = {outcome.item: conditions(outcome) for outcome in outcomes if outcome.metric == SUMMARY}
     regions = (region for item in sentences.values() for row in item.values() for region in row)
     highest = max((region.value for region in regions if region.value is not None), default=0.0)
@@ -117,7 +115,6 @@ def _shade(bits: float | None, highest: float) -> str:
 
 
 def _split_at_difference(sentences: Sequence[str]) -> Iterator[list[str]]:
-    """Each sentence in three parts: the common beginning, the difference, the common end."""
     split = [sentence.split() for sentence in sentences]
     front = common_start(*split)
     back = common_start(*(words[front:][::-1] for words in split))

@@ -178,7 +178,6 @@ def question(result: Result) -> str:
 
 
 def _words(sentences: Conditions) -> dict[int, str]:
-    """The words of each region of an item, in all conditions."""
     found: dict[int, dict[str, None]] = {}
     for regions in sentences.values():
         for region in regions:
