@@ -24,7 +24,6 @@ from wug.files import checksum, head, shortened
 from wug.types import Problem, Suite
 
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
-"""The summary of a result is broken down by the first of these groups that it has."""
 
 BUILTIN_MODEL = "wug-causal"
 CHANCE_LEVELS = {"accuracy": "chance"}

@@ -45,9 +45,7 @@ class ChoicesFormat:
 
     title: str
     columns: tuple[str, ...]
-    """The columns of every file of this format."""
     parse: Callable[[Record, int, ChoicesSettings, list[Problem]], Iterator[ChoiceItem]]
-    """Yields the items of a row, and reports its problems."""
 
 
 def parse_ewok(record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]) -> Iterator[ChoiceItem]:

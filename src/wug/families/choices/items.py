@@ -149,7 +149,6 @@ class ChoiceItem:
     item: str
     candidates: tuple[Candidate, ...]
     right: int
-    """The index of the right candidate."""
     groups: Mapping[str, str]
     source: str | None = None
     """The row of the file, if it has several items: they are not independent."""

@@ -36,16 +36,12 @@ class ChoicesSuite:
     settings: ChoicesSettings
     format: str
     notices: tuple[str, ...]
-    """Warnings about the items."""
     checksum: str
     protocol: str | None = None
     """The protocol that the file asks for, unless the user names one."""
     limit: int | None = None
-    """The size of the sample; None if these are all items of the file."""
     strata: int = 1
-    """The number of groups that the sample was drawn from."""
     excluded: Mapping[str, str] = field(default_factory=dict)
-    """The field of the signature about items that the user leaves out."""
     kind: str = "choices"
     needs: Literal["scores"] = "scores"
 
@@ -171,9 +167,7 @@ class _Measure(NamedTuple):
 
     linked: LinkedText
     missing: int
-    """Tokens without a log-probability."""
     why: str | None
-    """Why it cannot be judged; None if it can."""
 
     @property
     def logprob(self) -> float:
@@ -214,7 +208,6 @@ class _Counts:
     halves: dict[str, bool] = field(default_factory=dict)
     """The judgement on the first item of each row with two."""
     changed: Counter[str] = field(default_factory=Counter)
-    """The number of items that another linking function judges differently."""
 
     def tokens(self, measures: Sequence[_Measure]) -> None:
         missing = sum(measure.missing for measure in measures)

@@ -30,7 +30,6 @@ class ChoiceOutcome:
     """One per option."""
     options: tuple[str, ...]
     right: int
-    """The index of the right option."""
     scores: tuple[float, ...]
     """Empty if the item was not judged."""
     shared: bool

@@ -17,7 +17,6 @@ Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
 """The lines of each group, `all` first."""
 SCORES = ("precision", "recall", "f1")
 OVER_TYPES = "macro=types"
-"""The group of values that are means over the types, with equal weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class MetricColumns:
     harmonic: bool = False
     """Whether macro F1 is computed from macro precision and recall instead of averaging F1 over lines."""
     corpus: Mapping[str, float] = field(default_factory=dict)
-    """Values of all lines together."""
 
     def __len__(self) -> int:
         return len(next(iter(self.flags.values())))

@@ -24,7 +24,6 @@ from wug.families.cogs.read import GoldLine
 from wug.types import Metric
 
 MAX_NGRAM = 4
-"""Longest n-grams of BLEU, in tokens."""
 
 _FEATURES = {
     "indices": "indices",

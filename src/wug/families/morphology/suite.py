@@ -57,7 +57,6 @@ class ElicitationOptions:
     chat: str = "no"
     """Whether the question is a user turn, and the model is asked to `score` or to `write`."""
     template: str | None = None
-    """A chat template in place of the tokenizer's own."""
     carriers: tuple[str, ...] = ()
     individual: Path | None = None
     real_words: frozenset[str] = frozenset()

@@ -41,7 +41,6 @@ FORMED = {
     "agentive": "agent noun of new verbs",
     "adjective": "adjective of new nouns",
 }
-"""What an item asks for, by task."""
 MAX_FORM_TYPES = 12
 
 

@@ -33,7 +33,6 @@ from wug.files import checksum_of, read_lines, shortened
 from wug.types import Problem, Row, Suite
 
 BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
-"""The summary of a result is broken down by the first of these groups that it has."""
 
 BUILTIN_MODEL = "wug-causal"
 IDENTIFYING_OPTIONS = ("good", "form", "lines")

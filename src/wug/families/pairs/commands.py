@@ -13,7 +13,6 @@ from wug.families import commands as family
 from wug.formatting import plural
 
 DEFAULT_SENTENCES = 200
-"""Sentences per pattern without --n and --all."""
 
 TEMPLATE_OPTIONS = (
     family.option("--n", f"Grammatical sentences per pattern.  [default: {DEFAULT_SENTENCES}]", type=family.POSITIVE),

@@ -15,7 +15,6 @@ from wug.scores import Scores
 from wug.types import Scored
 
 UNKNOWN = frozenset({"<unk>", "[UNK]", "<UNK>", "unk"})
-"""The unknown-word tokens of models."""
 Span = tuple[int, int]
 
 
@@ -29,7 +28,6 @@ class Measure(NamedTuple):
     missing: int
     """Tokens without a log-probability."""
     unknown: int
-    """Unknown-word tokens."""
     not_listed: int = 0
     """Words or tokens that are missing from the unigram model."""
     others: tuple[float, ...] = ()

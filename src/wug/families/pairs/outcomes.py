@@ -26,9 +26,7 @@ from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5
-"""The accuracy of a model that guesses."""
 LANGUAGE = "language"
-"""The group with a pair's language."""
 CORRELATIONS = (
     Metric(PEARSON, "score", meaning="correlation of the model's margin with people's judgement, over pairs"),
     Metric(SPEARMAN, "score", meaning="rank correlation of the model's margin with people's judgement"),
@@ -59,7 +57,6 @@ class PairOutcome:
     score_good: float | None
     score_bad: float | None
     why: str
-    """Why it was not judged."""
     more_tokens: int = 0
     """By how many tokens the grammatical one is longer, if both have the same number of words."""
 
@@ -152,7 +149,6 @@ class LanguageAccuracies:
     """Counts the correct pairs of each language, for the mean over languages."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Correct and judged pairs."""
 
     def add(self, outcome: Outcome) -> None:
         """Count a judged pair whose language is known."""

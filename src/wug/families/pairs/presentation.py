@@ -101,13 +101,11 @@ class PresentationSettings:
 
     method: str = "direct"
     given: bool = False
-    """Whether the user named the method."""
     prompt: PairPrompt | None = None
     labels: tuple[str, ...] = ()
     system: str = ""
     request: str = ""
     template: str = "auto"
-    """auto, no or file."""
     template_text: str | None = field(default=None, repr=False)
     text_answer: bool = False
 

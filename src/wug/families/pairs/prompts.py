@@ -39,7 +39,6 @@ class PairPrompt:
     plain_end: str = ""
     """What ends the prompt without a chat template."""
     kind: str = ""
-    """The method of a published prompt."""
 
     @property
     def signature(self) -> str:

@@ -152,7 +152,6 @@ TIES = (
     ("logprob_yes_good", "logprob_no_good"),
     ("logprob_yes_bad", "logprob_no_bad"),
 )
-"""Pairs of details that are compared."""
 
 
 def presented(suite: PairsSuite, presentation: PresentationSettings) -> PairsSuite:

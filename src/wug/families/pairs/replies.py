@@ -58,7 +58,6 @@ class LabelReply:
     """0 or 1 for the preferred label; None for a tie, or without a usable answer."""
     valid: bool = True
     why: str = ""
-    """Why the question cannot be judged."""
 
     @classmethod
     def of_logprobs(cls, first: float | None, second: float | None, labels: Sequence[str] = ("", "")) -> LabelReply:

@@ -26,7 +26,6 @@ class ScoredPair:
     scores: tuple[float, ...]
     model: str = ""
     why: str = ""
-    """Why it cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)

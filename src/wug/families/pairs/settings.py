@@ -26,7 +26,6 @@ WORD_PATTERNS: Mapping[str, re.Pattern[str]] = {
 }
 """How SLOR splits sentences: at white space, or also at punctuation marks, which are then words."""
 UNITS = ("word", "token")
-"""What a file of unigrams counts."""
 MAX_COUNT_DIGITS = 18
 OPTIONS = (
     Option("target", ("sentence", "word"), "sentence", "score the whole sentence or the target word"),

@@ -34,16 +34,12 @@ class PairsSuite:
     settings: PairsSettings
     format: str
     notices: tuple[str, ...]
-    """Warnings about the file."""
     checksum: str
     limit: int | None = None
-    """The size of the sample; None if these are all pairs of the file."""
     strata: int = 1
-    """The number of groups that the sample was drawn from."""
     lines: tuple[str, ...] = ()
     """The running text that the sentences are lines of, if the file comes with one."""
     excluded: Mapping[str, str] = field(default_factory=dict)
-    """The field of the signature about items that the user leaves out."""
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
     presentation: Presentation | None = None
@@ -260,9 +256,7 @@ class PairsSuite:
 class _Counts:
     events: Counter[str] = field(default_factory=Counter)
     unjudged: Counter[str] = field(default_factory=Counter)
-    """The number of pairs that were not judged, by the reason."""
     changed: Counter[str] = field(default_factory=Counter)
-    """The number of pairs that another linking function judges differently."""
 
     def add(self, pair: Pair, good: Measure, bad: Measure, *, judged: bool) -> None:
         count = self.events

@@ -72,7 +72,6 @@ class MeasureFit:
     """Rows without a value, by column; a row may lack several."""
     missing: int
     zeros: int = 0
-    """Rows that were left out because their time is 0."""
     lags: tuple[LagEffect, ...] = ()
     warnings: tuple[str, ...] = ()
 

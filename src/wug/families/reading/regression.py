@@ -240,7 +240,6 @@ class _Solution:
     rss: float
     n: int
     inverse: Floats
-    """Of the centred cross-products."""
 
 
 def flip_signs(differences: Floats, units: Indices | None, draws: int, seed: int) -> float:

@@ -37,7 +37,6 @@ TEMPLATES = ("primitive", "direction", "opposite", "around")
 left`.
 """
 ACTIONS_PER_BIN = 8
-"""Width of the bins of output lengths, in actions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from wug.files import read_text
 from wug.types import Problem, Result
 
 SUFFIXES = (".json", ".csv", ".tsv")
-"""Suffixes of suite files; `.gz` may follow."""
 FIELDS = (
     ("author", "Author", "Who wrote it"),
     ("reference", "Reference", "The paper that it comes from"),
@@ -132,7 +131,6 @@ def _two_by_two() -> Document:
 
 
 DESIGNS = {"blank": _blank, "2x2": _two_by_two}
-"""Templates of new suites."""
 
 
 def _first_errors(path: Path) -> InputError:
@@ -200,7 +198,6 @@ class CellLocation:
     region: int | None = None
     prediction: int | None = None
     field: str | None = None
-    """A field of `meta`."""
 
 
 def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:

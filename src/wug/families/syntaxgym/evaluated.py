@@ -27,9 +27,7 @@ class EvaluatedSuite:
     suite: SyntaxGymSuite
     """With the name and, if it has none, the predictions of the gold suite."""
     sentences: Mapping[str, Mapping[str, MeasuredSentence]]
-    """Measured sentences by item and condition."""
     model: str | None
-    """As in the file."""
     notices: tuple[Notice, ...] = ()
 
     def rows(self) -> Iterator[Row]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 MAX_LISTED_ERRORS = 20
-"""Errors that a message lists; the rest is counted."""
 MAX_KEPT_PROBLEMS = 1000
 """Errors, and warnings, that are kept: a broken file of 50 MB may have a million."""
 
@@ -32,7 +31,6 @@ class ProblemList:
     warnings: list[Problem] = field(default_factory=list)
     formula_errors: list[FormulaError] = field(default_factory=list)
     uncounted: int = 0
-    """Number of errors that were not kept."""
 
     def error(self, place: str, message: str) -> None:
         """Add an error: the suite cannot be used."""

@@ -28,7 +28,6 @@ REGION_METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "min": min,
 }
-"""Functions from the surprisals of a region's tokens to one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ class RegionSurprisal:
     values: Mapping[str, float | None]
     """Bits by metric; None if the region has no token and the metric is undefined."""
     oovs: tuple[str, ...] = ()
-    """Words unknown to the model."""
     tokens: tuple[tuple[str | None, float | None], ...] = ()
     """Tokens with their bits; None for a further part of the preceding character."""
     empty: bool = False

@@ -104,24 +104,19 @@ class SyntaxGymSuite:
     head: Mapping[str, Any]
     """The `meta` of the file, unknown fields included."""
     regions: Mapping[int, str]
-    """Names by number, from 1."""
     predictions: tuple[Prediction, ...]
     items: tuple[SuiteItem, ...]
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Unknown top-level fields."""
     join: Join = "space"
     eos: Eos = "none"
     empty: Empty = "exclude"
     region_metrics: tuple[str, ...] = ("sum",)
     """The primary one first."""
     limit: int | None = None
-    """Number of items in this sample; None for all."""
     whole: str | None = None
     """The checksum of the whole file, if this is a sample."""
     excluded: Mapping[str, str] = field(default_factory=dict)
-    """The field of the signature about items that the user leaves out."""
     notes: tuple[Problem, ...] = field(default=(), compare=False)
-    """Warnings from reading the file."""
     understood: str | None = field(default=None, compare=False)
     """How a table was read, in one line; None for JSON."""
     kind: str = "syntaxgym"

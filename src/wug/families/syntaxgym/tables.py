@@ -29,11 +29,9 @@ ITEM = ("item", "item_number", "item_id")
 CONDITION = ("condition", "condition_name", "cond")
 """Names of the first two columns of a wide table, in lower or upper case."""
 MAX_LISTED_REGIONS = 12
-"""Maximum number of regions in the description of a table."""
 
 TableLayout: TypeAlias = Literal["long", "wide"]
 TableRow: TypeAlias = tuple[int, list[str]]
-"""Line number and fields."""
 
 
 class ColumnSelection(NamedTuple):
@@ -66,10 +64,8 @@ class SuiteTable:
     """A suite from a table."""
 
     document: dict[str, Any]
-    """In its JSON form."""
     layout: TableLayout
     left_out: tuple[str, ...] = ()
-    """Columns that the user excluded."""
 
     @property
     def understood(self) -> str:
@@ -303,7 +299,6 @@ def _count(count: int, word: str) -> str:
 TEXTS = ("name", "author", "reference", "description", "comment")
 LISTS = ("metric", "tags")
 FIELDS = ("prediction", *TEXTS, *LISTS)
-"""Fields that the header lines may set."""
 
 _FIELD = re.compile(r"#\s*([^\W\d][\w-]*)\s*:(.*)\Z", re.DOTALL)
 

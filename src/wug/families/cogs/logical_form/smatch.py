@@ -19,16 +19,12 @@ from wug.families.cogs.logical_form.parse import LogicalForm
 IndexMap: TypeAlias = dict[str, str]
 """The gold index for each index of the prediction that has one."""
 Key: TypeAlias = tuple[bool, str, bool, tuple[str, ...]]
-"""A term without the names of its indices."""
 Skeleton: TypeAlias = set[tuple[Key, tuple[str, ...]]]
-"""The terms of a form, each with its indices."""
 
 MAX_BRANCHES = 2_000
-"""Branches to visit before the search stops being exact."""
 HILL_CLIMBS = 5
 """Starts of hill climbing: one by similarity of indices, the others random."""
 MAX_EXACT_INDICES = 100
-"""Most indices for which branch and bound is tried."""
 
 
 @dataclass(frozen=True, slots=True)

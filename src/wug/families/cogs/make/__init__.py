@@ -29,7 +29,6 @@ class Sizes:
     train: int = 24_155
     """Lines of train, primitives and exposure examples included."""
     test: int = 3_000
-    """Lines of dev, and of test."""
     each: int = 1_000
 
 

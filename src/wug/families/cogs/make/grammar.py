@@ -132,9 +132,7 @@ class Clause:
     verb: Verb
     phrases: Mapping[str, Phrase]
     infinitive: Verb | None = None
-    """Of an infinitive frame."""
     complement: Clause | None = None
-    """Of a clausal frame."""
 
 
 class CogsLine(NamedTuple):

@@ -50,9 +50,7 @@ OBJECT_FRAMES = ("transitive", "pp_dative", "do_dative", "do_dative_passive", "d
 P_EMBEDDED = 0.085
 """Probability that a clause becomes the complement of another one."""
 P_MODIFIED = 0.5
-"""Probability that a noun in object position is modified."""
 P_MODIFIED_AGAIN = 0.09
-"""Probability that the noun in a modifier is modified itself."""
 MAX_TRAINING_DEPTH = 2
 """Nesting clauses, or nested modifiers, that training goes down to."""
 

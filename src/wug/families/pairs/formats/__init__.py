@@ -84,7 +84,6 @@ FORMATS: Mapping[str, PairsFormat] = {
 """By name; the first that recognises a file is used."""
 
 UNLABELLED = ("original", "true-false", "marvin-linzen", "linzen", "lines")
-"""Formats without columns for patterns and names."""
 COLUMNS = ("good", "bad", "sentence", "form", "form_alt", "len_prefix")
 """The options that name the columns of a table in an unknown format."""
 KNOWN_GROUPS = frozenset({*GROUPS.values(), "pattern_type"})

@@ -20,9 +20,7 @@ class PairLabels:
     """By default the format's column; otherwise rows are numbered."""
     groups: tuple[str, ...] = ()
     human: str | None = None
-    """The column with people's judgements."""
     language: str | None = None
-    """The language of pairs whose file does not name it."""
     lines: str | None = None
     """The order of alternating lines: `good-bad` or `bad-good`."""
     files: tuple[str, ...] = ()

@@ -16,7 +16,6 @@ from wug.types import Problem
 ORDERS = ("good-bad", "bad-good")
 _MARK = re.compile(r"(True|False)\t\S")
 _LANGUAGE = re.compile(r"(?:^|/)([a-z]{2})_evalset(?:/|__)")
-"""The language in the name of a folder of CLAMS."""
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 _SAMPLE_HEADER = ("test case", "grammatical", "ungrammatical")
 _SHORT_GOLD = re.compile(r"\d{1,9}\t[^\t]+\t[^\t]+\t(\d{1,9}|-999)")

@@ -58,15 +58,12 @@ class RowLayout:
     language: str | re.Pattern[str] = ""
     """The language of all pairs, or a pattern that finds it in the path as its first group."""
     named_by_file: bool = False
-    """Whether the name of the file is the paradigm."""
     quoted: bool = True
-    """Whether fields may be quoted."""
     codes: Mapping[str, str] = field(default_factory=dict)
     """Replacements for values of groups and languages."""
     standard: bool = False
     """Whether `context` and the columns in `GROUPS` are read."""
     required: tuple[str, ...] = ()
-    """Columns without which no row is read."""
     complete: Callable[[dict[str, str]], dict[str, str]] = dict
     """Adds groups that follow from others."""
     name: Callable[[tables.Record, int], str] = _number

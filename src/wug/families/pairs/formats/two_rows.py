@@ -50,7 +50,6 @@ class TwoRowLayout:
 
     title: str
     columns: Set[str]
-    """The columns by which the format is recognised."""
     sentence: str
     mark: str
     """The column that marks a sentence as good or bad."""
@@ -64,7 +63,6 @@ class TwoRowLayout:
     header: tuple[str, ...] = ()
     """The columns of files without a header."""
     named_by_file: bool = False
-    """Whether the name of the file is the paradigm."""
     repair: tables.Repair | None = None
 
     def recognises(self, head: str) -> bool:
@@ -251,4 +249,3 @@ LAYOUTS: Mapping[str, TwoRowLayout] = {
         named_by_file=True,
     ),
 }
-"""By the name of the format."""

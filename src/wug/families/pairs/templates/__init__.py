@@ -170,11 +170,8 @@ class _Variant:
 
     values: Mapping[str, str]
     names: tuple[str, ...]
-    """The slots, in order."""
     items: tuple[tuple[LexiconEntry, ...], ...]
-    """The words for each slot."""
     same_class: tuple[tuple[int, int], ...]
-    """Pairs of slots of the same word class."""
     right: Sequence[Piece]
     wrong: tuple[tuple[Sequence[Piece], Mapping[str, str]], ...]
     """The pieces of each wrong sentence, and the values of the features in it."""

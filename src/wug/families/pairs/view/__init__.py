@@ -37,9 +37,7 @@ __all__ = ["across", "items", "parts", "question", "word_probabilities"]
 GROUPS = ("paradigm", "pattern", "term", "phenomenon", "field", "type")
 """The groups that failures are sampled by, the finest first."""
 PROBE_PAIRS = 20
-"""Pairs that are examined for log-probabilities of words."""
 MAX_SHADED_WORDS = 120
-"""Words of a sentence that are shown with their surprisals."""
 BAR_BITS = 9
 """The margin at which the bar has three quarters of its length."""
 Words = list[tuple[str, float | None]]

@@ -28,11 +28,9 @@ from wug.views.parts import Figure
 
 CROSSED = "pattern_type"
 SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
-"""Fields with separate charts."""
 PHENOMENA = ("phenomenon", "term")
 """Groups of paradigms; the first that exists is used."""
 HISTOGRAM_BARS = 40
-"""The approximate number of bars."""
 MIN_CLIPPED_PAIRS = 200
 """From this number of pairs on, the outermost bars hold the extreme 1% of the margins."""
 MAX_DOTS, MAX_TABLE_ROWS = 2000, 1000

@@ -135,7 +135,6 @@ OPTION_PAGES = (
 
 
 LOOKED_AT, MARGINS = 1000, 300
-"""Maximum number of items whose margins are read, and shown."""
 
 
 def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:

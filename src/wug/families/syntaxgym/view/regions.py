@@ -35,11 +35,9 @@ class ShownRegion:
     """Bits; None if undefined or infinite."""
     tokens: Tokens
     unknown: tuple[str, ...]
-    """Words unknown to the model."""
 
 
 Conditions: TypeAlias = dict[str, tuple[ShownRegion, ...]]
-"""Regions in order, by condition."""
 
 
 def conditions(outcome: Outcome) -> Conditions:
