@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from statistics import median
 
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.tables import columns_of, number_of, plain, read_table
+from wug.families.tables import as_number, columns_of, number_of, plain, read_table
 from wug.files import read_lines, shortened
 from wug.types import Problem
 
@@ -251,7 +252,7 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
     cells: dict[str, list[tuple[Form, dict[str, str]]]] = {}
     first = 1 + next(n for n, line in enumerate(lines) if not line.startswith("#"))
     for number, row in enumerate(rows, first + 1):
-        rating = _number(row.get(column) or "")
+        rating = _number(row.get(column))
         if rating is None:
             problems.append(Problem("error", f"line {number}", f"{column} {row.get(column)!r} is not a finite number"))
             continue
@@ -347,12 +348,9 @@ def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForm
 _GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if value - value == 0 else None
+def _number(text: str | None) -> float | None:
+    value = as_number(text)
+    return value if math.isfinite(value) else None
 
 
 _READERS: Mapping[str, Callable[[Path, Sequence[str], ReadOptions], ParsedForms]] = {

@@ -15,12 +15,12 @@ from wug.distributions import t_quantile
 from wug.errors import MissingExtra
 from wug.families.morphology.item import WugItem
 from wug.families.morphology.statistics import (
-    bonett_wright,
     bootstrap_correlation,
     fit_beta_regression,
     pearson,
     spearman,
 )
+from wug.families.pairs.outcomes import correlation_interval
 from wug.identity import OVERALL, Group
 from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
 from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row
@@ -249,7 +249,7 @@ def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]
     model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (one.scores for one in scored)])
     value = spearman(model, np.array([one.item.ratings[0] for one in scored], np.float64))
     if value is not None:
-        interval = bonett_wright(value, len(scored))
+        interval = correlation_interval(value, len(scored), 0.5)
         yield _estimate(f"human_ratio_spearman{suffix}", OVERALL, value, len(scored), interval, "bonett-wright")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -52,14 +51,6 @@ def pearson(one: Floats, other: Floats) -> float | None:
 def spearman(one: Floats, other: Floats) -> float | None:
     """Spearman's correlation, with mean ranks for ties; None if a column is constant."""
     return pearson(ranks(one), ranks(other))
-
-
-def bonett_wright(rho: float, n: int) -> Interval | None:
-    """The 95% interval of a rank correlation (Bonett and Wright 2000); None for fewer than 4 values or |rho| = 1."""
-    if n < 4 or abs(rho) == 1:
-        return None
-    half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + rho * rho / 2) / (n - 3))
-    return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 
 
 def bootstrap_correlation(

@@ -22,7 +22,7 @@ from wug.identity import OVERALL, Group
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
 from wug.stats import Floats, mean_of_shares
-from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
+from wug.types import Estimate, Interval, Metric, Notice, Outcome, Result, Row, Value
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5
@@ -247,14 +247,20 @@ def _correlations(group: str, margins: Floats, judgements: Floats) -> Iterator[E
     yield _estimate(SPEARMAN, group, correlation(ranks(margins), ranks(judgements)), len(margins), 0.5)
 
 
-def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> Estimate:
-    if n < 4:
-        return Estimate(metric, group, value, n, method=f"none: {n} pairs are too few")
-    if abs(value) == 1:
-        return Estimate(metric, group, value, n, method="none: all points lie on a line")
+def correlation_interval(value: float, n: int, factor: float) -> Interval | None:
+    """The 95% interval of a correlation, with the factor 0 for Pearson's and 0.5 for Spearman's; None if undefined."""
+    if n < 4 or abs(value) == 1:
+        return None
     half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + factor * value * value) / (n - 3))
-    low, high = math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
-    return Estimate(metric, group, value, n, low, high, "bonett-wright" if factor else "fisher z")
+    return Interval(math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half))
+
+
+def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> Estimate:
+    interval = correlation_interval(value, n, factor)
+    method = "bonett-wright" if factor else "fisher z"
+    if interval is None:
+        method = f"none: {n} pairs are too few" if n < 4 else "none: all points lie on a line"
+    return Estimate.of(metric, group, value, n, interval, method)
 
 
 def to_sample(outcome: Outcome, result: Result) -> Sample:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from wug.errors import InputError
 
-_TOKEN = re.compile(r"\s*(?:(?P<operator>[+*:])|(?P<name>`[^`]+`|[^+*:@`\s][^+*:@`]*)(?:@(?P<lag>[+-]?\d+))?)\s*")
+_FACTOR = re.compile(r"\s*(?P<name>`[^`]+`|[^+*:@`\s][^+*:@`]*)(?:@(?P<lag>[+-]?\d+))?\s*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,25 +83,24 @@ def written(terms: Iterable[RegressionTerm]) -> str:
 
 def _summands(text: str) -> list[list[tuple[Factor, ...]]]:
     """Summands as lists of crossed products: `a + b*c:d` is [[a]], [[b], [c, d]]."""
-    summands: list[list[tuple[Factor, ...]]] = []
-    place = 0
-    operator: str | None = "+"
-    while place < len(text):
-        token = _TOKEN.match(text, place)
-        if token is None or (token["operator"] is None) == (operator is None):
-            raise InputError(f"terms {text!r}: cannot read {text[place:].strip()!r}. Write such as 'freq + len*surp@1'")
-        place = token.end()
-        if token["operator"] is not None:
-            operator = token["operator"]
-            continue
-        factor = Factor(token["name"].strip().strip("`"), int(token["lag"] or 0))
-        if operator == "+":
-            summands.append([] if token["name"].strip() == "1" else [(factor,)])
-        elif operator == "*":
-            summands[-1].append((factor,))
-        else:
-            summands[-1][-1] += (factor,)
-        operator = None
-    if operator is not None:
-        raise InputError(f"terms {text!r}: a term is missing after {operator!r}" if text.strip() else "no terms given")
-    return summands
+    if not text.strip():
+        raise InputError("no terms given")
+    return [
+        []
+        if summand.strip() == "1"
+        else [tuple(_factor(part, text) for part in _split(product, ":")) for product in _split(summand, "*")]
+        for summand in _split(text, "+")
+    ]
+
+
+def _split(text: str, operator: str) -> list[str]:
+    """The parts of a text between operators that are not in backquotes, nor the sign of a lag."""
+    return re.split(rf"(?<!@)\{operator}(?=(?:[^`]*`[^`]*`)*[^`]*$)", text)
+
+
+def _factor(text: str, formula: str) -> Factor:
+    found = _FACTOR.fullmatch(text)
+    if found is None:
+        what = f"cannot read {text.strip()!r}" if text.strip() else "a term is missing"
+        raise InputError(f"terms {formula!r}: {what}. Write such as 'freq + len*surp@1'")
+    return Factor(found["name"].strip().strip("`"), int(found["lag"] or 0))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
 from wug.families.syntaxgym.files import SuiteOptions, choices
@@ -104,7 +103,7 @@ def _values(
     return values
 
 
-def _value(given: Any, place: str, problems: ProblemList) -> float | None:
+def _value(given: object, place: str, problems: ProblemList) -> float | None:
     """A number of bits; None if it is undefined (null, NaN, or empty in a table)."""
     if isinstance(given, str):  # a field of a table
         with suppress(ValueError):

@@ -95,7 +95,7 @@ _REQUIRED = {
 }
 
 
-def _head(meta: Any, problems: ProblemList) -> dict[str, Any]:
+def _head(meta: object, problems: ProblemList) -> dict[str, Any]:
     if not isinstance(meta, dict):
         problems.error("meta", f"must be an object, not {describe(meta)}")
         return {}
@@ -125,7 +125,7 @@ def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
         return ("sum",)
 
 
-def _region_names(given: Any, problems: ProblemList) -> dict[int, str] | None:
+def _region_names(given: object, problems: ProblemList) -> dict[int, str] | None:
     if not isinstance(given, dict) or not given:
         problems.error(
             "region_meta", f"must be an object of numbers and names, not {describe(given) if given else 'empty'}"
@@ -148,7 +148,7 @@ def _region_names(given: Any, problems: ProblemList) -> dict[int, str] | None:
     return dict(sorted(names.items()))
 
 
-def _items(given: Any, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
+def _items(given: object, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
     if not isinstance(given, list):
         problems.error("items", f"must be a list, not {describe(given)}")
         return []
@@ -165,7 +165,7 @@ def _items(given: Any, regions: Mapping[int, str] | None, problems: ProblemList)
     return items
 
 
-def _item(given: Any, index: int, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem | None:
+def _item(given: object, index: int, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem | None:
     place = f"items, entry {index}"
     if not isinstance(given, dict):
         problems.error(place, f"must be an object with item_number and conditions, not {describe(given)}")
@@ -193,7 +193,7 @@ def _item(given: Any, index: int, regions: Mapping[int, str] | None, problems: P
 
 
 def _condition(
-    given: Any, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
+    given: object, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
 ) -> Condition | None:
     place = f"{item}, entry {position} of conditions"
     if not isinstance(given, dict):
@@ -221,7 +221,7 @@ def _condition(
     return Condition(name.strip(), ordered, extra)
 
 
-def _region(given: Any, place: str, position: int, problems: ProblemList) -> Region | None:
+def _region(given: object, place: str, position: int, problems: ProblemList) -> Region | None:
     if not isinstance(given, dict):
         problems.error(
             f"{place}, entry {position} of regions",
@@ -257,7 +257,7 @@ def _numbering(found: list[Region], names: Mapping[int, str], place: str, proble
         problems.warn(place, "the regions are not in order; they are read by their numbers")
 
 
-def _condition_names(items: Any) -> dict[str, None]:
+def _condition_names(items: object) -> dict[str, None]:
     """The conditions that any item names, in order, even if the items have errors."""
     entries = [item.get("conditions") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     conditions = [entry for some in entries if isinstance(some, list) for entry in some if isinstance(entry, dict)]
@@ -266,7 +266,7 @@ def _condition_names(items: Any) -> dict[str, None]:
 
 
 def _predictions(
-    given: Any, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
+    given: object, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
 ) -> list[Prediction]:
     if not isinstance(given, list):
         problems.error("predictions", f"must be a list, not {describe(given)}")
@@ -287,7 +287,7 @@ def _predictions(
     return predictions
 
 
-def source(raw: Any) -> str:
+def source(raw: object) -> str:
     """The text of a prediction in any of its three formats."""
     if isinstance(raw, str):
         return raw
@@ -315,7 +315,7 @@ def _legacy(raw: Mapping[str, Any]) -> str:
     return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
 
 
-def _conditions_compared(given: Any, known: Collection[str]) -> dict[int, list[str]]:
+def _conditions_compared(given: object, known: Collection[str]) -> dict[int, list[str]]:
     """The conditions that each prediction names, by its number, even if it cannot be read."""
     found: dict[int, list[str]] = {}
     for index, raw in enumerate(given if isinstance(given, list) else ()):
