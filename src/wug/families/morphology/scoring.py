@@ -9,16 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError, SuiteError
+from wug.families.morphology import metrics
 from wug.families.morphology.formats import individual_ratings, read_answers
 from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.morphology.metrics import (
-    MetricOptions,
-    ScoredItem,
-    answer_ceiling,
-    answer_rows,
-    rating_ceiling,
-    score_rows,
-)
 from wug.families.tables import header_of, plain
 from wug.files import read_lines
 from wug.types import Notice, Problem, Row
@@ -66,7 +59,7 @@ def read_scores(path: Path) -> list[tuple[str, str, str, float, str]]:
     return found
 
 
-def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list[ScoredItem], list[str]]:
+def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list[metrics.ScoredItem], list[str]]:
     """The scores of a file for the forms of the gold items, and warnings; InputError for a missing or unknown form.
 
     Repeated forms are matched in order. `as_merge` combines them as R's merge does: every score with every rating.
@@ -97,7 +90,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
             used[key] += 1
             forms += [form] * len(some)
             values += [score for score, _ in some]
-        matched.append(ScoredItem(replace(item, forms=tuple(forms)), tuple(values)))
+        matched.append(metrics.ScoredItem(replace(item, forms=tuple(forms)), tuple(values)))
     if not as_merge:
         for key, count in used.items():
             for _, place in scores[key][count:] if key in keys else ():
@@ -110,7 +103,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
 
 
 def scored_rows(
-    gold: ParsedForms, path: Path, options: MetricOptions, *, as_merge: bool, individual: Path | None
+    gold: ParsedForms, path: Path, options: metrics.MetricOptions, *, as_merge: bool, individual: Path | None
 ) -> Iterator[Row]:
     """Outcomes, estimates and warnings for one file of scores."""
     matched, warnings = match_scores(gold, path, as_merge=as_merge)
@@ -118,9 +111,9 @@ def scored_rows(
     if alone:
         lines = ", ".join(form.place for one in alone for form in one.item.forms)
         warnings.append(f"{len(alone)} lemmas with one form only are left out of comparisons of forms ({lines})")
-    yield from score_rows(matched, options)
+    yield from metrics.score_rows(matched, options)
     if individual is not None:
-        yield from rating_ceiling(individual_ratings(individual)[0])
+        yield from metrics.rating_ceiling(individual_ratings(individual)[0])
     about_gold = (str(problem) for problem in gold.problems if problem.level == "warning")
     yield from map(Notice, (*about_gold, *warnings))
 
@@ -136,8 +129,8 @@ def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]
         raise InputError(what, file=path)
     return [
         [
-            *answer_rows(gold.items, [[given[item.item][run]] for item in gold.items], [{}] * len(gold.items)),
-            *answer_ceiling(gold.answers),
+            *metrics.answer_rows(gold.items, [[given[item.item][run]] for item in gold.items], [{}] * len(gold.items)),
+            *metrics.answer_ceiling(gold.answers),
         ]
         for run in range(len(next(iter(given.values()))))
     ]

@@ -12,22 +12,10 @@ from typing import Any, Literal
 
 from wug.errors import InputError, ModelError
 from wug.families.context import sees_right
+from wug.families.morphology import metrics as measures
 from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
 from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
-from wug.families.morphology.metrics import (
-    ACCURACY,
-    METRICS,
-    PREFERENCE,
-    PRIOR,
-    TOP,
-    MetricOptions,
-    ScoredItem,
-    answer_ceiling,
-    answer_rows,
-    rating_ceiling,
-    score_rows,
-)
 from wug.families.sampling import levels_of, limited, sampled
 from wug.labels import of_suite
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
@@ -69,7 +57,7 @@ class MorphologySuite:
     name: str
     parsed: ParsedForms
     elicitation_options: ElicitationOptions
-    metric_options: MetricOptions
+    metric_options: measures.MetricOptions
     signature_options: Mapping[str, str]
     checksum: str
     elicitation: ElicitationMode = "continuation"
@@ -100,9 +88,9 @@ class MorphologySuite:
     def metrics(self) -> Sequence[Metric]:
         """What is measured, the headline first."""
         writes = self.elicitation == "answer"
-        first = [PREFERENCE] if any(item.rated for item in self.items) else [ACCURACY]
-        names = [f"exact_match@{k}" for k in TOP] if writes else first
-        return [METRICS[name] for name in dict.fromkeys([*names, *METRICS])]
+        first = [measures.PREFERENCE] if any(item.rated for item in self.items) else [measures.ACCURACY]
+        names = [f"exact_match@{k}" for k in measures.TOP] if writes else first
+        return [measures.METRICS[name] for name in dict.fromkeys([*names, *measures.METRICS])]
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -175,9 +163,9 @@ class MorphologySuite:
         """Outcomes, estimates and warnings of a model."""
         yield from self._answered(model) if self.elicitation == "answer" else self._scored(model)
         if self.elicitation_options.individual is not None:
-            yield from rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
+            yield from measures.rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
         if self.parsed.answers:
-            yield from answer_ceiling(self.parsed.answers)
+            yield from measures.answer_ceiling(self.parsed.answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
         if real := self.elicitation_options.real_words:
             shown = ", ".join(sorted(real)[:5])
@@ -205,7 +193,7 @@ class MorphologySuite:
             long += sum(len(text.split()) > 1 for text in raw)
             answers.append(given)
             details.append({"question": some[0].text, "outputs": raw})
-        yield from answer_rows(self.items, answers, details)
+        yield from measures.answer_rows(self.items, answers, details)
         total = sum(map(len, questions))
         if long:
             yield Notice(f"{long:,} of {total:,} answers have several words: the form is looked for in them")
@@ -241,8 +229,8 @@ class MorphologySuite:
     def _scored(self, model: Any) -> Iterator[Row]:
         requests = [self._requests(item) for item in self.items]
         outputs = iter(model.score([request for some in requests for request in some]))
-        plain: list[ScoredItem] = []
-        prior: list[ScoredItem] = []
+        plain: list[measures.ScoredItem] = []
+        prior: list[measures.ScoredItem] = []
         unscored: list[Outcome] = []
         counts: Counter[str] = Counter()
         for item, some in zip(self.items, requests, strict=True):
@@ -252,7 +240,7 @@ class MorphologySuite:
             values = [_score(*pair, self.elicitation_options.normalise) for pair in scored]
             known = [value for value in values if value is not None]
             if len(known) < len(values):
-                metric = PREFERENCE if item.rated else ACCURACY
+                metric = measures.PREFERENCE if item.rated else measures.ACCURACY
                 unscored.append(Outcome(item.item, metric, None, item.groups, {"why": UNSCORED, "lemma": item.lemma}))
                 continue
             size = len(item.forms)
@@ -263,22 +251,22 @@ class MorphologySuite:
                 relative = [tuple(a - b for a, b in zip(row, neutral, strict=True)) for row in rows]
                 prior.append(self._scored_item(item, relative))
         only_prior = self.elicitation_options.prior == "subtract" and bool(prior)
-        yield from score_rows(prior if only_prior else plain, self.metric_options)
+        yield from measures.score_rows(prior if only_prior else plain, self.metric_options)
         if prior and not only_prior:
-            yield from score_rows(prior, self.metric_options, PRIOR)
+            yield from measures.score_rows(prior, self.metric_options, measures.PRIOR)
         yield from unscored
         if counts["bytes"] > MAX_BYTE_SHARE * max(1, counts["tokens"]):
             share = counts["bytes"] / counts["tokens"]
             remedy = "use spelling instead of IPA, and a model with subword tokens"
             yield Notice(f"{share:.0%} of the tokens of the forms are bytes or unknown to the model: {remedy}")
 
-    def _scored_item(self, item: WugItem, rows: Sequence[tuple[float, ...]]) -> ScoredItem:
+    def _scored_item(self, item: WugItem, rows: Sequence[tuple[float, ...]]) -> measures.ScoredItem:
         means = tuple(fmean(column) for column in zip(*rows, strict=True))
         spread = [pstdev(column) for column in zip(*rows, strict=True)]
         carriers = carriers_of(item, self.elicitation_options.carriers)
         detail: dict[str, Any] = {"carrier": carriers[0].replace("{lemma}", item.lemma), "spread": spread}
         several = len(rows) > 1
-        return ScoredItem(
+        return measures.ScoredItem(
             item, means, detail if several else {"carrier": detail["carrier"]}, tuple(rows) if several else ()
         )
 

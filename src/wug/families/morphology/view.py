@@ -12,23 +12,9 @@ from wug.families.morphology.metrics import ACCURACY, PREFERENCE
 from wug.formatting import FormattedEstimate, finite, number, percent, plain
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
+from wug.views import parts as page
 from wug.views.chance import result_chance
 from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
-from wug.views.parts import (
-    DeferredPart,
-    FactsPart,
-    Figure,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    TableCell,
-    TableColumn,
-    TablePart,
-    TablePartRow,
-    ViewPart,
-)
 from wug.views.text_display import Piece
 
 ANSWERED = "exact_match@1"
@@ -51,7 +37,7 @@ def question(result: Result) -> str:
     return f"Does the model form the {formed.pop()}?" if len(formed) == 1 and "" not in formed else ""
 
 
-def example(result: Result, rows: Rows) -> LinesPart | None:
+def example(result: Result, rows: Rows) -> page.LinesPart | None:
     """The first item with the expected form, and with the form that the model prefers if that is another."""
     for row in rows.each(Filter(_metric(rows)), limit=1):
         detail = row.outcome.detail
@@ -63,32 +49,32 @@ def example(result: Result, rows: Rows) -> LinesPart | None:
         target, best = int(detail.get("target") or 0) - 1, scores.index(max(scores))
         lines = [("expected", target, "ins")] if target >= 0 else []
         lines += [("preferred", best, "del")] if best != target else []
-        return LinesPart(tuple(_carrier_line(label, carrier, str(forms[at]), mark) for label, at, mark in lines))
+        return page.LinesPart(tuple(_carrier_line(label, carrier, str(forms[at]), mark) for label, at, mark in lines))
     return None
 
 
-def _carrier_line(label: str, carrier: str, form: str, mark: str) -> LabelledText:
+def _carrier_line(label: str, carrier: str, form: str, mark: str) -> page.LabelledText:
     before, _, after = carrier.partition("{form}")
-    return LabelledText(label, (Piece(before), Piece(form, differs=True), Piece(after)), mark)
+    return page.LabelledText(label, (Piece(before), Piece(form, differs=True), Piece(after)), mark)
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """The headline numbers, what kind of form the model prefers, and accuracy by group."""
     yield from overall_parts(result)
     metric = _metric(rows)
     if metric != ANSWERED:
-        yield DeferredPart("types", "What the model prefers", partial(_types, rows, metric), figure=False)
+        yield page.DeferredPart("types", "What the model prefers", partial(_types, rows, metric), figure=False)
     yield from _figures(result, metric)
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its forms; those that fail by the first group that they belong to."""
     metric = _metric(rows)
     note = "Probabilities are shares among the candidates: the softmax of their scores."
-    failing = ItemSample(
+    failing = page.ItemSample(
         "Items that fail", metric, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
     )
-    return ItemsView(metric, _item, (failing,), size=30)
+    return page.ItemsView(metric, _item, (failing,), size=30)
 
 
 def _metric(rows: Rows) -> str:
@@ -96,33 +82,32 @@ def _metric(rows: Rows) -> str:
     return next((name for name in (PREFERENCE, ACCURACY, ANSWERED) if name in there), ACCURACY)
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     detail = row.outcome.detail
     fails = row.outcome.value is False
     if "answer" in detail:
-        return ItemView(fails=fails, sentence=str(detail.get("question", "")), parts=(_answer(detail),))
+        return page.ItemView(fails=fails, sentence=str(detail.get("question", "")), parts=(_answer(detail),))
     if not detail.get("scores"):
         note = str(detail.get("why") or "")
-        return ItemView(note, fails, parts=(FactsPart(detail),) if detail else ())
+        return page.ItemView(note, fails, parts=(page.FactsPart(detail),) if detail else ())
     carrier = str(detail.get("carrier") or "").replace("{form}", "___")
     sentence = "" if carrier == "___" else carrier
-    return ItemView(str(detail.get("why") or ""), fails, sentence, parts=(_forms(detail),))
+    return page.ItemView(str(detail.get("why") or ""), fails, sentence, parts=(_forms(detail),))
 
 
-def _answer(detail: Mapping[str, Any]) -> LinesPart:
+def _answer(detail: Mapping[str, Any]) -> page.LinesPart:
     forms = ", ".join(map(str, detail.get("forms", ())))
     lines = [
-        LabelledText("answer", (Piece(str(detail["answer"])),)),
-        LabelledText("people, or expected", (Piece(forms),), "ins"),
+        page.LabelledText("answer", (Piece(str(detail["answer"])),)),
+        page.LabelledText("people, or expected", (Piece(forms),), "ins"),
     ]
     outputs = dict.fromkeys(map(str, detail.get("outputs", ())))
-    lines += [
-        LabelledText("output", (Piece(text[:200]),), "mark") for text in outputs if text.strip() != detail["answer"]
-    ]
-    return LinesPart(tuple(lines))
+    others = (text for text in outputs if text.strip() != detail["answer"])
+    lines += [page.LabelledText("output", (Piece(text[:200]),), "mark") for text in others]
+    return page.LinesPart(tuple(lines))
 
 
-def _forms(detail: Mapping[str, Any]) -> TablePart:
+def _forms(detail: Mapping[str, Any]) -> page.TablePart:
     scores = [finite(score) or 0.0 for score in detail["scores"]]
     weights = [math.exp(score - max(scores)) for score in scores]
     shares = [weight / sum(weights) for weight in weights]
@@ -135,25 +120,24 @@ def _forms(detail: Mapping[str, Any]) -> TablePart:
     for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
         expected = place == target
         cells = [
-            TableCell(str(detail["forms"][place]), small=label if expected else ""),
-            TableCell(plain(str(types[place]))),
-            TableCell(shown=_bar(percent(shares[place]), shares[place])),
-            TableCell(number(scores[place])),
+            page.TableCell(str(detail["forms"][place]), small=label if expected else ""),
+            page.TableCell(plain(str(types[place]))),
+            page.TableCell(shown=_bar(percent(shares[place]), shares[place])),
+            page.TableCell(number(scores[place])),
         ]
         if ratings:
             rating = ratings[place]
-            cells.append(
-                TableCell("–") if rating is None else TableCell(shown=_bar(number(rating), rating / (highest or 1.0)))
-            )
-        table.append(TablePartRow(tuple(cells), quiet=not expected))
+            bar = None if rating is None else _bar(number(rating), rating / (highest or 1.0))
+            cells.append(page.TableCell("–", shown=bar))
+        table.append(page.TablePartRow(tuple(cells), quiet=not expected))
     columns = [
-        TableColumn("form"),
-        TableColumn("type"),
-        TableColumn("probability among the forms"),
-        TableColumn("score (nats)", numeric=True),
+        page.TableColumn("form"),
+        page.TableColumn("type"),
+        page.TableColumn("probability among the forms"),
+        page.TableColumn("score (nats)", numeric=True),
     ]
-    columns += [TableColumn("people")] if ratings else []
-    return TablePart("forms", "", tuple(columns), (("", tuple(table)),))
+    columns += [page.TableColumn("people")] if ratings else []
+    return page.TablePart("forms", "", tuple(columns), (("", tuple(table)),))
 
 
 def _bar(text: str, share: float) -> FormattedEstimate:
@@ -161,7 +145,7 @@ def _bar(text: str, share: float) -> FormattedEstimate:
     return FormattedEstimate("", "", "", "", text, "", 1, share=True, value=value, low=0.0, high=value)
 
 
-def _types(rows: Rows, metric: str) -> TablePart | None:
+def _types(rows: Rows, metric: str) -> page.TablePart | None:
     counts: Counter[str] = Counter()
     for row in rows.each(Filter(metric), keys=("scores", "types")):
         scores, types = row.outcome.detail.get("scores") or [], row.outcome.detail.get("types") or []
@@ -171,21 +155,21 @@ def _types(rows: Rows, metric: str) -> TablePart | None:
     total = counts.total()
     if not total:
         return None
-    columns = (TableColumn("type of form"), TableColumn("preferred"), TableColumn("items", numeric=True))
+    columns = (page.TableColumn("type of form"), page.TableColumn("preferred"), page.TableColumn("items", numeric=True))
     found = (
-        TablePartRow(
+        page.TablePartRow(
             (
-                TableCell(plain(type)),
-                TableCell(shown=_bar(percent(count / total), count / total)),
-                TableCell(f"{count:,}"),
+                page.TableCell(plain(type)),
+                page.TableCell(shown=_bar(percent(count / total), count / total)),
+                page.TableCell(f"{count:,}"),
             )
         )
         for type, count in counts.most_common(MAX_FORM_TYPES)
     )
-    return TablePart("types", "What the model prefers", columns, (("", tuple(found)),))
+    return page.TablePart("types", "What the model prefers", columns, (("", tuple(found)),))
 
 
-def _figures(result: Result, metric: str) -> Iterator[Figure]:
+def _figures(result: Result, metric: str) -> Iterator[page.Figure]:
     fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1}
     for place, (name, rows) in enumerate(fields.items()):
         note = interval_note(result, metric)

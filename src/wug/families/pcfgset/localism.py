@@ -14,17 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families.pcfgset import suite as common
 from wug.families.pcfgset.files import at, name_of_answers, parsed, target_error, text_lines
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
-from wug.families.pcfgset.suite import (
-    MAX_WORDS_OPTION,
-    Generate,
-    PcfgSuite,
-    ScoredAnswers,
-    bounded,
-    warn_if_empty,
-)
 from wug.families.predictions import squeeze
 from wug.files import checksum
 from wug.types import Metric, Notice, Outcome, Problem, Row, Source
@@ -66,14 +59,14 @@ class UnrolledSource:
     def step_request(self, step: int, answers: Sequence[str]) -> str | Source:
         """The request of a step; the output of the last one is not an argument, so it may be cut off."""
         source = self.step_source(step, answers)
-        return bounded(source, self.target) if step == len(self.expression.steps) - 1 else source
+        return common.bounded(source, self.target) if step == len(self.expression.steps) - 1 else source
 
     def may_be_cut_off(self, answer: str) -> bool:
         """Whether an output may be only the beginning of what the model would generate."""
-        return len(answer.split()) > bounded(self.source, self.target).max_words
+        return len(answer.split()) > common.bounded(self.source, self.target).max_words
 
 
-class LocalismSuite(PcfgSuite[UnrolledSource]):
+class LocalismSuite(common.PcfgSuite[UnrolledSource]):
     """Sources in unrolled form."""
 
     __slots__ = ()
@@ -86,10 +79,10 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
     def requests(self) -> list[str | Source]:
         """The whole sources, and the steps that only have plain strings."""
         first = _levels(self.items)[0] if self.items else []
-        wholes = [bounded(sample.source, sample.target) for sample in self.items]
+        wholes = [common.bounded(sample.source, sample.target) for sample in self.items]
         return [*wholes, *(self.items[n].step_request(step, []) for n, step in first)]
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
+    def outcomes(self, generate: common.Generate) -> Iterator[Row]:
         """Generate level by level, whole sources with the first, and compare."""
         samples = self.items
         found = generate(self.requests())
@@ -105,7 +98,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
 
     def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
         """Whether the output of each sample's last step and that of its whole are equal, and right."""
-        yield from warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
+        yield from common.warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
         for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
             last = answers[-1]
             # As in the released script ("sequences containing strings > 5"): the model's outputs, right or wrong.
@@ -119,7 +112,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
         """The outermost function."""
         return (item.expression.outermost or "none",)
 
-    def _complete(self, steps: Sequence[list[str]], wholes: list[str], generate: Generate) -> None:
+    def _complete(self, steps: Sequence[list[str]], wholes: list[str], generate: common.Generate) -> None:
         """Generate again without a bound if both outputs were cut off, to see whether they are equal.
 
         If only one was, they are not equal, and it is not the target, since it is longer.
@@ -146,10 +139,10 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuit
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
     named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, options=MAX_WORDS_OPTION, test="localism")
+    return LocalismSuite(name, named, covered, options=common.MAX_WORDS_OPTION, test="localism")
 
 
-def score_trace(predictions: Path) -> ScoredAnswers:
+def score_trace(predictions: Path) -> common.ScoredAnswers:
     """Score a trace of sources and outputs."""
     samples, steps, wholes = [], [], []
     strayed = verdicts = 0
@@ -168,7 +161,7 @@ def score_trace(predictions: Path) -> ScoredAnswers:
     if verdicts:
         warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
     suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
-    return ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
+    return common.ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 
 def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:

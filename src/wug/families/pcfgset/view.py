@@ -11,20 +11,8 @@ from wug.formatting import FormattedEstimate, percent
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
 from wug.types import Estimate, Result
-from wug.views import charts
+from wug.views import charts, grouped
 from wug.views import parts as page
-from wug.views.grouped import (
-    best_first,
-    by_field,
-    counts_items,
-    curve,
-    curve_points,
-    dots,
-    interval_note,
-    overall_of,
-    overall_parts,
-    point,
-)
 from wug.views.text_display import Pieces, marked, unmarked
 
 QUESTIONS = {
@@ -44,7 +32,7 @@ def question(result: Result) -> str:
 
 def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Estimates over all items, and the parts of the test."""
-    yield from overall_parts(result)
+    yield from grouped.overall_parts(result)
     yield from _views(result)[0](result, rows)
 
 
@@ -81,12 +69,15 @@ def function_figure(
 ) -> Iterator[page.Figure]:
     """One row per function with a dot for each metric in `series`, which has their labels."""
     metric = next(iter(series))
-    found = {name: {row.group: row for row in by_field(result, of).get("function", ())} for of, name in series.items()}
+    found = {
+        name: {row.group: row for row in grouped.by_field(result, of).get("function", ())}
+        for of, name in series.items()
+    }
     functions = in_language_order(found[series[metric]])
-    points = [point(rows[name], series=of) for name in functions for of, rows in found.items() if name in rows]
+    points = [grouped.point(rows[name], series=of) for name in functions for of, rows in found.items() if name in rows]
     if points:
-        note = interval_note(result, metric)
-        yield dots("functions", title, points, note=note, what=what, first="function", series=series_are)
+        note = grouped.interval_note(result, metric)
+        yield grouped.dots("functions", title, points, note=note, what=what, first="function", series=series_are)
 
 
 def curves(
@@ -96,13 +87,15 @@ def curves(
 
     The title ends with the label of the axis, without its brackets.
     """
-    note = interval_note(result, next(iter(series)))
+    note = grouped.interval_note(result, next(iter(series)))
     bands = note.replace("Dots with 95% intervals", "With 95% intervals")
-    fields = {metric: by_field(result, metric) for metric in series}
+    fields = {metric: grouped.by_field(result, metric) for metric in series}
     for field, x in axes.items():
-        points = [p for metric, name in series.items() for p in curve_points(fields[metric].get(field, ()), name)]
+        points = [
+            p for metric, name in series.items() for p in grouped.curve_points(fields[metric].get(field, ()), name)
+        ]
         if len({p.x for p in points}) > 1:
-            yield curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, what=what)
+            yield grouped.curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, what=what)
 
 
 def shares_figure(
@@ -169,13 +162,13 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     growing = result.meta.get("test") == "increasing_length"
     if growing and rows.tally(ACCURACY)[""]:
         yield page.DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
-    fields, note = by_field(result, ACCURACY), interval_note(result, ACCURACY)
+    fields, note = grouped.by_field(result, ACCURACY), grouped.interval_note(result, ACCURACY)
     yield from _functions(fields.get("function", ()), fields.get("contains", ()), note)
-    if pairs := best_first(fields.get("pair", ())):
-        yield dots(
+    if pairs := grouped.best_first(fields.get("pair", ())):
+        yield grouped.dots(
             "pairs",
             "Accuracy on pairs of functions that systematicity holds out",
-            [point(row) for row in pairs],
+            [grouped.point(row) for row in pairs],
             note=f"{note} Over the lines in which one function is applied to the result of the other.",
             what=ACCURACY,
             first="pair",
@@ -213,7 +206,7 @@ def _functions(
         del series["anywhere in it"]
     several = len(series) > 1
     points = [
-        point(row, name=name, series=of if several else "")
+        grouped.point(row, name=name, series=of if several else "")
         for name in in_language_order(dict.fromkeys(name for rows in series.values() for name in rows))
         for of, rows in series.items()
         if (row := rows.get(name)) is not None
@@ -221,7 +214,7 @@ def _functions(
     more = " Lines in which the function is outermost, and all lines that contain it." if several else ""
     series_are = "function is" if several else ""
     title = "Accuracy by function"
-    yield dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
+    yield grouped.dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
 
 
 def _growing(rows: Rows) -> page.Figure | None:
@@ -234,7 +227,7 @@ def _growing(rows: Rows) -> page.Figure | None:
             cells.setdefault(groups.get("function", ""), {}).setdefault(int(size), []).append(value)
     points = [p for function in in_language_order(sorted(cells)) for p in share_curve(cells[function], function)]
     title, x = "Accuracy as strings grow", "symbols in the growing string"
-    return curve("growing", title, points, note=LEGEND, x=x, what=ACCURACY) if points else None
+    return grouped.curve("growing", title, points, note=LEGEND, x=x, what=ACCURACY) if points else None
 
 
 RULED = "overgeneralisation"
@@ -270,13 +263,17 @@ def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemVie
 
 
 def _profile(result: Result) -> Iterator[page.Figure]:
-    points = [p for metric in READINGS for p in curve_points(by_field(result, metric).get("epoch", ()), metric)]
+    points = [
+        p
+        for metric in READINGS
+        for p in grouped.curve_points(grouped.by_field(result, metric).get("epoch", ()), metric)
+    ]
     if not points:
         return
     ruled = [p for p in points if p.series == RULED and p.value > 0]
     # The first, if several are highest. A mean over runs has none: its highest value is not the mean of theirs.
-    peak = max(ruled, key=lambda p: (p.value, -p.x)) if ruled and counts_items(result, RULED) else None
-    yield curve(
+    peak = max(ruled, key=lambda p: (p.value, -p.x)) if ruled and grouped.counts_items(result, RULED) else None
+    yield grouped.curve(
         "profile",
         "Exceptions over the epochs",
         points,
@@ -292,12 +289,12 @@ def _profile(result: Result) -> Iterator[page.Figure]:
 
 def _exception_shares(result: Result) -> Iterator[page.Figure]:
     """For all exceptions, those of two functions alone, and each pair: by the rules, as an exception, otherwise."""
-    whole = {row.metric: row for row in overall_of(result, *READINGS)}
+    whole = {row.metric: row for row in grouped.overall_of(result, *READINGS)}
     if len(whole) < len(READINGS):
         return
     found = {"all exceptions": whole}
     for metric in READINGS:
-        fields = by_field(result, metric)
+        fields = grouped.by_field(result, metric)
         for row in fields.get("functions", ()):
             if row.group == "2":
                 found.setdefault("of two functions", {})[metric] = row
@@ -307,7 +304,7 @@ def _exception_shares(result: Result) -> Iterator[page.Figure]:
     for name, cells in found.items():
         values[name] = {label: cells[metric].value for metric, label in READINGS.items() if metric in cells}
         values[name][NEITHER] = max(0.0, 1 - sum(values[name].values()))
-    items = counts_items(result, RULED)
+    items = grouped.counts_items(result, RULED)
     yield shares_figure(
         values,
         {name: next(iter(cells.values())).n if items else None for name, cells in found.items()},
@@ -373,7 +370,7 @@ def _synonym_shares(result: Result) -> Iterator[page.Figure]:
             found.setdefault(one.group.partition("=")[2] or "all functions", {})[one.metric] = one
     whole = {name: cells for name, cells in found.items() if len(cells) > len(EQUAL)}
     if whole:
-        items = counts_items(result, CONSISTENCY)
+        items = grouped.counts_items(result, CONSISTENCY)
         yield shares_figure(
             {
                 name: {label: cells[metric].value for metric, label in EQUAL.items()}

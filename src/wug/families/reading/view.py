@@ -16,22 +16,8 @@ from wug.labels import short_names
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Estimate, Result
 from wug.views import charts
+from wug.views import parts as page
 from wug.views.grouped import dots, facts, overall_parts, value_cells
-from wug.views.parts import (
-    DeferredPart,
-    FactsPart,
-    Figure,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    SortOption,
-    TableCell,
-    TableColumn,
-    TablePart,
-    TablePartRow,
-    ViewPart,
-)
 from wug.views.text_display import Piece
 
 BINS = 10
@@ -51,12 +37,12 @@ def question(result: Result) -> str:
     return f"Does {predictors} predict {measures}{beyond}?"
 
 
-def example(result: Result, rows: Rows) -> LinesPart:
+def example(result: Result, rows: Rows) -> page.LinesPart:
     """The first words with their values, and with those that the regression predicts."""
     chosen = Filter(DELTA, group=(MEASURE, next(iter(_measures(result)), "")))
     found = [row.outcome.detail for row in rows.each(chosen, limit=EXAMPLE_WORDS)]
     lines = ((label, [(detail.get("word") or "–", detail[key]) for detail in found]) for label, key in EXAMPLE_LINES)
-    return LinesPart(tuple(LabelledText(label, tuple(_with_values(words))) for label, words in lines))
+    return page.LinesPart(tuple(page.LabelledText(label, tuple(_with_values(words))) for label, words in lines))
 
 
 def verdict(result: Result) -> str:
@@ -70,7 +56,7 @@ def verdict(result: Result) -> str:
     return f"{'Better' if found.low > 0 else 'Worse'} than the baseline: a ΔLL of 0 is outside {interval}."
 
 
-def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
+def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """ΔLL, its table by measure, slopes by lag, calibration."""
     yield from overall_parts(result)
     yield measures_table(result)
@@ -79,18 +65,18 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from slope_figures(result)
     for measure in _measures(result):
         make = partial(calibration_figure, result, rows, measure)
-        yield DeferredPart(f"calibration-{measure}", f"Calibration: {measure}", make)
+        yield page.DeferredPart(f"calibration-{measure}", f"Calibration: {measure}", make)
     if about := facts(result):
-        yield FactsPart(about, folded="About this table")
+        yield page.FactsPart(about, folded="About this table")
 
 
-def items(result: Result, rows: Rows) -> ItemsView:
+def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every word with its time and both log-likelihoods."""
-    by_word = SortOption("word", "word", lambda found, chosen: _words(found, chosen))
-    return ItemsView(DELTA, _item, noun="row", sorts=(by_word,))
+    by_word = page.SortOption("word", "word", lambda found, chosen: _words(found, chosen))
+    return page.ItemsView(DELTA, _item, noun="row", sorts=(by_word,))
 
 
-def measures_table(result: Result) -> TablePart:
+def measures_table(result: Result) -> page.TablePart:
     """Per measure: ΔLL, interval, p, n, partial R², slopes of the predictors."""
     terms = _slopes(result)
     columns = ("measure", "ΔLL", "95% interval", "p", "n", "partial R² (%)", *terms)
@@ -103,14 +89,16 @@ def measures_table(result: Result) -> TablePart:
         cells = [measure, number(delta.value), interval_text(delta.low, delta.high, delta.method, share=False)]
         cells += [p_text(found["p"].value, least) if "p" in found else "", f"{delta.n:,}"]
         cells += [number(found[name].value) if name in found else "" for name in ("partial_r2", *terms)]
-        body.append(TablePartRow(tuple(TableCell(text) for text in cells)))
-    heads = tuple(TableColumn(name.removeprefix("slope:"), numeric=place > 0) for place, name in enumerate(columns))
+        body.append(page.TablePartRow(tuple(page.TableCell(text) for text in cells)))
+    heads = tuple(
+        page.TableColumn(name.removeprefix("slope:"), numeric=place > 0) for place, name in enumerate(columns)
+    )
     note = "Slopes are changes of the measure per unit of the term, for surprisal per bit, fitted on all rows."
     note += f" {LEAST_SQUARES}"
-    return TablePart("measures", "Measures", heads, (("", tuple(body)),), note=note)
+    return page.TablePart("measures", "Measures", heads, (("", tuple(body)),), note=note)
 
 
-def delta_figure(results: Sequence[Result]) -> Figure | None:
+def delta_figure(results: Sequence[Result]) -> page.Figure | None:
     """ΔLL with intervals, a row per measure and a dot per model."""
     names = short_names(result.model for result in results)
     several = len(names) > 1
@@ -125,7 +113,7 @@ def delta_figure(results: Sequence[Result]) -> Figure | None:
     return dots("delta-ll", "ΔLL by measure", points, first="measure", share=False, **shown) if points else None
 
 
-def slope_figures(result: Result) -> Iterator[Figure]:
+def slope_figures(result: Result) -> Iterator[page.Figure]:
     """The slope of each predictor at the word and at earlier words, and alone at each lag if that was fitted."""
     slopes = _lags(result, "slope")
     if any(len(found) > 1 for found in slopes.values()):
@@ -138,7 +126,7 @@ def slope_figures(result: Result) -> Iterator[Figure]:
             yield _lag_figure(metric.replace("_", "-"), f"{title} of each word alone", alone, what, note)
 
 
-def calibration_figure(result: Result, rows: Rows, measure: str) -> Figure | None:
+def calibration_figure(result: Result, rows: Rows, measure: str) -> page.Figure | None:
     """Predicted and observed means per bin of the first predictor."""
     chosen = Filter(DELTA, group=(MEASURE, measure))
     found = [row.outcome.detail for row in rows.each(chosen, keys=("x", "y", "predicted"))]
@@ -156,7 +144,7 @@ def calibration_figure(result: Result, rows: Rows, measure: str) -> Figure | Non
         points.append(charts.LinePoint(middle, mean, mean - half, mean + half, count, "observed"))
         points.append(charts.LinePoint(middle, float(predicted[here].mean()), n=count, series="predicted"))
     name = next((term.removeprefix("slope:") for term in _slopes(result)), "predictor")
-    return Figure(
+    return page.Figure(
         id=f"calibration-{measure}",
         draw=partial(charts.curves, points, x=name, title=measure, share=False),
         title=f"Calibration: {measure}",
@@ -167,13 +155,13 @@ def calibration_figure(result: Result, rows: Rows, measure: str) -> Figure | Non
     )
 
 
-def across(results: Sequence[Result]) -> Iterator[Figure]:
+def across(results: Sequence[Result]) -> Iterator[page.Figure]:
     """Figures of several models."""
     if (figure := perplexity_figure(results)) is not None:
         yield figure
 
 
-def perplexity_figure(results: Sequence[Result]) -> Figure | None:
+def perplexity_figure(results: Sequence[Result]) -> page.Figure | None:
     """ΔLL against perplexity per word, a dot per model."""
     names = short_names(result.model for result in results)
     found = []
@@ -184,7 +172,7 @@ def perplexity_figure(results: Sequence[Result]) -> Figure | None:
     if len(found) < 2:
         return None
     suites = {name: place for place, name in enumerate(dict.fromkeys(dot.series for dot in found), 1)}
-    return Figure(
+    return page.Figure(
         id="perplexity",
         draw=partial(charts.scatter, found, x="perplexity per word", y=NATS, colours=suites),
         title="ΔLL by perplexity",
@@ -237,7 +225,7 @@ def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
 
 def _lag_figure(
     id: str, title: str, found: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
-) -> Figure:
+) -> page.Figure:
     points = [_point(lag, estimate, series) for series, some in found.items() for lag, estimate in some]
     note = f"Dots with 95% intervals. {note}"
     return dots(id, title, points, note=note, what=what, first="word", series="predictor", share=False)
@@ -253,12 +241,12 @@ def _with_values(words: Sequence[tuple[str, float]]) -> Iterator[Piece]:
         yield Piece(" ")
 
 
-def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
+def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     detail = {key: value for key, value in row.outcome.detail.items() if key != "word"}
     value = row.outcome.value
     note = "" if value is None else f"ΔLL {number(float(value))}"
     word = str(row.outcome.detail.get("word", ""))
-    return ItemView(note, fails=False, sentence=word, parts=(FactsPart({**row.outcome.groups, **detail}),))
+    return page.ItemView(note, fails=False, sentence=word, parts=(page.FactsPart({**row.outcome.groups, **detail}),))
 
 
 def _words(rows: Rows, chosen: Filter) -> Iterator[tuple[int, str]]:

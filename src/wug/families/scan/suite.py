@@ -9,18 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+from wug.families.pcfgset import suite as common
 from wug.families.pcfgset.files import at, raise_errors, text_lines
 from wug.families.pcfgset.language import SourceError
 from wug.families.pcfgset.predictions import answers_to
-from wug.families.pcfgset.suite import (
-    ENDED_EARLY,
-    MAX_WORDS_OPTION,
-    PcfgSuite,
-    ScoredAnswers,
-    bounded,
-    ended_early,
-    warn_if_empty,
-)
 from wug.families.predictions import PredictedRow, aligned, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
@@ -46,7 +38,7 @@ class ScanLine:
         return " ".join(self.command.words)
 
 
-class ScanSuite(PcfgSuite[ScanLine]):
+class ScanSuite(common.PcfgSuite[ScanLine]):
     """Commands with one target each."""
 
     __slots__ = ()
@@ -64,16 +56,16 @@ class ScanSuite(PcfgSuite[ScanLine]):
             headline=False,
             meaning="the output is the target if it is cut or padded to the length of the target",
         ),
-        *ENDED_EARLY,
+        *common.ENDED_EARLY,
     )
 
     def requests(self) -> list[str | Source]:
         """The commands, each with a bound for its output."""
-        return [bounded(line.source, line.target) for line in self.items]
+        return [common.bounded(line.source, line.target) for line in self.items]
 
     def score(self, outputs: Sequence[str]) -> Iterator[Row]:
         """Whether each output is right, how much of it is, and whether it only ended too early."""
-        yield from warn_if_empty(outputs)
+        yield from common.warn_if_empty(outputs)
         right: defaultdict[str, list[bool]] = defaultdict(list)
         for line, output in zip(self.items, outputs, strict=True):
             item, groups, correct = str(line.number), line.groups, output == line.target
@@ -86,7 +78,7 @@ class ScanSuite(PcfgSuite[ScanLine]):
             if ORACLE_LENGTH.keys() <= self.options.keys():
                 yield Outcome(item, "oracle_length_accuracy", given[: len(target)] == target, groups)
             if not correct:
-                for metric, value in ended_early(output, line.target).items():
+                for metric, value in common.ended_early(output, line.target).items():
                     yield Outcome(item, metric, value, groups)
             for verb in {phrase.verb for phrase in line.command.phrases}:  # a command may have two
                 right[verb].append(correct)
@@ -108,7 +100,7 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
         problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
     if training := training_file(path):
         lines = _seen(lines, training)
-    options = MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
+    options = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
     return ScanSuite(
         suite_name(path),
@@ -120,7 +112,7 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
     )
 
 
-def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False) -> ScoredAnswers:
+def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False) -> common.ScoredAnswers:
     """Score outputs for the commands of a file: plain lines, a table, or lines `IN: … OUT: …`."""
     suite = read_suite(gold)
     suite = replace(suite, options=ORACLE_LENGTH if oracle_length else {})
@@ -128,10 +120,10 @@ def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False)
     sources = [line.source for line in suite.items]
     tasks = [match for line in lines if (match := _TASK.fullmatch(line))]
     if not tasks or len(tasks) < len(lines):
-        return ScoredAnswers(suite, suite.score(answers_to(sources, predictions)))
+        return common.ScoredAnswers(suite, suite.score(answers_to(sources, predictions)))
     rows = [PredictedRow(n, squeeze(task[2]), squeeze(task[1])) for n, task in enumerate(tasks, 1)]
     outputs = [row.prediction for row in aligned(rows, sources, predictions)]
-    return ScoredAnswers(suite, suite.score(outputs))
+    return common.ScoredAnswers(suite, suite.score(outputs))
 
 
 def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:

@@ -10,17 +10,7 @@ from functools import cache, partial
 import numpy as np
 
 from wug.families.links import MARGIN, link_label, shown_scale
-from wug.families.pairs.outcomes import (
-    ACCURACY,
-    MACRO_ACCURACY,
-    PEARSON,
-    SCORE_KEYS,
-    SPEARMAN,
-    TEXT_KEYS,
-    TOKEN_KEYS,
-    PairOutcome,
-    margins,
-)
+from wug.families.pairs import outcomes
 from wug.families.pairs.settings import GIVEN
 from wug.families.pairs.view import figures
 from wug.families.pairs.view.methods import across, is_question, question_figure
@@ -52,9 +42,9 @@ def question(result: Result) -> str:
 
 def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Accuracy, counts of outcomes, charts by group, margins, and correlations with people's judgements."""
-    judged, asked = ACCURACY in rows.metrics(), is_question(result)
+    judged, asked = outcomes.ACCURACY in rows.metrics(), is_question(result)
     yield page.EstimatesPart(
-        (() if asked else tuple(overall_of(result, ACCURACY, MACRO_ACCURACY))) or headlines(result)
+        (() if asked else tuple(overall_of(result, outcomes.ACCURACY, outcomes.MACRO_ACCURACY))) or headlines(result)
     )
     if note := deviation_note(result):
         yield page.TextPart(note)
@@ -62,14 +52,14 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
         yield page.DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     if asked:
         yield question_figure(result)
-    yield from figures.group_figures(result, partial(rows.groups, ACCURACY, "paradigm") if judged else list)
+    yield from figures.group_figures(result, partial(rows.groups, outcomes.ACCURACY, "paradigm") if judged else list)
     if judged:
         scale, factor = _scale(result)
-        yield page.DeferredPart("margins", "Margins", lambda: figures.histogram(margins(rows, factor), scale))
+        yield page.DeferredPart("margins", "Margins", lambda: figures.histogram(outcomes.margins(rows, factor), scale))
         if effects := effects_part(result):
             yield effects
         yield from group_effects(result, MARGIN, without=figures.repeated_field(result))
-    if correlations := overall_of(result, PEARSON, SPEARMAN):
+    if correlations := overall_of(result, outcomes.PEARSON, outcomes.SPEARMAN):
         yield page.EstimatesPart(tuple(correlations))
         draw = partial(figures.human_figure, rows, *_scale(result))
         yield page.DeferredPart("people", figures.HUMAN_TITLE, draw, note=figures.HUMAN_NOTE)
@@ -79,11 +69,18 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every pair with both sentences; a sample of failures from each of the finest groups."""
     scale, factor = _scale(result)
     note = f"Differences between the two are marked. Numbers are the {scale} of each."
-    failing = page.ItemSample("Pairs that fail", ACCURACY, group=_finest_group, note=note)
-    probe = rows.each(Filter(ACCURACY), keys=("words_good",), limit=PROBE_PAIRS)
+    failing = page.ItemSample("Pairs that fail", outcomes.ACCURACY, group=_finest_group, note=note)
+    probe = rows.each(Filter(outcomes.ACCURACY), keys=("words_good",), limit=PROBE_PAIRS)
     with_words = any(row.outcome.detail.get("words_good") for row in probe)
     return page.ItemsView(
-        ACCURACY, _shown(factor), (failing,), size=50, noun="pair", scale=with_words, shaded="word", sorts=SORTS
+        outcomes.ACCURACY,
+        _shown(factor),
+        (failing,),
+        size=50,
+        noun="pair",
+        scale=with_words,
+        shaded="word",
+        sorts=SORTS,
     )
 
 
@@ -109,29 +106,30 @@ def _finest_group(outcome: Outcome) -> str:
 
 
 def _surprisal(outcome: Outcome) -> float | None:
-    score = PairOutcome.of(outcome).score_good
+    score = outcomes.PairOutcome.of(outcome).score_good
     return None if score is None else -score
 
 
+_KEYS = (*outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)
 SORTS = (
-    page.sort_by("margin", "margin", lambda outcome: PairOutcome.of(outcome).margin, *SCORE_KEYS, *TEXT_KEYS),
-    page.sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORE_KEYS, *TEXT_KEYS),
+    page.sort_by("margin", "margin", lambda outcome: outcomes.PairOutcome.of(outcome).margin, *_KEYS),
+    page.sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *_KEYS),
 )
 
 
 def _tally(rows: Rows) -> page.CountsPart:
     """The number of pairs that are tied, identical, not judged or split; of the correct ones, no details are read."""
-    counts = rows.tally(ACCURACY)
+    counts = rows.tally(outcomes.ACCURACY)
     tied = identical = 0
-    tokens = rows.numbers(Filter(ACCURACY), TOKEN_KEYS)
-    good, bad = (tokens[key].filled(0) if key in tokens else np.zeros(()) for key in TOKEN_KEYS)
+    tokens = rows.numbers(Filter(outcomes.ACCURACY), outcomes.TOKEN_KEYS)
+    good, bad = (tokens[key].filled(0) if key in tokens else np.zeros(()) for key in outcomes.TOKEN_KEYS)
     split = int(np.count_nonzero(good - bad))
-    for row in rows.each(Filter(ACCURACY, value="false"), keys=(*SCORE_KEYS, *TEXT_KEYS)):
-        pair = PairOutcome.of(row.outcome)
+    for row in rows.each(Filter(outcomes.ACCURACY, value="false"), keys=(*outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
+        pair = outcomes.PairOutcome.of(row.outcome)
         tied += pair.tied
         identical += pair.identical
-    unjudged = rows.each(Filter(ACCURACY, value="none"), keys=("why",))
-    why = Counter(reason for row in unjudged if (reason := PairOutcome.of(row.outcome).why))
+    unjudged = rows.each(Filter(outcomes.ACCURACY, value="none"), keys=("why",))
+    why = Counter(reason for row in unjudged if (reason := outcomes.PairOutcome.of(row.outcome).why))
     reasons = "; ".join(reason if len(why) == 1 else f"{n:,}: {reason}" for reason, n in why.most_common(4))
     found = (
         ("tied", tied, "equal scores; counted as wrong"),
@@ -153,7 +151,7 @@ def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.I
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
-    pair = PairOutcome.of(row.outcome, factor)
+    pair = outcomes.PairOutcome.of(row.outcome, factor)
     shown: tuple[page.ViewPart, ...] = (page.LinesPart(tuple(_lines(row.outcome, pair))),)
     if not (pair.good or pair.bad) and pair.score_good is None and pair.score_bad is None:
         shown = (page.FactsPart(row.outcome.detail),) if row.outcome.detail else ()
@@ -165,7 +163,7 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -
     )
 
 
-def _note(pair: PairOutcome) -> str:
+def _note(pair: outcomes.PairOutcome) -> str:
     if pair.identical:
         return "identical sentences"
     if pair.tied:
@@ -177,7 +175,7 @@ def _note(pair: PairOutcome) -> str:
     return f"by {bits(pair.margin)}{split}"
 
 
-def _lines(outcome: Outcome, pair: PairOutcome) -> Iterator[page.LabelledText]:
+def _lines(outcome: Outcome, pair: outcomes.PairOutcome) -> Iterator[page.LabelledText]:
     good, bad = marked(pair.good, pair.bad)
     words_good, words_bad = _words(outcome, "words_good"), _words(outcome, "words_bad")
     if words_good and words_bad:

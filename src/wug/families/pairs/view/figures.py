@@ -8,15 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
-from wug.families.pairs.outcomes import (
-    ACCURACY,
-    CHANCE,
-    LANGUAGE,
-    MACRO_ACCURACY,
-    SCORE_KEYS,
-    TEXT_KEYS,
-    PairOutcome,
-)
+from wug.families.pairs import outcomes
 from wug.families.sampling import spread
 from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
 from wug.identity import Group
@@ -27,7 +19,7 @@ from wug.views.grouped import best_first, by_field, dots, field_figures, interva
 from wug.views.parts import Figure
 
 CROSSED = "pattern_type"
-SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
+SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", outcomes.LANGUAGE}
 PHENOMENA = ("phenomenon", "term")
 """Groups of paradigms; the first that exists is used."""
 HISTOGRAM_BARS = 40
@@ -40,7 +32,7 @@ TIED_COLOUR = 6
 HUMAN_TITLE = "Judgements by people"
 HUMAN_NOTE = "By how much people prefer the grammatical sentence of a pair, against the model's margin."
 Fields = Mapping[str, Sequence[FormattedEstimate]]
-point = partial(grouped.point, chance=CHANCE)
+point = partial(grouped.point, chance=outcomes.CHANCE)
 
 
 def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, str]]]) -> Iterator[Figure]:
@@ -48,12 +40,12 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
 
     `paradigms` returns the groups of one pair of each paradigm, from which the term of the paradigm is read.
     """
-    every = by_field(result, ACCURACY)
+    every = by_field(result, outcomes.ACCURACY)
     fields = {name: rows for name, rows in every.items() if len(rows) > 1}
-    note = interval_note(result, ACCURACY)
+    note = interval_note(result, outcomes.ACCURACY)
     draw = partial(dots, note=note, what="accuracy")
-    if LANGUAGE in fields:
-        yield _languages(fields[LANGUAGE], overall_of(result, MACRO_ACCURACY), draw)
+    if outcomes.LANGUAGE in fields:
+        yield _languages(fields[outcomes.LANGUAGE], overall_of(result, outcomes.MACRO_ACCURACY), draw)
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
     yield from _fields_and_terms(fields, draw)
     if "paradigm" in fields:
@@ -96,7 +88,7 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
 
 def repeated_field(result: Result) -> Sequence[str]:
     """The field with nearly the same groups as another one, if there is one."""
-    fields = {Group.parse(one.group).field for one in result.estimates if one.metric == ACCURACY}
+    fields = {Group.parse(one.group).field for one in result.estimates if one.metric == outcomes.ACCURACY}
     return [name for name in PHENOMENA if name in fields][1:]
 
 
@@ -123,8 +115,8 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
     found = []
-    for row in rows.each(Filter(ACCURACY), keys=("human", *SCORE_KEYS, *TEXT_KEYS)):
-        human, pair = finite(row.outcome.detail.get("human")), PairOutcome.of(row.outcome, factor)
+    for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
+        human, pair = finite(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
             found.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
     if not found:

@@ -8,24 +8,9 @@ from typing import Any
 
 from wug.families.sampling import spread
 from wug.families.syntaxgym.suite import SUMMARY, prediction_of
-from wug.families.syntaxgym.view.regions import (
-    TITLE,
-    Conditions,
-    ShownRegion,
-    Tokens,
-    conditions,
-    item_figure,
-    item_note,
-    mean_figure,
-    measured,
-    metric_of,
-    names_of,
-    region_means,
-    result_note,
-)
-from wug.families.syntaxgym.view.regions import (
-    question as question,
-)
+from wug.families.syntaxgym.view import regions as by_region
+from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
+from wug.families.syntaxgym.view.regions import question as question
 from wug.formatting import bits, finite, headlines
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
@@ -42,13 +27,13 @@ MANY = 1000
 
 def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """The chart of regions, all predictions together, each of them, their effects, and facts about the suite."""
-    sentences = measured(rows, limit=MANY)
+    sentences = by_region.measured(rows, limit=MANY)
     if figure := _figure(result, rows, sentences):
         yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
         yield page.EstimatesPart(together)
     marked = set().union(*compared_regions(result))
-    if split := result_note(sentences.values(), marked):
+    if split := by_region.result_note(sentences.values(), marked):
         yield page.TextPart(split)
     if each := tuple(cards(result, rows)):
         yield page.CardsPart("Predictions", each)
@@ -76,7 +61,7 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
 
 def example(result: Result, rows: Rows) -> page.LinesPart | None:
     """The sentences of the first item that the first prediction compares, with its regions marked."""
-    formulas, items = result.meta.get("formulas") or (), measured(rows, limit=1)
+    formulas, items = result.meta.get("formulas") or (), by_region.measured(rows, limit=1)
     if not formulas or not items:
         return None
     sentences = next(iter(items.values()))
@@ -99,13 +84,15 @@ def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterat
 def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> page.Figure | page.DeferredPart | None:
     marked = sorted(set().union(*compared_regions(result)))
     if rows.tally(SUMMARY)[""] <= MANY:
-        return mean_figure(result, rows, marked, first)
-    draw = partial(mean_figure, result, rows, marked)
-    return page.DeferredPart("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
+        return by_region.mean_figure(result, rows, marked, first)
+    draw = partial(by_region.mean_figure, result, rows, marked)
+    return page.DeferredPart(
+        "regions", by_region.TITLE, draw, alone=partial(by_region.item_figure, result, rows, marked)
+    )
 
 
 def _region_surprisals(result: Result, rows: Rows) -> dict[tuple[str, ...], str]:
-    means = region_means(measured(rows, limit=MANY).values(), names_of(result, ()))
+    means = by_region.region_means(by_region.measured(rows, limit=MANY).values(), by_region.names_of(result, ()))
     ordered = sorted(means, key=lambda mean: (mean.number, mean.condition))
     return {(f"{mean.number} {mean.name}".strip(), mean.condition): bits(mean.value) for mean in ordered}
 
@@ -177,7 +164,7 @@ def formula_of(result: Result, index: int) -> dict[str, Any]:
 
 def compared_regions(result: Result) -> list[frozenset[int]]:
     """The numbers of the regions that each prediction compares; empty for whole sentences."""
-    numbers = {name: region for region, name in reversed(names_of(result, ()).items())}
+    numbers = {name: region for region, name in reversed(by_region.names_of(result, ()).items())}
     return [
         frozenset(number for region, _ in _atoms(known) if isinstance(number := numbers.get(region, region), int))
         for known in result.meta.get("formulas") or ()
@@ -207,11 +194,11 @@ def item(
     """An item with its sentences, and the comparisons of a prediction or the predictions that fail."""
     outcome = row.outcome
     prediction = prediction_of(outcome.metric)
-    sentences = conditions(page.carrier(judgements, "conditions"))
+    sentences = by_region.conditions(page.carrier(judgements, "conditions"))
     marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
     margin = finite(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
-    split = item_note(sentences, marked)
+    split = by_region.item_note(sentences, marked)
     note = page.TextPart(split) if split else None
     parts: list[page.ViewPart | None] = [
         verdicts(outcome),
@@ -231,8 +218,8 @@ def item(
 def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> page.TablePart | None:
     if not sentences:
         return None
-    names = names_of(result, [sentences])
-    sign = "Σ" if (region_metric := metric_of(result)) == "sum" else region_metric
+    names = by_region.names_of(result, [sentences])
+    sign = "Σ" if (region_metric := by_region.metric_of(result)) == "sum" else region_metric
     columns = (page.TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
     rows = tuple(
         page.TablePartRow((page.TableCell(condition), *_cells(regions, names, sign)))
@@ -313,7 +300,7 @@ def _of_sentences(
 
     def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
         found = {
-            row.outcome.item: measure(conditions(row.outcome))
+            row.outcome.item: measure(by_region.conditions(row.outcome))
             for row in rows.each(Filter(SUMMARY), keys=("conditions",))
         }
         for row in rows.each(wanted, keys=()):
