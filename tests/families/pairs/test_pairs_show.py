@@ -205,11 +205,9 @@ def test_a_field_with_one_value_has_no_chart(tmp_path: Path) -> None:
     assert [one.title for one in of(Figure, blimp(tmp_path, BLIMP[:2]))] == ["Margins"]
 
 
-def test_right_wrong_tied_identical_and_unjudged_pairs_are_counted(result: Result) -> None:
+def test_tied_identical_and_unjudged_pairs_are_counted(result: Result) -> None:
     [tally] = of(CountsPart, result)
     assert tally.rows == (
-        ("right", 2, ""),
-        ("wrong", 3, ""),
         ("tied", 1, "equal scores; counted as wrong"),
         ("identical", 1, "identical sentences; counted as wrong"),
     )
