@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.resampling import bootstrap_t
+from wug.distributions import bootstrap_t
 from wug.stats import mean_interval
 from wug.stats_paired import bca_interval
 

@@ -15,7 +15,7 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity", "resampling"),
+    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
     *("configuration", "samples", "stats_power"),
 }
 ALLOWED = {
@@ -30,8 +30,7 @@ ALLOWED = {
     "options": {"errors", "files"},
     "rows": {"errors", "types"},
     "distributions": set(),
-    "resampling": set(),
-    "stats": {"distributions", "identity", "resampling", "types"},
+    "stats": {"distributions", "identity", "types"},
     "stats_power": {"distributions", "stats"},
     "stats_paired": {"distributions", "types"},
     "alignment": {"errors", "types"},

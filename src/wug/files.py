@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import lzma
 import os
 import stat
@@ -209,6 +210,17 @@ def content_sha256(path: Path) -> str:
         while piece := plain.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON ({shortened(str(error))})", file=path) from None
+    if not isinstance(found, dict):
+        raise InputError("expected a JSON object", file=path)
+    return found
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wug.distributions import beta_quantile, t_quantile
+from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
-from wug.resampling import MAX_UNITS, MIN_UNITS, bootstrap_t
 from wug.types import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
 from wug.types import Method as Method
 
@@ -44,11 +43,11 @@ NONNEGATIVE_UNITS: frozenset[Unit] = frozenset({"share", "tokens", "count", "dis
 """Units whose values cannot be negative."""
 
 
-def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a proportion; both counts may be effective numbers, which need not be integers."""
+def wilson(successes: float, n: float) -> Interval:
+    """The 95% Wilson score interval of a proportion; both counts may be effective numbers, so need not be integers."""
     if n == 0:
         return Interval(0.0, 1.0)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.975)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -71,9 +70,7 @@ INTERVALS: Mapping[Method, Callable[[float, float], Interval]] = {"wilson": wils
 def mean_of_shares(shares: Sequence[tuple[int, int]]) -> Interval:
     """The 95% interval of the mean of independent proportions, each given by successes and n.
 
-    It combines the Wilson intervals of the proportions by the method of variance estimates recovery (Zou & Donner,
-    "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008), which also holds if
-    some proportions are 0 or 1.
+    It combines their Wilson intervals (`mean_of_intervals`), which also holds if some proportions are 0 or 1.
     """
     each = [(right / n, wilson(right, n)) for right, n in shares]
     _, low, high = mean_of_intervals([(share, interval.low, interval.high) for share, interval in each])
@@ -83,7 +80,7 @@ def mean_of_shares(shares: Sequence[tuple[int, int]]) -> Interval:
 def mean_of_intervals(values: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
     """The mean of independent values and its interval, from each value and the ends of its interval.
 
-    By the method of variance estimates recovery, as in `mean_of_shares`.
+    By the method of variance estimates recovery (Zou & Donner, Statistics in Medicine 27, 2008).
     """
     mean = fmean(value for value, _, _ in values)
     below = math.hypot(*(value - low for value, low, _ in values)) / len(values)
@@ -91,11 +88,11 @@ def mean_of_intervals(values: Sequence[tuple[float, float, float]]) -> tuple[flo
     return mean, mean - below, mean + above
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """The t interval of a mean; None for fewer than two values."""
+def mean_interval(values: Sequence[float]) -> Interval | None:
+    """The 95% t interval of a mean; None for fewer than two values."""
     if len(values) < 2:
         return None
-    half = t_quantile(len(values) - 1, 0.5 + confidence / 2) * stdev(values) / math.sqrt(len(values))
+    half = t_quantile(len(values) - 1, 0.975) * stdev(values) / math.sqrt(len(values))
     mean = fmean(values)
     return Interval(mean - half, mean + half)
 
@@ -165,10 +162,6 @@ def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Es
     return collected.estimates(method)
 
 
-MAX_CACHED_GROUPS = 1_024
-"""Mappings of groups that are recognised by identity, which is faster than by content."""
-
-
 class EstimateAccumulator:
     """Collects the values of outcomes as arrays and computes their estimates."""
 
@@ -189,8 +182,6 @@ class EstimateAccumulator:
         """The index of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
-        self._lately: dict[tuple[str, int, bool], tuple[int, Mapping[str, str]]] = {}
-        """Recent kinds of outcomes, by metric and identity of their groups, with a copy of the groups."""
         self._kinds_of = array("i")
         """The kind of each value."""
         self._unjudged = False
@@ -218,9 +209,9 @@ class EstimateAccumulator:
         if row.value is None:
             self._unjudged = self._unjudged or "why" in row.detail
             return
-        # Many outcomes share one mapping. It may have changed since, or another may have its identity now.
-        known = self._lately.get((row.metric, id(row.groups), isinstance(row.value, bool)))
-        self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
+        key = (row.metric, tuple(row.groups.items()), isinstance(row.value, bool))
+        kind = self._kinds.get(key)
+        self._kinds_of.append(self._new_kind(key) if kind is None else kind)
         self._values.append(row.value)
         self._items_of.append(item)
         if row.metric in self._derived:
@@ -269,23 +260,8 @@ class EstimateAccumulator:
 
     def _numbers(self) -> NDArray[np.intp]:
         """The number of the item at each index, from 0, in order of appearance."""
-        count = len(self._names)
-        hashes = np.fromiter(map(hash, self._names), np.int64, count)
-        if len(np.unique(hashes)) == count:  # usual: the outcomes of an item are consecutive
-            return np.arange(count)
         known: dict[str, int] = {}
-        return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, count)
-
-    def _kind(self, row: Outcome) -> int:
-        """The number of the kind of an outcome whose groups are not cached."""
-        judged = isinstance(row.value, bool)
-        key = (row.metric, tuple(row.groups.items()), judged)
-        kind = self._kinds.get(key)
-        kind = self._new_kind(key) if kind is None else kind
-        if len(self._lately) >= MAX_CACHED_GROUPS:
-            self._lately.clear()
-        self._lately[row.metric, id(row.groups), judged] = (kind, dict(row.groups))
-        return kind
+        return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, len(self._names))
 
     def _new_kind(self, key: _Kind) -> int:
         """A number for a new combination of metric and groups."""

@@ -125,7 +125,7 @@ def t_test(sums: Floats, sizes: Floats) -> SignificanceTest | None:
     return SignificanceTest(beta_cdf(df / 2, 0.5, df / (df + t * t)), "t test")
 
 
-def t_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval | None:
+def t_interval(sums: Floats, sizes: Floats) -> Interval | None:
     """Student's t interval of the mean difference, by clusters; None if they do not vary.
 
     The mean is a ratio, the sum of differences over their number, with the variance of a ratio between clusters
@@ -135,7 +135,7 @@ def t_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interva
     if error is None:
         return None
     mean = float(sums.sum()) / float(sizes.sum())
-    half = t_quantile(len(sums) - 1, 0.5 + confidence / 2) * error
+    half = t_quantile(len(sums) - 1, 0.975) * error
     return Interval(mean - half, mean + half)
 
 

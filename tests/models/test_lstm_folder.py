@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, WugError
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import lstm
 from wug.models.lstm.folder import save_word_lstm
@@ -236,7 +236,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("config.json", "{", r"config\.json: not JSON"),
-        ("config.json", "[]", r"config\.json: expected an object"),
+        ("config.json", "[]", r"config\.json: expected a JSON object"),
         ("vocab.txt", "<unk>\n<eos>\n", r"12 words and .*vocab\.txt has 2"),
         ("model.safetensors", "12345678{", r"model\.safetensors: damaged"),
     ],
@@ -251,7 +251,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: str, messag
 @pytest.mark.parametrize("content", ["[]", "{}", '{"architectures": null}', '{"architectures": ["Oracle", 3]}'])
 def test_a_bare_folder_that_says_nothing_of_its_kind_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ModelError, match=r"does not say what kind of model|expected a JSON object"):
+    with pytest.raises(WugError, match=r"does not say what kind of model|expected a JSON object"):
         model_spec(str(tmp_path))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find
 from wug.errors import DataError, InputError, NotFetched
-from wug.files import user_path, write_text, writing
+from wug.files import read_object, user_path, write_text, writing
 
 
 class VerifiedFiles:
@@ -43,10 +43,9 @@ class VerifiedFiles:
 
     def _read(self) -> dict[str, str]:
         try:
-            known = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            return read_object(self._file)
+        except InputError:
             return {}
-        return known if isinstance(known, dict) else {}
 
 
 def _state(path: Path) -> str:

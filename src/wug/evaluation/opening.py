@@ -20,9 +20,9 @@ from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteEr
 from wug.evaluation.annotated_suite import annotated
 from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
-from wug.files import existing, head, refuse_ambiguous, shortened, user_path
+from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
-from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse, read_config
+from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
@@ -361,7 +361,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
 
 
 def _kind_of(folder: Path) -> str:
-    if kind := backend_for(read_config(folder / "config.json")):
+    if kind := backend_for(read_object(folder / "config.json")):
         return kind
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 

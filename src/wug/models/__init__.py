@@ -1,6 +1,6 @@
 """Backends, one module or package each, and shared code for other packages."""
 
-from wug.models.huggingface.config import backend_for, read_config
+from wug.models.huggingface.config import backend_for
 from wug.models.huggingface.devices import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
 from wug.models.huggingface.hub import hub_is_away
 from wug.models.huggingface.in_memory import WatchedModel, adopt
@@ -23,7 +23,6 @@ __all__ = [
     "parse",
     "pick_device",
     "ran_out",
-    "read_config",
     "read_words",
     "threads",
     "words_of",

@@ -84,10 +84,6 @@ class PromptedModel:
 
     bounded = True
     """It stops soon after the number of words that a suite expects at most (`Source`)."""
-    __slots__ = (
-        "_bound", "_decoder", "_dropped", "_ends", "_limit", "_stop", "_template", "_tokenizer",
-        "chunk", "id", "options",
-    )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec, template: PromptTemplate, stop: str) -> None:
         from wug.models.causal.selftest import require_causal_configuration

@@ -40,8 +40,6 @@ MAX_LOGPROB = 1e-6
 class ReplayScorer:
     """Scores read from a file."""
 
-    __slots__ = ("_scored", "chunk", "id", "options", "ordered")
-
     def __init__(self, name: str, scored: Mapping[str, Scored]) -> None:
         self.id = name
         self.options: Mapping[str, str] = {}
@@ -59,8 +57,6 @@ class ReplayScorer:
 
 class ReplayGenerator:
     """Predictions read from a file."""
-
-    __slots__ = ("_answers", "chunk", "id", "options")
 
     def __init__(self, name: str, answers: Mapping[str, str]) -> None:
         self.id = name

@@ -58,8 +58,6 @@ UNUSED: Mapping[str, Mapping[str, Any]] = {"no": {"source": "", "eos": False}, "
 class AttentionLSTMModel:
     """An LSTM with attention that generates answers to sources."""
 
-    __slots__ = ("_max_length", "_model", "_tokens", "_vocabulary", "chunk", "id", "options")
-
     def __init__(self, name: str, model: AttentionLSTM, vocabulary: Vocabulary, options: Mapping[str, Any]) -> None:
         self._model, self._vocabulary = model, vocabulary
         self._max_length: int | None = options["max_length"]

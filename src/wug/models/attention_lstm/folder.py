@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wug.errors import InputError, ModelError
+from wug.files import read_object
 from wug.models.lstm import folder as lstm_folder
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS
 from wug.models.lstm.weights import read_safetensors, require_shapes
@@ -120,7 +121,7 @@ def _require_special(file: Path | None, names: Sequence[str]) -> None:
 
 
 def _read_shape(path: Path) -> AttentionShape:
-    config = lstm_folder.read_config(path)
+    config = read_object(path)
     lstm_folder.require_type(path, config, MODEL_TYPE)
     dropout = config.get("dropout", 0.0)
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:

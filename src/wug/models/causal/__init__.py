@@ -120,10 +120,6 @@ class CausalModel:
     """A causal language model that scores texts."""
 
     scores_separate_words = True
-    __slots__ = (
-        "_bos", "_bos_alone", "_boundary", "_engine", "_limit", "_plain_kinds", "_spec", "_special", "_tokenize",
-        "_writer", "chat", "chunk", "id", "options", "ordered", "training_context",
-    )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
         from wug.models.causal.selftest import choose_engine

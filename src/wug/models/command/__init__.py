@@ -40,8 +40,6 @@ HYPOTHESIS = re.compile(r"H-(\d{1,12})\t[^\t]*(?:\t(.*))?")
 class FilterCommand:
     """A program kept alive: one line in, one line out."""
 
-    __slots__ = ("_arguments", "_filter", "_timeout", "chunk", "id", "options")
-
     def __init__(self, spec: ModelSpec, arguments: list[str]) -> None:
         self._arguments = arguments
         self._timeout: float = spec.read(OPTIONS)["timeout"] or 60.0
@@ -85,8 +83,6 @@ class FilterCommand:
 
 class BatchCommand:
     """A program run once on a file of sources."""
-
-    __slots__ = ("_arguments", "_timeout", "chunk", "id", "options")
 
     def __init__(self, spec: ModelSpec, arguments: list[str]) -> None:
         self._arguments = arguments

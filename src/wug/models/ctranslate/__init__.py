@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
+from wug.files import checksum, read_bytes, read_lines, read_object, read_text, shortened, user_path
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.decoding import outputs
-from wug.models.huggingface.config import backend_for, read_config
+from wug.models.huggingface.config import backend_for
 from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
 from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option
@@ -49,8 +49,6 @@ class Tokens:
 class TranslatorModel:
     """A CTranslate2 model that generates answers to sources."""
 
-    __slots__ = ("_batch", "_beams", "_bound", "_end", "_known", "_tokens", "_translator", "chunk", "id", "options")
-
     def __init__(self, name: str, folder: Path, translator: Any, options: Mapping[str, Any]) -> None:
         self.id = name
         self._translator = translator
@@ -60,7 +58,8 @@ class TranslatorModel:
         on_gpu = translator.device == "cuda"
         self._batch: int = options["batch"] or (1 << 16 if on_gpu else 1 << 12)
         self._known = _vocabulary(folder)
-        self._end: str = _config(folder).get("eos_token", "</s>")
+        config = folder / "config.json"  # older converters write none
+        self._end: str = read_object(config).get("eos_token", "</s>") if config.is_file() else "</s>"
         self.options = {
             "dtype": str(translator.compute_type),
             "beams": str(self._beams),
@@ -130,7 +129,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
     if not (folder / "model.bin").is_file():
         config = folder / "config.json"
-        other = backend_for(read_config(config)) if config.is_file() else None
+        other = backend_for(read_object(config)) if config.is_file() else None
         hint = "" if other is None else f". Use {other}:{spec.shown_name}"
         raise ModelError(f"{spec}: the folder has no model.bin, so it is not a CTranslate2 model{hint}")
     dtype = options["dtype"]
@@ -176,26 +175,15 @@ def _tokens(name: str) -> Tokens:
 def _vocabulary(folder: Path) -> frozenset[str] | None:
     """The words that a source may have; None if unknown."""
     for name in VOCABULARIES:
-        if (folder / f"{name}.json").is_file():
-            return frozenset(map(str, _json(folder / f"{name}.json")))
-        if (folder / f"{name}.txt").is_file():
-            return frozenset(read_lines(folder / f"{name}.txt"))
+        if (path := folder / f"{name}.json").is_file():
+            try:
+                return frozenset(map(str, json.loads(read_text(path))))
+            except (ValueError, RecursionError, TypeError) as error:
+                what = f"not a list in JSON ({shortened(str(error))}). Convert or copy the model again"
+                raise InputError(what, file=path) from None
+        if (path := folder / f"{name}.txt").is_file():
+            return frozenset(read_lines(path))
     return None
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    """The settings of a folder; older converters write none."""
-    path = folder / "config.json"
-    found: object = _json(path) if path.is_file() else {}
-    return found if isinstance(found, dict) else {}
-
-
-def _json(path: Path) -> Any:
-    try:
-        found: object = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: not JSON ({shortened(str(error))}). Convert or copy the model again") from None
-    return found if isinstance(found, dict | list) else []
 
 
 def _without_end(tokens: list[str], end: str) -> list[str]:

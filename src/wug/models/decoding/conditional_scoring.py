@@ -79,7 +79,6 @@ class SourceScorer:
     """An encoder–decoder that scores texts as answers to a source."""
 
     ordered = False
-    __slots__ = ("_forcing", "_lead", "_limits", "_source", "_tokenizer", "chunk", "id", "options")
 
     def __init__(self, info: ScorerInfo, tokenizer: ScoringTokenizer, forcing: TeacherForcing, source: str) -> None:
         self.id, self.options, self.chunk = info.id, info.options, info.chunk

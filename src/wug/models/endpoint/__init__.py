@@ -30,8 +30,6 @@ REQUESTS_PER_CONNECTION = 16
 class EndpointScorer:
     """A server that scores texts."""
 
-    __slots__ = ("_reading", "_server", "chat", "chunk", "id", "options", "ordered")
-
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         from wug.models.endpoint.calibration import EXACT_NATS, ROUGH_NATS, calibrate
         from wug.models.endpoint.chat import EndpointChat
@@ -119,8 +117,6 @@ def _cut(scored: Scored, span: Span | None) -> Scored:
 
 class EndpointGenerator:
     """A server that continues prompts."""
-
-    __slots__ = ("_bound", "_server", "_stop", "_template", "chunk", "id", "options")
 
     def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
         from wug.models.endpoint.client import declared_options

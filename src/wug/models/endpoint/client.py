@@ -86,8 +86,6 @@ class Address:
 class Client:
     """Sends and receives JSON."""
 
-    __slots__ = ("_key", "_retries", "_threads", "_timeout", "_told", "_trust", "address")
-
     def __init__(self, address: Address, *, key: str | None, timeout: float, retries: int, threads: int = 1) -> None:
         self.address = address
         self._key, self._timeout, self._retries, self._threads = key, timeout, retries, threads

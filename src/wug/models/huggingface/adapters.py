@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import MissingExtra, ModelError, WugError, first_line
+from wug.files import read_object
 from wug.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -92,12 +93,7 @@ def _require_all(loaded: Any, found: Any, where: str) -> None:
 
 def _require_harmless(model: PreTrainedModel, folder: Path, where: str) -> None:
     """Refuse an adapter whose configuration makes peft import modules, load other adapters, or match forever."""
-    try:
-        described = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        described = None
-    if not isinstance(described, dict):
-        raise ModelError(f"{where}: adapter_config.json is not a JSON object. Download or copy it again")
+    described = read_object(folder / "adapter_config.json")
     # Every LoRA adapter has megatron_core as its default; peft imports it only with a megatron_config.
     for name, usual in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
         if described.get(name) not in (None, usual):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import ModelError
+from wug.files import read_object
 from wug.models.spec import ModelSpec
 
 MAX_LAYERS = 10_000
@@ -29,17 +29,6 @@ MAPPINGS = {
 """What transformers calls the tables of the model types that its classes can load."""
 
 
-def read_config(file: Path) -> Mapping[str, Any]:
-    """The fields of a config.json."""
-    try:
-        described = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{file}: cannot be read: {error}") from None
-    if not isinstance(described, dict):
-        raise ModelError(f"{file}: expected a JSON object")
-    return described
-
-
 def backend_for(described: Mapping[str, Any]) -> str | None:
     """The backend for the architecture that a config.json names; None if there is none."""
     named = described.get("architectures")
@@ -49,7 +38,7 @@ def backend_for(described: Mapping[str, Any]) -> str | None:
 
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     """Refuse what would take forever to build, and a model of another kind than the transformers class `auto` loads."""
-    described = read_config(file)
+    described = read_object(file)
     _require_few(described, file, spec)
     if "auto_map" in described:
         return

@@ -18,7 +18,7 @@ from wug.models.huggingface.adapters import adapt, require_same_words
 from wug.models.huggingface.config import require_loadable, require_loadable_gguf
 from wug.models.huggingface.devices import pick_device
 from wug.models.huggingface.hub import only_here
-from wug.models.huggingface.quantization import prepare, require_right, settings, silence_loggers
+from wug.models.huggingface.quantization import prepare, quantization_settings, require_right, silence_loggers
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
 from wug.models.spec import Loading, ModelSpec
 from wug.models.weights.fingerprints import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
@@ -68,12 +68,12 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
     """Load a model by the transformers class `auto`, on its device and checked."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     files = _find_files(spec, how)
-    cached = not files.paths and only_here(spec)  # before what takes seconds to import
+    settings = _settings(spec, how, files)  # before what takes seconds to import
     identity = files.fingerprint
     adapter = () if how.adapter is None else (how.adapter,)
     identities = [adapter_fingerprint(folder) for folder in adapter]
     with stage("build"):
-        model, tokenizer = _read(spec, auto, how, files, cached=cached)
+        model, tokenizer = _read(spec, auto, how, files, settings)
         device = pick_device(how.device)
     from wug.models.huggingface.device_selftest import architecture_digest, move_to_device
 
@@ -88,25 +88,37 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
     return HubModel(model, tokenizer, files.name, "+".join([identity, *identities]), architecture)
 
 
-def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached: bool) -> tuple[Any, Any]:
-    """The model, on the CPU unless options place it elsewhere, and its tokenizer."""
+def _settings(spec: ModelSpec, how: Loading, files: ModelFiles) -> dict[str, Any]:
+    """Arguments of `from_pretrained` for model and tokenizer."""
+    return {
+        "trust_remote_code": how.trust_remote_code,
+        "local_files_only": bool(files.paths) or only_here(spec),
+        **({} if spec.revision is None else {"revision": spec.revision}),
+        **({"gguf_file": files.gguf} if files.gguf else {}),
+    }
+
+
+def _transformers(spec: ModelSpec) -> Any:
+    """The package transformers, which reports nothing."""
     silence_loggers()
     try:
         with warnings.catch_warnings():
             # About progress bars, in a notebook without widgets.
             warnings.filterwarnings("ignore", message="IProgress not found")
-            import torch
+            import torch  # noqa: F401
             import transformers
     except ImportError:
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    local = bool(files.paths)
-    common: dict[str, Any] = {"trust_remote_code": how.trust_remote_code, "local_files_only": local or cached}
-    if spec.revision is not None:
-        common["revision"] = spec.revision
-    if files.gguf:
-        common["gguf_file"] = files.gguf
+    return transformers
+
+
+def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The model, on the CPU unless options place it elsewhere, and its tokenizer."""
+    transformers = _transformers(spec)
+    import torch
+
     placed = _placement(how, pick_device(how.device), gguf=files.gguf is not None)
     adapter = () if how.adapter is None else (how.adapter,)
     try:
@@ -115,21 +127,21 @@ def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached
                 warnings.simplefilter("ignore")  # from packages that report unused features
             if files.gguf:
                 require_loadable_gguf(files.paths[0], spec)
-            elif (config := find_file(files.where, "config.json", common)) is not None:
+            elif (config := find_file(files.where, "config.json", settings)) is not None:
                 require_loadable(config, spec, auto)
-            tokenizer = load_tokenizer(files.where, spec, common)
+            tokenizer = load_tokenizer(files.where, spec, settings)
             model, info = getattr(transformers, auto).from_pretrained(
                 files.where,
                 dtype=how.dtype if how.dtype == "auto" else getattr(torch, how.dtype),
                 output_loading_info=True,
                 **placed,
-                **common,
+                **settings,
             )
             _require_weights(info, spec)
             guard_embeddings(model, tokenizer, spec)
             if how.quantize != "no":
                 prepare(model)
-                require_right(model, how.quantize, files.paths[0] if local else snapshot(spec), spec)
+                require_right(model, how.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
             for folder in adapter:
                 require_same_words(tokenizer, folder, spec)
                 plain = how.quantize == "no" and how.device_map == "no" and model.dtype == torch.float32
@@ -137,33 +149,22 @@ def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, *, cached
     except WugError:
         raise
     except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
-        raise ModelError(_explain(spec, error, local)) from error
+        raise ModelError(_explain(spec, error, bool(files.paths))) from error
     return model.eval(), tokenizer
 
 
 def tokenizer_of(spec: ModelSpec, how: Loading) -> Any:
     """The tokenizer of a model, without its weights."""
-    silence_loggers()
     files = _find_files(spec, how)
-    local = bool(files.paths)
-    common: dict[str, Any] = {
-        "trust_remote_code": how.trust_remote_code,
-        "local_files_only": local or only_here(spec),
-        **({} if spec.revision is None else {"revision": spec.revision}),
-        **({"gguf_file": files.gguf} if files.gguf else {}),
-    }
-    try:
-        import transformers
-    except ImportError:
-        raise MissingExtra(f"a {spec.kind} model", "hf") from None
-    transformers.logging.set_verbosity_error()
+    settings = _settings(spec, how, files)
+    _transformers(spec)
     try:
         with warnings.catch_warnings(), _without_bars(files.gguf):
-            return load_tokenizer(files.where, spec, common)
+            return load_tokenizer(files.where, spec, settings)
     except WugError:
         raise
     except Exception as error:  # damaged tokenizers raise whatever their readers do
-        raise ModelError(_explain(spec, error, local)) from error
+        raise ModelError(_explain(spec, error, bool(files.paths))) from error
 
 
 def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
@@ -217,7 +218,7 @@ def _placement(how: Loading, device: str, *, gguf: bool) -> dict[str, Any]:
         found["device_map"] = how.device_map
     if how.quantize != "no":
         dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
-        found["quantization_config"] = settings(how.quantize, dtype)
+        found["quantization_config"] = quantization_settings(how.quantize, dtype)
         found.setdefault("device_map", {"": device})
     return found
 

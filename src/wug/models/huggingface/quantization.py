@@ -36,7 +36,7 @@ def silence_loggers() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-def settings(quantize: str, dtype: torch.dtype) -> Any:
+def quantization_settings(quantize: str, dtype: torch.dtype) -> Any:
     """The quantization settings for transformers; `dtype` is that of the arithmetic."""
     try:
         import accelerate  # noqa: F401

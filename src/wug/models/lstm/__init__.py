@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import user_path
+from wug.files import read_object, user_path
 from wug.models.huggingface.devices import pick_device, ran_out
 from wug.models.lstm.folder import (
     CONFIG,
@@ -19,7 +19,6 @@ from wug.models.lstm.folder import (
     WEIGHTS,
     LstmConfig,
     fingerprint,
-    read_config,
     read_shape,
     require_fit,
 )
@@ -88,18 +87,6 @@ class LstmSettings:
 
 class WordLSTM:
     """A word-level recurrent language model that scores texts."""
-
-    __slots__ = (
-        "_network",
-        "_settings",
-        "_spec",
-        "_vocabulary",
-        "chunk",
-        "id",
-        "options",
-        "ordered",
-        "training_context",
-    )
 
     def __init__(
         self, spec: ModelSpec, name: str, network: RecurrentNetwork, vocabulary: Vocabulary, settings: LstmSettings
@@ -252,7 +239,7 @@ def _described(path: Path, options: Mapping[str, Any]) -> tuple[LstmConfig | Non
 
 
 def _training_context(path: Path) -> str | None:
-    return read_config(path / CONFIG).get("training_context") if path.is_dir() else None
+    return read_object(path / CONFIG).get("training_context") if path.is_dir() else None
 
 
 def _path(spec: ModelSpec) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_text, write_text
+from wug.files import checksum, read_object, write_text
 from wug.models.lstm.weights import GATES, Weights, assembled, own_tensors
 from wug.models.tokenization.words import SPLITTINGS, write_words
 
@@ -68,7 +68,7 @@ def save_word_lstm(
 
 def read_shape(path: Path) -> LstmConfig:
     """Read and check a config.json."""
-    return shape_of(path, read_config(path))
+    return shape_of(path, read_object(path))
 
 
 def shape_of(path: Path, config: Mapping[str, Any]) -> LstmConfig:
@@ -92,17 +92,6 @@ def fingerprint(weights: Path, names: Sequence[str], *more: str) -> str:
     """Twelve hexadecimal digits of weights and vocabulary."""
     with weights.open("rb") as file:
         return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(names), *more)
-
-
-def read_config(path: Path) -> Mapping[str, Any]:
-    """The fields of a config.json."""
-    try:
-        config: object = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON ({error})", file=path) from None
-    if not isinstance(config, dict):
-        raise InputError("expected an object with the fields of a model", file=path)
-    return config
 
 
 def write_config(path: Path, config: Mapping[str, Any]) -> None:

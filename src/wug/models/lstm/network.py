@@ -32,8 +32,6 @@ MIN_LOGPROB = -200.0
 class RecurrentNetwork:
     """Weights on a device."""
 
-    __slots__ = ("_bias", "_decoder", "_encoder", "_rnn", "device", "hidden", "output", "rows", "words")
-
     def __init__(self, weights: Weights, *, device: str, dtype: str) -> None:
         rnn = weights.module()
         rnn.load_state_dict(weights.rnn)
@@ -220,8 +218,6 @@ def _common(first: Ints, second: Ints) -> int:
 
 class _PendingOutputs:
     """Outputs and their targets; the output layer runs when there are enough."""
-
-    __slots__ = ("_answers", "_distribution", "_network", "_outputs", "_rows", "_size", "_targets", "_where")
 
     def __init__(self, network: RecurrentNetwork, distribution: bool) -> None:
         self._network, self._distribution = network, distribution

@@ -73,10 +73,6 @@ class MaskedModel:
     """A masked language model that scores texts by pseudo-log-likelihood, or a span of them by masking it."""
 
     scores_separate_words = True
-    __slots__ = (
-        "_engine", "_limit", "_mask", "_metric", "_spec", "_special", "_tokenize", "_unscored",
-        "chunk", "id", "options", "ordered", "training_context",
-    )  # fmt: skip
 
     def __init__(self, loaded: loading.HubModel, spec: ModelSpec) -> None:
         from wug.models.masked.forward import choose_engine

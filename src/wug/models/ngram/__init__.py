@@ -34,8 +34,6 @@ RANK_TOLERANCE = 1e-9
 class NgramModel:
     """A back-off n-gram model that scores texts."""
 
-    __slots__ = ("_arpa", "_eos", "_spaced", "_start", "_vocabulary", "chunk", "id", "options", "ordered")
-
     def __init__(self, name: str, arpa: Arpa, *, eos: bool, lowercase: bool) -> None:
         self._arpa, self._eos = arpa, eos
         self._start = arpa.index.get(START)

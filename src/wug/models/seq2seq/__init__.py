@@ -99,10 +99,6 @@ class Seq2SeqModel:
 
     bounded = True
     """It stops when an answer is longer than any correct one (`Source`)."""
-    __slots__ = (
-        "_config", "_decoder", "_dropped", "_max_length", "_prefix", "_tokenizer", "_tokenizer_checked",
-        "chunk", "id", "options",
-    )  # fmt: skip
 
     def __init__(
         self, name: str, config: DecodingConfig, tokenizer: Seq2SeqTokenizer, decoder: Decoder | Translator,

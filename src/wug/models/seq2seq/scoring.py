@@ -100,8 +100,6 @@ class HubEncoderDecoder:
 class MarianTokenizer:
     """Token offsets from the SentencePiece model of the answers: Marian's tokenizer in transformers gives none."""
 
-    __slots__ = ("_unknown", "hf")
-
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
         if hf.separate_vocabs:
             raise ModelError("Marian models with two vocabularies, one per language, cannot score; they can generate")
@@ -200,7 +198,6 @@ class SpanScorer:
     """An encoder–decoder that scores each word of a text in a sentinel span."""
 
     ordered = False
-    __slots__ = ("_forcing", "_limits", "_tokens", "chunk", "id", "options")
 
     def __init__(self, info: ScorerInfo, tokens: _SpanTokens, forcing: TeacherForcing) -> None:
         self.id, self.options, self.chunk = info.id, info.options, info.chunk

@@ -143,8 +143,6 @@ def require_offsets(hf: PreTrainedTokenizerBase) -> None:
 class OffsetTokenizer:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_drops", "_unknown", "_words", "hf")
-
     def __init__(self, hf: PreTrainedTokenizerBase) -> None:
         require_offsets(hf)
         self.hf = hf

@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wug.errors import ModelError
-from wug.files import user_path
+from wug.errors import InputError, ModelError
+from wug.files import read_object, user_path
 from wug.models.spec import ModelSpec
 from wug.stages import stage
 
@@ -201,10 +201,9 @@ def snapshot(spec: ModelSpec) -> Path | None:
 
 def _fields(path: Path) -> Mapping[str, Any]:
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_object(path)
+    except InputError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def conversions_folder() -> Path:

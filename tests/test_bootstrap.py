@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wug.resampling import DRAWS, SEED, bootstrap_t
+from wug.distributions import DRAWS, SEED, bootstrap_t
 from wug.stats import EstimateAccumulator
 from wug.types import Derivation, Outcome, effect_metrics
 
