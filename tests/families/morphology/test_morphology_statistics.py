@@ -31,8 +31,9 @@ def laplace(point: np.ndarray, shares: np.ndarray, x: np.ndarray, groups: np.nda
 
         def joint(u: float, rows: np.ndarray = rows) -> float:
             mean = special.expit(intercept + slope * x[rows] + u)
-            density = stats.beta.logpdf(shares[rows], mean * precision, (1 - mean) * precision).sum()
-            return -float(density + stats.norm.logpdf(u, 0, deviation))
+            a, b, y = mean * precision, (1 - mean) * precision, shares[rows]
+            beta = (a - 1) * np.log(y) + (b - 1) * np.log1p(-y) - special.betaln(a, b)
+            return float(u**2 / deviation**2 / 2 + np.log(deviation * np.sqrt(2 * np.pi)) - beta.sum())
 
         mode = optimize.minimize_scalar(joint, bounds=(-8, 8), method="bounded", options={"xatol": 1e-10}).x
         h = 1e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,12 @@ from wug.models.oracle import Oracle
 from wug.types import Outcome
 
 SMALL = DataPlan(seed=1, sizes={"train": 2_000, "dev": 50, "test": 200}, ratios=(0.005,), per_function=20, rounds=2)
+
+
+@cache
+def small(kind: str) -> dict[str, list[str]]:
+    """The files of a small set, made once."""
+    return make(kind, SMALL)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +50,11 @@ SMALL = DataPlan(seed=1, sizes={"train": 2_000, "dev": 50, "test": 200}, ratios=
     ],
 )
 def test_files_have_the_published_names(kind: str, names: set[str]) -> None:
-    assert set(make(kind, SMALL)) == {f"{name}.{end}" for name in names for end in ("src", "tgt")}
+    assert set(small(kind)) == {f"{name}.{end}" for name in names for end in ("src", "tgt")}
 
 
 def test_localism_files_have_the_published_names() -> None:
-    assert set(make("localism", SMALL)) == {"unrolled_train.tsv", "unrolled_test.tsv"}
+    assert set(small("localism")) == {"unrolled_train.tsv", "unrolled_test.tsv"}
 
 
 KINDS = ("pcfgset", "systematicity", "productivity", "substitutivity", "localism", "overgeneralisation")
@@ -55,7 +62,7 @@ KINDS = ("pcfgset", "systematicity", "productivity", "substitutivity", "localism
 
 @pytest.mark.parametrize("kind", [*KINDS, "increasing-length"])
 def test_what_is_made_is_read_without_a_fault_and_an_oracle_passes_it(kind: str, tmp_path: Path) -> None:
-    paths = write_lines(make(kind, SMALL), tmp_path / kind)
+    paths = write_lines(small(kind), tmp_path / kind)
     assert all(path.exists() for path in paths)
     assert [problem for problem in pcfgset.check(tmp_path / kind) if problem.level == "error"] == []
     for suite in pcfgset.read(tmp_path / kind, {}):
@@ -64,7 +71,7 @@ def test_what_is_made_is_read_without_a_fault_and_an_oracle_passes_it(kind: str,
 
 
 def test_the_same_plan_gives_the_same_files() -> None:
-    assert make("substitutivity", SMALL) == make("substitutivity", SMALL)
+    assert make("substitutivity", SMALL) == small("substitutivity")
 
 
 def test_a_set_can_be_made_of_files_that_are_there(tmp_path: Path) -> None:

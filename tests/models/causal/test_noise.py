@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from case_selection import each_kind
 from wug.models.causal.attention_windows import Reach
 from wug.models.causal.forward import CausalEngine, ScoringMethods
 from wug.models.causal.noise import MAX_NATS, Noise, smallest_tolerance, structural_copy
@@ -86,10 +89,12 @@ FAULTY: dict[str, Callable[[int, str, float], Any]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layers", DEPTHS)
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("fault", FAULTY)
+FAULTS = [
+    (fault, spread, layers, dtype) for fault in FAULTY for spread, layers, dtype in product(SPREADS, DEPTHS, DTYPES)
+]
+
+
+@pytest.mark.parametrize(("fault", "spread", "layers", "dtype"), each_kind(FAULTS, itemgetter(0, 3), most=2))
 def test_a_model_for_which_trees_are_wrong_is_scored_without_them(
     fault: str, spread: float, layers: int, dtype: str
 ) -> None:

@@ -17,18 +17,27 @@ from wug.results.schema import INDEX, OUTCOMES
 from wug.web.site import Site
 
 LINK = re.compile(r'(?:href|data-spec|data-fragment)="(/[^"#]*)')
+PICTURE = re.compile(r"/figure/\w+\.svg|\.(?:png|pdf)$")
 # A text in a page has its < and > written as &lt; and &gt;, so this is an element that a name made.
 LIVE = re.compile(r"<img src=x", re.IGNORECASE)
 
 
 def crawl(client: TestClient, first: str = "/", most: int = 250) -> dict[str, str]:
-    """Every page that can be reached, by its address; each answers, and none has a live hostile name in it."""
+    """Every page that can be reached, by its address; each answers, and none has a live hostile name in it.
+
+    A process of its own draws each picture, so one of each kind of chart is fetched, and one of each other format.
+    """
     seen: dict[str, str] = {}
+    drawn: set[str] = set()
     waiting = [first]
     while waiting and len(seen) < most:
         address = waiting.pop(0)
-        if address in seen or address.startswith(("/static", "/assets", "/editor", "/sentence")) or ".png" in address:
+        if address in seen or address.startswith(("/static", "/assets", "/editor", "/sentence")):
             continue
+        if picture := PICTURE.search(address):
+            if picture[0] in drawn:
+                continue
+            drawn.add(picture[0])
         answer = client.get(address)
         assert answer.status_code == 200, (address, answer.text[-600:])
         seen[address] = answer.text
