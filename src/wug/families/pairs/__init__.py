@@ -96,12 +96,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
-    """The pairs of a file in the original format, with the judgements on its columns of log-probabilities.
-
-    Args:
-        path: The file.
-        columns: The columns to score. By default all that the format itself does not have.
-    """
+    """The pairs of a file in the original format, with the judgements on `columns`, or on all that the format lacks."""
     pairs, scored = score_columns(path, columns)
     suite = PairsSuite(stem(path), pairs, PairsSettings(target=GIVEN), "original", (), _checksum(pairs))
     return PublishedScores(suite, scored)

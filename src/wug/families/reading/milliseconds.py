@@ -76,13 +76,7 @@ def predicted_effect(
 def measured_effect(
     rows: Iterable[tuple[str, str, int, float]], conditions: tuple[str, str], region: int
 ) -> ConditionEffect:
-    """The effect in people: mean over items of the difference between two conditions.
-
-    Args:
-        rows: Item, condition, region and mean reading time.
-        conditions: The effect is that of the first against the second.
-        region: The region that is compared.
-    """
+    """The effect in people, from items, conditions, regions and mean times: that of the first condition."""
     times: dict[tuple[str, str], list[float]] = {}
     for item, condition, where, value in rows:
         if where == region:

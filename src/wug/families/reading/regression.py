@@ -86,14 +86,7 @@ class Regression:
     """Columns, a dependent variable and folds, for any number of models that use some of the columns."""
 
     def __init__(self, x: Floats, y: Floats, folds: Indices | None, names: Sequence[str]) -> None:
-        """Prepare the cross-products.
-
-        Args:
-            x: One column per term; it is centred in place.
-            y: The dependent variable.
-            folds: The fold of each row, from 0; None to fit and evaluate on all rows.
-            names: What the columns are called in messages.
-        """
+        """One column of `x` per term, which is centred in place; without folds, all rows are fitted and evaluated."""
         self._y, self._names, self._folds = y, names, folds
         self._means = x.mean(axis=0)
         x -= self._means

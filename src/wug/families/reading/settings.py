@@ -112,11 +112,7 @@ class ReadingSettings:
 
 
 def settings(options: Mapping[str, str], measure: Sequence[str] = (), where: Sequence[str] = ()) -> ReadingSettings:
-    """Settings from text options; measures and conditions may be given as lists, too.
-
-    Raises:
-        InputError: For a value that an option does not have.
-    """
+    """Settings from text options; measures and conditions may be given as lists, too."""
     values = read(OPTIONS, options, "reading")
     values["measure"] = tuple(measure) or values["measure"]
     parts = where or values["where"].split(";")

@@ -38,11 +38,7 @@ class RunningText:
 
 
 def running_texts(prepared: PreparedTable) -> list[RunningText]:
-    """The texts of a table, put together from its words.
-
-    Raises:
-        InputError: If words or keys are not given, or participants read different words at one position.
-    """
+    """The texts of a table, put together from its words."""
     table, keys, settings = prepared.table, prepared.keys, prepared.settings
     if settings.word is None or keys is None:
         raise InputError("a model needs the words in order: name the columns --word, --text and --position")
@@ -120,10 +116,7 @@ def read_surprisals(
 ) -> tuple[list[PredictorSet], int]:
     """Predictor sets of a table of surprisals, one per model in it, joined by text and position.
 
-    Also how many words of the reading times differ from those of the table; they count as missing.
-
-    Raises:
-        InputError: If words differ and `allow_mismatch` is not set.
+    Also how many words of the reading times differ from those of the table: an error, or else counted as missing.
     """
     table = read_words(source)
     names = list(dict.fromkeys(factor.column for term in parse(use) for factor in term.factors))

@@ -45,11 +45,7 @@ class RegressionTerm:
 
 
 def parse(text: str) -> tuple[RegressionTerm, ...]:
-    """The terms of a formula, each once; `1` is the intercept, which every model has.
-
-    Raises:
-        InputError: If the text is not a formula.
-    """
+    """The terms of a formula, each once; `1` is the intercept, which every model has."""
     found: list[RegressionTerm] = []
     for summand in _summands(text):
         for size in range(1, len(summand) + 1):

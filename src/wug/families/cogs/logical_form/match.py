@@ -48,8 +48,6 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     """The index of `first` for each index of `second`, if the two are equivalent."""
     if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return None
-    if (in_order := _names_in_order(first, second)) is not None:
-        return in_order
     prefix, body = frozenset(first.prefix), frozenset(first.body)
     other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
@@ -92,24 +90,6 @@ def _by_index(term: Term) -> tuple[list[tuple[bool, int, str, str]], str]:
 def _size(index: str) -> tuple[int, str]:
     digits = index.lstrip("0") if index.isdigit() else ""
     return len(digits), digits
-
-
-def _names_in_order(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
-    """The renaming if the terms correspond one by one in order, as they mostly do."""
-    if len(first.prefix) != len(second.prefix) or len(first.body) != len(second.body):
-        return None
-    names: dict[str, str] = {}
-    for terms, other_terms in ((first.prefix, second.prefix), (first.body, second.body)):
-        for (predicate, arguments, definite), term in zip(terms, other_terms, strict=True):
-            if predicate != term[0] or definite != term[2] or len(arguments) != len(term[1]):
-                return None
-            for ours, theirs in zip(arguments, term[1], strict=True):
-                if theirs.isdigit() and ours.isdigit():
-                    if names.setdefault(theirs, ours) != ours:
-                        return None
-                elif ours != theirs:
-                    return None
-    return names if len(set(names.values())) == len(names) else None
 
 
 def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, tuple[str, ...], bool]]:

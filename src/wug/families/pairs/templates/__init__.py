@@ -118,10 +118,7 @@ def generate(
 def sentence_focused(examples: Sequence[Example], spaced: bool = False) -> GeneratedTable:
     """A table with the columns pattern, sent and sent_alt, and condition and contrast if there are any.
 
-    Args:
-        examples: The pairs.
-        spaced: Whether punctuation marks are separate words and sentences end with `<eos>`, for models that split text
-            at white space.
+    With `spaced`, punctuation marks are separate words and sentences end with `<eos>`.
     """
     format = _spaced if spaced else str
     rows = [[example.pattern, format(example.good), format(example.bad)] for example in examples]
