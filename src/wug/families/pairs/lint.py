@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from wug.families.pairs.pair import Pair, is_identical, target_of
 from wug.families.tables import first_few
 from wug.types import Problem
@@ -39,11 +37,8 @@ def describe_copies(pairs: Sequence[Pair]) -> str:
 
 def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """The pairs that occurred before, under any name."""
-    hashes = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
-    distinct, counts = np.unique(hashes, return_counts=True)
     seen: set[tuple[str, str]] = set()
-    for number in np.flatnonzero(np.isin(hashes, distinct[counts > 1])).tolist():  # most sets have no copies
-        pair = pairs[number]
+    for pair in pairs:
         if (pair.good, pair.bad) in seen:
             yield pair
         seen.add((pair.good, pair.bad))

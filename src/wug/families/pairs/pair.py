@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,8 +12,6 @@ from wug.types import Problem
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """Characters between white space; a single character in scripts without spaces (Chinese, Japanese)."""
 
-_LAST = frozenset(f"{string.ascii_letters}{string.digits}.!?")
-"""Last characters of sentences without trailing white space or `<eos>`."""
 _PUNCTUATED = re.compile(r"(\W*)(\w|\w.*\w)(\W*)")
 
 
@@ -144,8 +141,6 @@ def is_identical(pair: Pair) -> bool:
 
 def without_eos(text: str) -> str:
     """A sentence without `<eos>` and the white space around it."""
-    if text[-1:] in _LAST and text[:1].isalnum():  # the usual case
-        return text
     return text.strip().removesuffix("<eos>").rstrip()
 
 

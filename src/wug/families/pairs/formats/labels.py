@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wug.families.pairs.pair import GroupPool
-from wug.families.tables import GROUPS, Record, need, number_of, plain
+from wug.families.tables import Record, need, number_of, plain
 from wug.types import Problem
 
 
@@ -56,31 +55,3 @@ class PairLabels:
 def comma_separated(options: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The values of an option that takes several."""
     return tuple(value.strip() for value in options.get(name, "").split(",") if value.strip())
-
-
-class RowGroups:
-    """The groups of rows, cached by the values of the columns that determine them."""
-
-    def __init__(
-        self, header: Sequence[str], labels: PairLabels, groups_of: Callable[[Record], dict[str, str]], *more: str
-    ) -> None:
-        """`groups_of` computes the groups from the columns in `GROUPS` and in `more`."""
-        relevant = {*GROUPS, *labels.columns, *more}
-        self._labels, self._groups_of = labels, groups_of
-        self._columns = [name for name in header if name in relevant]
-        self._pool = GroupPool()
-        self._known: dict[str, Mapping[str, str]] = {}
-
-    def of(self, record: Record, contrast: str = "") -> Mapping[str, str]:
-        """The groups of a row, including those that the user names."""
-        try:
-            key = "\0".join([contrast, *map(record.fields.get, self._columns)])  # type: ignore[list-item]
-        except TypeError:  # JSON also has numbers, lists and missing keys
-            return self._computed(record, contrast)
-        if key not in self._known:
-            self._known[key] = self._computed(record, contrast)
-        return self._known[key]
-
-    def _computed(self, record: Record, contrast: str) -> Mapping[str, str]:
-        contrasts = {"contrast": contrast} if contrast else {}
-        return self._pool.of(self._groups_of(record) | self._labels.groups_of(record) | contrasts)

@@ -14,8 +14,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from wug.families import tables
-from wug.families.pairs.formats.labels import PairLabels, RowGroups
-from wug.families.pairs.pair import Pair, ParsedPairs, Target
+from wug.families.pairs.formats.labels import PairLabels
+from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, Target
 from wug.types import Problem
 
 
@@ -81,10 +81,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
     if layout.required and any(problem.place == "header" and problem.level == "error" for problem in problems):
         return ParsedPairs(name, [], problems)
     common = _file_groups(layout, path)
-    groups = RowGroups(
-        table.header, labels, lambda record: layout.complete(common | _row_groups(layout, record)), *layout.groups
-    )
-    pairs: list[Pair] = []
+    pool, pairs = GroupPool(), list[Pair]()
     blind, thirds = 0, []
     names = _unique_names(layout, table.records) if labels.item is None else None
     for row_number, record in enumerate(table.records, 1):
@@ -93,6 +90,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
         human = labels.human_of(record, problems) if labels.human is not None else None
         context = record.fields.get("context") if layout.standard else None
         context = context.strip() if isinstance(context, str) else ""
+        groups = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
         found = list(layout.sentences(record, problems))
         for number, row in enumerate(found, 1):
             contrast = str(number) if len(found) > 1 else ""
@@ -101,7 +99,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
                     f"{item}/{contrast}" if contrast else item,
                     row.good,
                     row.bad,
-                    groups.of(record, contrast),
+                    pool.of({**groups, "contrast": contrast} if contrast else groups),
                     row.target,
                     row.sentence,
                     human=row.human if human is None else human,
