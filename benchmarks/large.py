@@ -4,6 +4,7 @@
     python benchmarks/large.py --sizes 7B --dtypes bfloat16 float32
     python benchmarks/large.py --device cpu --sizes tiny --sample 268
     python benchmarks/large.py --sizes 7B --noise 0 1 2 --sample 2010    rounding, with three random models
+    python benchmarks/large.py --sizes deep --noise 0 1 2 --sample 402 --device cpu --batch 64    the same on a CPU
 
 The models are Llamas with random weights, made on the device. Sentences are BLiMP (WUG_REFERENCE_DATA or
 ../shared/data), three tenths of it unless `--sample` says otherwise, or the built-in suites where it is absent. The
@@ -30,6 +31,7 @@ from wug.types import Request
 
 SHAPES = {
     "tiny": (2, 64, 2, 128),
+    "deep": (32, 384, 6, 1024),
     "1.3B": (24, 2048, 16, 5504),
     "7B": (32, 4096, 32, 11008),
     "13B": (40, 5120, 40, 13824),
