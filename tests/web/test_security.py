@@ -92,19 +92,12 @@ def test_a_write_with_another_token_is_refused(writer: TestClient, token: str) -
     assert writer.post("/take", headers={b"x-wug-token": token.encode("latin-1")}).status_code == 403
 
 
-def test_a_form_of_very_many_fields_is_refused(writer: TestClient) -> None:
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert writer.post("/take", content="&".join(["a=1"] * 20_000), headers=form).status_code == 403
-
-
 def test_the_token_is_taken_from_a_header(writer: TestClient, site: Site) -> None:
     assert writer.post("/take", content=b"12345", headers={"x-wug-token": site.csrf_token}).text == "5"
 
 
-def test_the_token_is_taken_from_a_form_which_is_still_read_in_full(writer: TestClient, site: Site) -> None:
-    assert writer.post("/take", data={"token": site.csrf_token, "a": "b"}).text == str(
-        len(f"token={site.csrf_token}&a=b")
-    )
+def test_the_token_is_not_taken_from_a_form(writer: TestClient, site: Site) -> None:
+    assert writer.post("/take", data={"token": site.csrf_token}).status_code == 403
 
 
 def test_a_page_carries_the_token_of_its_server(client: TestClient, site: Site) -> None:

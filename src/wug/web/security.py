@@ -16,7 +16,7 @@ import hashlib
 import hmac
 import ipaddress
 import re
-from urllib.parse import parse_qs, quote, unquote_plus, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -27,8 +27,6 @@ from wug.web import site as templating
 from wug.web.site import JsonResponse, Site, wants_json
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
-MAX_FORM_BYTES = 256 * 1024
-"""Bytes of a form that are read to find its CSRF token."""
 SAFE_METHODS = ("GET", "HEAD")
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -111,39 +109,29 @@ class RequestGuard:
         if _content_length(headers) > MAX_BODY_BYTES:
             await _reject(413, _TOO_LARGE, "size")(scope, receive, send)
             return
-        started = False
+        if scope["method"] not in SAFE_METHODS and not _is_equal(headers.get("x-wug-token", ""), self.site.csrf_token):
+            await _reject(403, _NO_TOKEN, "token")(scope, receive, send)
+            return
+        started, received_bytes = False, 0
+
+        async def limited_receive() -> Message:
+            nonlocal received_bytes
+            message = await receive()
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > MAX_BODY_BYTES:
+                raise BodyTooLarge
+            return message
 
         async def tracked_send(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
             await send(message)
 
-        limited: Receive = _LimitedReceive(receive)
         try:
-            if scope["method"] not in SAFE_METHODS:
-                limited, token = await _csrf_token(headers, limited)
-                if not hmac.compare_digest(token.encode(), self.site.csrf_token.encode()):
-                    await _reject(403, _NO_TOKEN, "token")(scope, receive, tracked_send)
-                    return
-            await self.app(scope, limited, tracked_send)
+            await self.app(scope, limited_receive, tracked_send)
         except BodyTooLarge:
             if not started:
                 await _reject(413, _TOO_LARGE, "size")(scope, receive, send)
-
-
-class _LimitedReceive:
-    """Receives a body up to the limit."""
-
-    def __init__(self, receive: Receive) -> None:
-        self.receive, self.received_bytes = receive, 0
-
-    async def __call__(self) -> Message:
-        message = await self.receive()
-        if message["type"] == "http.request":
-            self.received_bytes += len(message.get("body", b""))
-            if self.received_bytes > MAX_BODY_BYTES:
-                raise BodyTooLarge
-        return message
 
 
 def _foreign_request(headers: Headers, site: Site) -> str:
@@ -188,31 +176,6 @@ def _content_length(headers: Headers) -> int:
     return int(given) if len(given) < 16 else MAX_BODY_BYTES + 1
 
 
-async def _csrf_token(headers: Headers, receive: Receive) -> tuple[Receive, str]:
-    """The CSRF token in a header or a form, and a `receive` that replays what was read."""
-    if headers.get("x-wug-token") is not None:
-        return receive, headers["x-wug-token"]
-    if not headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        return receive, ""
-    body, more = b"", True
-    while more and len(body) <= MAX_FORM_BYTES:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    if more:
-        raise BodyTooLarge
-    try:
-        given = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10_000).get("token", [""])
-    except ValueError:  # more fields than any of our forms has
-        given = [""]
-    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return replay, given[0]
-
-
 def _reject(status: int, text: str, reason: str) -> PlainTextResponse:
     return PlainTextResponse(f"{text}\n", status_code=status, headers={"x-wug-reason": reason, "connection": "close"})
 
@@ -250,7 +213,7 @@ def login_response(scope: Scope, site: Site) -> Response | None:
     headers = Headers(scope=scope)
     url, token = _split_token(scope)
     authenticated = _is_authenticated(headers, site)
-    if token is not None and scope["method"] in ("GET", "HEAD") and (authenticated or _is_token(token, site)):
+    if token is not None and scope["method"] in SAFE_METHODS and (authenticated or _is_token(token, site)):
         return _log_in(url, headers, site)
     return None if authenticated else _deny(url, scope, headers)
 
@@ -266,7 +229,11 @@ def _is_authenticated(headers: Headers, site: Site) -> bool:
 
 
 def _is_token(given: str, site: Site) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), site.access_token.encode())
+    return _is_equal(given, site.access_token)
+
+
+def _is_equal(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def _split_token(scope: Scope) -> tuple[str, str | None]:
