@@ -38,7 +38,9 @@ def _class(name: str, kind: type) -> Iterator[str]:
     yield f"### wug.{name}"
     yield _doc(kind)
     fields = _fields(kind)
-    members = [(key, value) for key, value in vars(kind).items() if not key.startswith("_") and key not in fields]
+    own = [base for base in reversed(kind.__mro__) if base.__module__.startswith("wug.")]
+    known = {key: value for base in own for key, value in vars(base).items()}
+    members = [(key, value) for key, value in known.items() if not key.startswith("_") and key not in fields]
     lines = [f"- `{key}`: {text}".rstrip(": ") for key, text in fields.items()]
     lines += [f"- `{key}`: {_line(value)}" for key, value in members if isinstance(value, property)]
     lines += [f"- `{_signature(key, value)}`: {_line(value)}" for key, value in members if _is_method(value)]

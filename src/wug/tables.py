@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wug import registry
-from wug.arguments import checked, members
+from wug.arguments import checked, members, public
 from wug.errors import InputError, MissingExtra, UnknownName
 from wug.files import user_path, write_pieces, writing
 from wug.formatting import plural
@@ -135,6 +135,14 @@ class Table:
         names = dict.fromkeys(name for row in kept for name in row)
         return cls({name: [row.get(name) for row in kept] for name in names}, kinds)
 
+    @classmethod
+    def of_tuples(
+        cls, names: Iterable[str], rows: Iterable[Sequence[Any]], kinds: Mapping[str, Kind] | None = None
+    ) -> Table:
+        """The table of rows that have their values in the order of `names`."""
+        kept = list(rows)
+        return cls({name: [row[place] for row in kept] for place, name in enumerate(names)}, kinds)
+
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
@@ -248,6 +256,32 @@ class Table:
 
     def _typed(self) -> Iterator[tuple[str, Kind, list[Any]]]:
         return ((name, self.kinds[name], values) for name, values in self._columns.items())
+
+
+@members(public)
+class Tabulated:
+    """A base for types that are shown as a table: as data frames, and as a file."""
+
+    __slots__ = ()
+
+    def _as_table(self) -> Table:
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame."""
+        return self._as_table().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a Polars data frame."""
+        return self._as_table().to_polars()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The table as an Apache Arrow table."""
+        return self._as_table().to_arrow()
+
+    def write(self, path: str | Path) -> None:
+        """Write the table to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
+        self._as_table().write(path)
 
 
 Tabular: TypeAlias = Table | RowTable

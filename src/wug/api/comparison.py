@@ -15,15 +15,11 @@ from wug.files import user_path, write_text
 from wug.formatting import plural
 from wug.results import comparison as runs
 from wug.results.store import Store
-from wug.tables import Table
+from wug.tables import Table, Tabulated
 from wug.types import Result
 
 if TYPE_CHECKING:
     import altair
-    import pandas
-    import polars
-    import pyarrow
-
 
 DIFFERING_ITEMS = 20
 """Items that differ, listed per metric in the comparison of a report."""
@@ -32,7 +28,7 @@ log = logging.getLogger("wug")
 
 
 @members(public)
-class Comparison:
+class Comparison(Tabulated):
     """Differences between each side and the first, on shared items; as a table, one row per difference.
 
     Examples:
@@ -62,24 +58,10 @@ class Comparison:
         """One row per difference."""
         from wug.views.comparison import COLUMNS, rows
 
-        found = list(rows(self.found))
-        return Table({name: [row[place] for row in found] for place, name in enumerate(COLUMNS)})
+        return Table.of_tuples(COLUMNS, rows(self.found))
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The differences as a pandas data frame."""
-        return self.table.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """The differences as a Polars data frame."""
-        return self.table.to_polars()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The differences as an Apache Arrow table."""
-        return self.table.to_arrow()
-
-    def write(self, path: str | Path) -> None:
-        """Write the differences to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
-        self.table.write(path)
+    def _as_table(self) -> Table:
+        return self.table
 
     def plot(self) -> altair.LayerChart:
         """The differences with their intervals, for a notebook."""

@@ -31,12 +31,11 @@ from wug.formatting import interval_text, number
 from wug.identity import Group
 from wug.labels import short_names
 from wug.results.queries import rows_of
-from wug.tables import Table
+from wug.tables import Table, Tabulated
 from wug.types import Estimate, Result
 
 if TYPE_CHECKING:
     import altair
-    import pandas
 
 log = logging.getLogger("wug")
 Kind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
@@ -66,7 +65,7 @@ class ReadingRequest:
 
 
 @members(public)
-class Reading:
+class Reading(Tabulated):
     """Reading times and their target models: estimates, words, coefficients, figures.
 
     Examples:
@@ -114,9 +113,8 @@ class Reading:
                     rows.append((*first, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, own))
         return _table("suite measure predictors model metric group value n low high method p", rows)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The estimates as a data frame of pandas."""
-        return self.estimates.to_pandas()
+    def _as_table(self) -> Table:
+        return self.estimates
 
     @property
     def words(self) -> Table:
@@ -398,6 +396,4 @@ def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, An
 
 
 def _table(names: str | Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """A table of rows under names."""
-    columns = names.split() if isinstance(names, str) else names
-    return Table({name: [row[place] for row in rows] for place, name in enumerate(columns)})
+    return Table.of_tuples(names.split() if isinstance(names, str) else names, rows)

@@ -17,14 +17,11 @@ from wug.results import store as results_store
 from wug.results.average import PoolBy, pool
 from wug.results.paths import default_store
 from wug.results.records import Run
-from wug.tables import Table
+from wug.tables import Table, Tabulated
 from wug.types import Outcome, Result
 
 if TYPE_CHECKING:
     import altair
-    import pandas
-    import polars
-    import pyarrow
 
 MAX_SHOWN = 12
 """Results that `repr` lists."""
@@ -33,7 +30,7 @@ OUTCOME_COLUMNS = ("suite", "kind", "model", "item", "metric", "value")
 
 
 @members(public)
-class Results(Sequence[Result]):
+class Results(Tabulated, Sequence[Result]):
     """A list of results, one per suite and model; as a table, one row per estimate.
 
     Examples:
@@ -138,8 +135,7 @@ class Results(Sequence[Result]):
         from wug.views.result_tables import estimate_table
 
         found = estimate_table(self._results)
-        rows = list(found.values())
-        return Table({name: [row[place] for row in rows] for place, name in enumerate(found.names)}, found.kinds)
+        return Table.of_tuples(found.names, found.values(), found.kinds)
 
     @property
     def outcomes(self) -> Table:
@@ -148,27 +144,11 @@ class Results(Sequence[Result]):
         Nested details have their path as a name (`conditions.match_sing.sentence`); lists stay lists.
         """
         rows = [_row(result, outcome) for result in self._results for outcome in result.outcomes]
-        return (
-            Table.of_rows(rows)
-            if rows
-            else Table(dict.fromkeys(OUTCOME_COLUMNS, ()), dict.fromkeys(OUTCOME_COLUMNS[:-1], str))
-        )
+        none = Table.of_tuples(OUTCOME_COLUMNS, (), dict.fromkeys(OUTCOME_COLUMNS[:-1], str))
+        return Table.of_rows(rows) if rows else none
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The estimates as a pandas data frame."""
-        return self.estimates.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """The estimates as a Polars data frame."""
-        return self.estimates.to_polars()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The estimates as an Apache Arrow table."""
-        return self.estimates.to_arrow()
-
-    def write(self, path: str | Path) -> None:
-        """Write the estimates to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
-        self.estimates.write(path)
+    def _as_table(self) -> Table:
+        return self.estimates
 
     def plot(
         self,
