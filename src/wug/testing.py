@@ -155,7 +155,6 @@ def _check_outputs(model: Any, sources: Sequence[str]) -> None:
 
 
 def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
-    """Check the properties of a suite that was read twice from one file."""
     _require(isinstance(suite.name, str) and bool(suite.name), f"{kind}: a suite needs a name")
     _require(suite.kind == kind, f"{suite.name}: kind is {suite.kind!r}, not {kind!r}")
     _require(suite.needs in ("scores", "text"), f"{suite.name}: needs is {suite.needs!r}")
@@ -188,7 +187,6 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
 
 
 def _check_results(suite: Suite) -> None:
-    """Check the outcomes of a small sample, and their views in terminal, report and site."""
     model = _WordLengths() if suite.needs == "scores" else _Echo()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
@@ -246,7 +244,6 @@ def _check_pages(folder: Path) -> None:
 
 
 def _check_refusal(module: Any, kind: str, broken: Path) -> None:
-    """Check that `check` finds errors in a file with errors, and that `read` refuses it."""
     try:
         problems = check_file(broken, kind)
     except WugError:
@@ -270,8 +267,6 @@ class _WordLengths:
 
 
 class _Echo:
-    """A generator that repeats its source."""
-
     id, options, chunk = "testing/echo", dict[str, str](), 10_000
 
     def generate(self, sources: Sequence[str]) -> list[str]:

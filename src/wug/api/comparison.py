@@ -81,7 +81,6 @@ class Comparison(Tabulated):
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        """The differences with their explanation, for a notebook."""
         from wug.views import comparison
 
         parts = []
@@ -186,7 +185,6 @@ def _compared(results: Sequence[Result]) -> Comparison | None:
 
 
 def _flat(given: object) -> list[Result]:
-    """One result or several, nested or not, as a list."""
     if isinstance(given, Result):
         return [given]
     if isinstance(given, str):
@@ -238,7 +236,6 @@ def _value(result: Result, by: str) -> str:
 
 
 def _difference(some: Sequence[Result], result: Result) -> str | None:
-    """A field of the signature in which a result differs from the others, or None."""
     for other in some:
         for name, value in result.signature.fields:
             if other.signature.get(name) != value:

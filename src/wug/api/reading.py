@@ -312,7 +312,6 @@ def _slopes(fit: MeasureFit, estimates: Mapping[str, Estimate]) -> str:
 
 
 def _several(given: object) -> tuple[str, ...]:
-    """One text or several."""
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(map(str, given)) if isinstance(given, Iterable) else ()
@@ -384,7 +383,6 @@ def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) 
 
 
 def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Item, condition, region and bits."""
     if isinstance(given, Table):
         yield from zip(*(given[name] for name in ("item", "condition", "region", "surprisal")), strict=True)
         return

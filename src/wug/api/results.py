@@ -75,7 +75,6 @@ class Results(Tabulated, Sequence[Result]):
         return "\n".join([f"<Results of {len(self):,}>", *lines, *more])
 
     def _repr_html_(self) -> str:
-        """The headline estimates with their intervals, for a notebook."""
         return html(self._results)
 
     def select(self, suite: str | None = None, model: str | None = None, metric: str | None = None) -> Results:
@@ -213,7 +212,6 @@ class Store:
         return f"<Store {self.path}: {len(self._store.runs()):,} runs>"
 
     def _repr_html_(self) -> str:
-        """The runs, for a notebook."""
         return self.runs()._repr_html_()
 
 

@@ -358,7 +358,6 @@ def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
 
 
 def _verbatim(text: str | Iterable[str]) -> list[object]:
-    """Texts that are never names of files."""
     from wug.texts import Text
 
     several = [text] if isinstance(text, str) else text
@@ -384,7 +383,6 @@ def _failed(report: RunReport) -> str:
 
 
 def _call(request: RunRequest) -> str:
-    """The call, which is stored with the run."""
     suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
     models = [one.id if isinstance(one, ModelHandle) else str(one) for one in request.models or ()]
     model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,22 +15,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from wug import registry, tables
 from wug.cli import _printing as printing
 from wug.cli._verbosity import Verbosity
+from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_values
+from wug.files import format_of, write_text
 from wug.formatting import visible
 from wug.results.paths import default_cache as default_cache
 from wug.results.paths import default_store as default_store
-from wug.tables import format_names
+from wug.tables import Tabular, format_names
+from wug.types import Result
 
 if TYPE_CHECKING:
     from wug.results.comparison import Comparison
     from wug.results.store import Store
-    from wug.tables import Tabular
-    from wug.types import Result
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+MAX_RUNS_IN_FULL = 3
+"""The results of more models are printed as models by suites."""
 MAX_LISTED_RUNS = 12
 """A hint lists at most this many runs."""
 DIFFERING_ITEMS = 20
@@ -169,9 +173,6 @@ def with_options(*options: click.Parameter) -> Callable[[click.Command], click.C
 
 def resolve_format(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
     """The format that is given, or that of the file's suffix; an error if they differ."""
-    from wug.errors import InputError
-    from wug.files import format_of
-
     if output is None or form is None:
         return form if output is None else format_of(output, known)
     named = known.get(output.suffix.lower())
@@ -182,7 +183,6 @@ def resolve_format(form: str | None, output: Path | None, known: Mapping[str, st
 
 def open_store(store_path: Path | None) -> Store:
     """The run store to read; one that the command names must exist."""
-    from wug.errors import InputError
     from wug.results.store import Store
 
     if store_path is not None and given("store_path") and not store_path.exists():
@@ -225,9 +225,6 @@ def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None 
 
 def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
     """Print results that were just computed; a wrong --by is a warning, so that they are not lost."""
-    from dataclasses import replace
-
-    from wug.errors import WugError
     from wug.views.result_tables import broken_down
 
     try:
@@ -238,10 +235,23 @@ def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | N
     deliver(results, options, hint)
 
 
+def deliver_runs(
+    runs: Sequence[tuple[str, int | None, Sequence[Result]]], options: ResultOptions, hint: str | None = None
+) -> None:
+    """Print the results of models, given with the numbers of their runs; those of many as models by suites."""
+    plain = options.form == "table" and not options.summary and not options.by
+    if not plain or len(runs) <= MAX_RUNS_IN_FULL:
+        deliver_new([result for _, _, results in runs for result in results], options, hint)
+        return
+    from wug.views import sweeps
+
+    sweeps.show_matrix(sweeps.result_matrix(runs), printing.console(width=160))
+    if hint:
+        say(hint)
+
+
 def deliver_text(text: str, output: Path | None) -> None:
     """Print text for other programs, or write it to a file."""
-    from wug.files import write_text
-
     if output is None:
         printing.emit(text)
     else:
@@ -251,8 +261,6 @@ def deliver_text(text: str, output: Path | None) -> None:
 
 def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool = False) -> None:
     """Print a table in a format as it is read, or write it to a file."""
-    from wug import registry, tables
-
     if output is not None:
         tables.write_table(table, output, form, raw=raw)
         say(f"wrote {output}")
@@ -265,17 +273,13 @@ def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool =
 
 def require_format(form: str, output: Path | None) -> None:
     """Refuse to print a format that is not text, or to write one whose packages are missing."""
-    from wug.errors import InputError
-    from wug.tables import is_binary, require_format
-
-    if output is None and is_binary(form):
+    if output is None and tables.is_binary(form):
         raise InputError(f"{form} is not text: name a file with -o")
-    require_format(form)
+    tables.require_format(form)
 
 
 def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
     """Write the report of runs, with their comparison."""
-    from wug.files import write_text
     from wug.views.report import ReportedResult, render
 
     reports = [

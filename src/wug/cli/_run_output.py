@@ -14,13 +14,11 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.files import user_path
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
-    from wug.results.sweep_curves import SweepMatrix
 
-MAX_MODELS_IN_FULL = 3
-"""A sweep of more models is printed as a table of models by suites."""
 MAX_NAME_COLUMNS = 100
 SECONDS_BETWEEN_LINES = 10.0
 """Between two lines of progress if stderr is not a terminal."""
@@ -37,7 +35,6 @@ def with_sweep_file(request: RunRequest) -> RunRequest:
     if request.models and source is click.core.ParameterSource.COMMANDLINE:
         raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
     from wug.evaluation.sweep_file import read
-    from wug.files import user_path
 
     path = user_path(names[0])
     found = read(path)
@@ -57,32 +54,15 @@ def with_sweep_file(request: RunRequest) -> RunRequest:
 
 def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> None:
     """Print the results, and what failed on stderr."""
-    plain = options.form == "table" and not options.summary and not options.by
-    if plain and plan.sweep is not None and len(plan.tasks) > MAX_MODELS_IN_FULL:
-        from wug.views import sweeps
-
-        sweeps.show_matrix(sweeps.headline_matrix(_matrix(report)), printing.console(width=160))
+    if report.results and plan.sweep is not None:
+        found = [(name, recorded.number, recorded.results) for name, recorded in report.found.items()]
+        common.deliver_runs(found, options, _hint(plan, report))
     elif report.results:
-        common.deliver_new(report.results, options)
-    if options.form == "table" and (hint := _hint(plan, report)):
-        common.say(hint)
+        common.deliver_new(report.results, options, _hint(plan, report))
     for failure in report.failures:
         printing.tell(f"failed: {failure.model}: {failure.message}")
     if report.failures:
         printing.tell(f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again")
-
-
-def _matrix(report: RunReport) -> SweepMatrix:
-    from wug.results.sweep_curves import MatrixLine, SweepMatrix
-
-    every = report.results
-    suites = tuple(dict.fromkeys(result.suite for result in every))
-    lines = []
-    for name, recorded in report.found.items():
-        own = {result.suite: result for result in recorded.results}
-        status = "failed" if any(result.status == "failed" for result in recorded.results) else "complete"
-        lines.append(MatrixLine(name, recorded.number, status, tuple(own.get(suite) for suite in suites)))
-    return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in every)))
 
 
 def _hint(plan: Plan, report: RunReport) -> str:

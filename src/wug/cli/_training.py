@@ -7,20 +7,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from wug import __version__, registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.types import Suite
 
 if TYPE_CHECKING:
     from wug.train.checkpoint import TrainingState
     from wug.train.loop import Judge, TrainingProgress
     from wug.train.options import Training, TrainingConfig
     from wug.train.steps import TrainingTask
-    from wug.types import Suite
 
 SECONDS_BETWEEN_LINES = 10.0
 """Between two lines of progress if stderr is not a terminal."""
@@ -32,9 +35,6 @@ def unfinished(training: Training, settings: Mapping[str, Any]) -> bool:
     Refuses options that exclude each other, and a folder with another training. Everything that can be checked before
     the data is read is checked here, since reading may take minutes.
     """
-    from importlib.util import find_spec
-
-    from wug.errors import MissingExtra
     from wug.evaluation.opening import suite_paths
     from wug.train.checkpoint import TrainingFolder
 
@@ -76,7 +76,6 @@ def _unresolved(training: Training) -> dict[str, Any]:
 
 def device_of(training: Training) -> str:
     """The device to train on; sets the random seed, since the model is initialised right after."""
-    from wug.errors import ModelError
     from wug.models import pick_device
 
     device = pick_device(training.device)
@@ -95,7 +94,6 @@ def train(task: TrainingTask, training: Training, device: str, settings: dict[st
     """Train, test after epochs, save the model and write its card."""
     import torch
 
-    from wug import __version__
     from wug.evaluation.opening import open_suites
     from wug.models import free_threads
     from wug.train.card import ModelCard
@@ -161,9 +159,6 @@ def _config(training: Training, steps_per_epoch: int, device: str) -> TrainingCo
 
 
 def _require_testable(suites: Sequence[Suite], kind: str) -> None:
-    """Refuse suites that a model of this kind cannot be tested on."""
-    from wug import registry
-    from wug.errors import InputError
     from wug.evaluation.opening import require_packages
 
     require_packages(suites)
@@ -175,7 +170,6 @@ def _require_testable(suites: Sequence[Suite], kind: str) -> None:
 
 
 def _test_after_epochs(task: TrainingTask, suites: Sequence[Suite], training: Training, device: str) -> Judge:
-    """A function that tests the model after an epoch, stores the run and returns the mean result."""
     from wug.evaluation.request import RunRequest
     from wug.evaluation.service import execute
 
@@ -209,7 +203,6 @@ def _test_after_epochs(task: TrainingTask, suites: Sequence[Suite], training: Tr
 
 @contextmanager
 def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
-    """A function that shows progress: a bar on a terminal, else a line every few seconds."""
     last = 0.0
 
     def say(progress: TrainingProgress) -> None:

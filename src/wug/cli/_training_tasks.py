@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from wug.cli import _common as common
 from wug.cli._training import device_of, train, unfinished
+from wug.errors import InputError
 from wug.train.options import LSTM_DEFAULTS, LSTM_ONLY_OPTIONS, NetworkSize, Training
 
 if TYPE_CHECKING:
@@ -199,7 +200,6 @@ class _Corpus:
 
     def rows(self, make: Callable[[], Ids], bos: int) -> TokenRows:
         """Rows of the token ids that `make` returns, if they are not cached."""
-        from wug.errors import InputError
         from wug.train.corpus import TokenRows, TokenStream, cached_ids
 
         length = self._training.context_length
@@ -240,7 +240,6 @@ def _network_size(training: Training) -> NetworkSize:
 
 
 def _with_lstm_defaults(training: Training) -> Training:
-    """The options with the defaults of an LSTM; a usage error for options of a T5."""
     context = click.get_current_context()
 
     def given(name: str) -> bool:
@@ -255,7 +254,6 @@ def _with_lstm_defaults(training: Training) -> Training:
 
 
 def _without_lstm_options(training: Training) -> Training:
-    """The options; a usage error for options of an LSTM."""
     for name, default in LSTM_ONLY_OPTIONS.items():
         if getattr(training, name) != default:
             raise click.UsageError(f"--{name.replace('_', '-')} is for --network lstm")

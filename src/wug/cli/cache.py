@@ -12,6 +12,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.main import SuggestingGroup
+from wug.errors import UnknownName
 from wug.families.commands import FILE
 
 DAY_SECONDS = 86_400
@@ -67,7 +68,6 @@ def clear(model: str | None, older_than: float | None, everything: bool, cache: 
     wug cache clear --older-than 90
     wug cache clear --model causal/gpt2@607a30d
     """
-    from wug.errors import UnknownName
     from wug.evaluation.cache import Cache
 
     if everything == (model is not None or older_than is not None):

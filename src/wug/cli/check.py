@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.formatting import plural
-
-if TYPE_CHECKING:
-    from wug.types import Problem
+from wug.types import Problem
 
 
 @common.with_options(common.KIND, common.SUITE_OPTIONS)

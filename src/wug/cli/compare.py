@@ -10,13 +10,14 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
-from wug.tables import format_suffixes
+from wug.tables import Tabular, format_suffixes
+from wug.views import charts
 
 if TYPE_CHECKING:
     from wug.results.comparison import ComparisonSettings
     from wug.results.store import Store
-    from wug.tables import Tabular
 
 CHARTS = (".svg", ".png", ".pdf")
 PAGES = (*CHARTS, ".html", ".htm")
@@ -114,7 +115,6 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
     """
     from wug.results.comparison import ComparisonSettings
     from wug.results.run_names import side
-    from wug.views import charts
 
     options = CompareOptions(**{name: given.pop(name) for name in CompareOptions.__slots__})
     if options.steps is not None and not options.curve:
@@ -172,7 +172,7 @@ def _protocols(store: Store, runs: list[int], choice: ComparisonSettings, option
 
 def _curve(store: Store, runs: list[int], choice: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.learning_curves import learning_curves
-    from wug.views import charts, sweeps
+    from wug.views import sweeps
 
     steps = None if options.steps is None else _steps(options.steps)
     curves = learning_curves(store, runs, suites=choice.suites, metrics=choice.metrics, steps=steps)
@@ -188,7 +188,7 @@ def _sweeps(store: Store, names: tuple[str, ...], choice: ComparisonSettings, op
     """One sweep as curves, or two step by step; as a chart, the curves of all."""
     from wug.results.sweep_curves import compare_sweeps, sweep_curves
     from wug.results.sweeps import find
-    from wug.views import charts, sweeps
+    from wug.views import sweeps
 
     found = [find(store.reader, name) for name in names]
     drawn = options.output is not None and options.suffix in PAGES
@@ -211,15 +211,11 @@ def _sweeps(store: Store, names: tuple[str, ...], choice: ComparisonSettings, op
 
 
 def _save(chart: Any, output: Path) -> None:
-    from wug.views import charts
-
     charts.save(chart, output)
     common.say(f"wrote {output}")
 
 
 def _steps(text: str) -> list[float]:
-    from wug.errors import InputError
-
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

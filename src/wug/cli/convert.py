@@ -6,8 +6,11 @@ from pathlib import Path
 
 import click
 
+from wug import registry
 from wug.cli import _common as common
+from wug.errors import InputError, WugError
 from wug.families.commands import FORCE, PATH
+from wug.files import refuse_existing
 
 
 @common.with_options(common.KIND, common.SUITE_OPTIONS, FORCE)
@@ -22,10 +25,7 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     \b
     wug convert suite.json suite.csv
     """
-    from wug import registry
-    from wug.errors import InputError, WugError
     from wug.evaluation.opening import family_of, find_suites
-    from wug.files import refuse_existing
 
     places = find_suites(str(source), kind, suite_options).places
     if len(places) > 1:

@@ -14,10 +14,12 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.families.commands import FOLDER, POSITIVE
+from wug.files import write_text
+from wug.types import Result, Suite
+from wug.views import charts
 
 if TYPE_CHECKING:
     from wug.evaluation.request import RecordedRun
-    from wug.types import Result, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,7 @@ def command(output: Path, limit: int | None) -> None:
     wug demo --limit 20 --output /tmp/demo
     """
     from wug.evaluation.opening import open_suites, require_packages
-    from wug.files import write_text
     from wug.results.store import Store
-    from wug.views import charts
     from wug.views.report import ReportedResult, render
 
     charts.require()

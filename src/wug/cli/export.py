@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wug import registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.configuration import config
+from wug.errors import InputError, UnknownName, WugError
 from wug.families.commands import OUTPUT_FOLDER
-from wug.tables import format_names, format_suffixes
+from wug.files import write_pieces, writing
+from wug.tables import RowTable, format_names, format_suffixes
+from wug.types import Result
+from wug.views import charts
 
 if TYPE_CHECKING:
     from wug.results.store import Store
-    from wug.tables import RowTable
-    from wug.types import Result
 
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "md", "latex", "html")
@@ -102,7 +105,6 @@ def command(
     wug export 1 2 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
-    from wug.errors import InputError
     from wug.results.run_names import numbers
     from wug.views.result_tables import wide_table
 
@@ -163,8 +165,6 @@ def _exchange(
     output: Path | None,
     about: Mapping[str, Any],
 ) -> None:
-    """Write a format of another program, or the submission of a benchmark."""
-    from wug.errors import UnknownName
     from wug.exchange.export import ExportedRun, ExportOptions, formats, write
     from wug.results.run_names import numbers
 
@@ -179,9 +179,6 @@ def _exchange(
 
 
 def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
-    """The results of the runs, of the suites that are asked for."""
-    from wug.errors import UnknownName
-
     results = [result for number in runs for result in store.results(number, outcomes=outcomes)]
     for pattern in suites:
         if not any(fnmatchcase(result.suite, pattern) for result in results):
@@ -206,8 +203,6 @@ def _table(results: list[Result], what: str, form: str) -> RowTable:
 
 
 def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, raw: bool) -> None:
-    """Let DuckDB write the outcomes to a temporary file, then deliver that."""
-    from wug.files import write_pieces, writing
     from wug.results.export import export_outcomes
 
     with tempfile.TemporaryDirectory(prefix="wug-export-") as folder:
@@ -226,11 +221,6 @@ def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, r
 
 
 def _surprisals(results: list[Result]) -> RowTable:
-    """The table of surprisals by region, from the family that makes one."""
-    from wug import registry
-    from wug.errors import WugError
-    from wug.tables import RowTable
-
     makers = {result.kind: registry.attribute("families", result.kind, "surprisals") for result in results}
     made = [kind for kind, make in makers.items() if make]
     if len(made) != 1:
@@ -239,7 +229,6 @@ def _surprisals(results: list[Result]) -> RowTable:
 
 
 def _compared(store: Store, runs: Sequence[int], suites: Sequence[str]) -> RowTable:
-    """A comparison of runs with the first."""
     from wug.results.comparison import ComparisonSettings, compare
     from wug.views import comparison
 
@@ -247,9 +236,6 @@ def _compared(store: Store, runs: Sequence[int], suites: Sequence[str]) -> RowTa
 
 
 def _evaluated(results: list[Result]) -> str:
-    from wug import registry
-    from wug.errors import WugError
-
     writers = [(result, registry.attribute("families", result.kind, "evaluated_json")) for result in results]
     kept = [(result, write) for result, write in writers if write]
     if len(kept) != 1:
@@ -267,8 +253,6 @@ def _chart(
     output: Path | None,
     look: Mapping[str, Any],
 ) -> None:
-    """Write a chart: of a comparison, of one suite, or of all results together."""
-    from wug.views import charts
     from wug.views.chart_style import ChartStyle
     from wug.views.report import choose_figure
 
@@ -292,9 +276,6 @@ def _chart(
 
 
 def _require_charts(output: Path | None) -> None:
-    from wug.errors import InputError
-    from wug.views import charts
-
     if output is None:
         raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
     charts.require(output)

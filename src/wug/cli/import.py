@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,10 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.files import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wug.exchange.importing import StoredImport
-
-MAX_RUNS_IN_FULL = 3
-"""More runs are printed as a table of models by suites."""
 
 
 @common.with_options(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
@@ -48,7 +45,6 @@ def command(
     wug import log.json --from inspect --model gpt-4o-mini
     """
     from wug.exchange.importing import import_files
-    from wug.files import user_path
     from wug.results.store import Store
 
     options = common.ResultOptions(summary=summary, by=by, store_path=store_path, form=form)
@@ -62,23 +58,8 @@ def command(
 
 
 def _deliver(found: Sequence[StoredImport], options: common.ResultOptions, sweep: str | None) -> None:
-    results = [result for one in found for result in one.results]
-    plain = options.form == "table" and not options.summary and not options.by
     hint = common.next_steps({str(one.number): one.number for one in found})
     if sweep is not None:
         show, view = common.suggested_command("show", f"sweep:{sweep}"), common.suggested_command("view")
         hint = f"{len(found)} runs saved · {show} · {view}"
-    if not plain or len(found) <= MAX_RUNS_IN_FULL:
-        common.deliver_new(results, options, hint)
-        return
-    from wug.results.sweep_curves import MatrixLine, SweepMatrix
-    from wug.views import sweeps
-
-    suites = tuple(dict.fromkeys(result.suite for result in results))
-    lines = []
-    for one in found:
-        own = {result.suite: result for result in one.results}
-        lines.append(MatrixLine(one.results[0].model, one.number, "complete", tuple(own.get(name) for name in suites)))
-    matrix = SweepMatrix(suites, tuple(lines), ())
-    sweeps.show_matrix(sweeps.headline_matrix(matrix), printing.console(width=160))
-    common.say(hint)
+    common.deliver_runs([(one.results[0].model, one.number, one.results) for one in found], options, hint)

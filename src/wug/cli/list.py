@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wug import registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.formatting import visible
+from wug.options import Option
 from wug.tables import RowTable, Table
 
 if TYPE_CHECKING:
-    from wug.options import Option
     from wug.results.records import Run
 
 ListedRows = list[dict[str, Any]]
@@ -74,9 +76,6 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
 
 
 def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> None:
-    """Suites by family, one per line; with --all, their tags and the scoring options of the families."""
-    from wug import registry
-
     if everything:
         print_table(rows)
         printing.echo()
@@ -94,7 +93,6 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
 
 
 def _print_models(rows: ListedRows, *, everything: bool, gap: bool) -> None:
-    """Built-in models and backends, one per line; with --all, their options."""
     if gap:
         printing.echo()
     if everything:
@@ -146,10 +144,7 @@ def print_table(rows: ListedRows) -> None:
 
 
 def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> None:
-    """Print one line per row with aligned columns; the last column is cut to fit."""
     from rich.cells import cell_len, set_cell_size
-
-    from wug.formatting import visible
 
     if not rows:
         return
@@ -168,8 +163,6 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
 
 
 def _family(name: str) -> dict[str, Any]:
-    from wug import registry
-
     about = registry.summary("families", name)
     return {"family": name, "about": about, "scoring options (-S)": _described(registry.find("families", name).OPTIONS)}
 
@@ -205,7 +198,6 @@ def _about(name: str, family: Path) -> str:
 
 
 def _builtin_models() -> ListedRows:
-    from wug import registry
     from wug.evaluation.opening import builtin_models
 
     defaults = registry.attributes("families", "BUILTIN_MODEL")
@@ -225,8 +217,6 @@ def _first_paragraph(card: Path) -> str:
 
 
 def _kinds() -> ListedRows:
-    from wug import registry
-
     rows: ListedRows = []
     for name, backend in registry.modules("models"):
         about = registry.summary("models", name)
@@ -265,7 +255,6 @@ def run_rows(runs: Iterable[Run]) -> ListedRows:
 
 
 def _runs(store_path: Path | None, *, everything: bool) -> ListedRows:
-    """The runs, the latest first; with `everything`, removed ones too."""
     reader = common.open_store(store_path).reader
     runs = [*reader.runs(), *(reader.runs(removed=True) if everything else ())]
     return run_rows(sorted(runs, key=lambda run: -run.id))

@@ -174,7 +174,6 @@ SYNONYMS = {"batch_size": "batch"}
 
 
 def _hint(error: click.NoSuchOption) -> str:
-    """What to write instead of an unknown option, for the end of the message."""
     name = error.option_name.lstrip("-").replace("-", "_")
     if name in RENAMED:
         return f". It is called --{RENAMED[name]}"

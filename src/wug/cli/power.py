@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
+from wug.views import charts
 
 CHARTS = (".svg", ".png", ".pdf")
 
@@ -48,10 +50,8 @@ def command(
     wug power 1 --metric margin --width 0.5
     wug power 1 2 --difference 0.05 -o power.svg
     """
-    from wug.errors import InputError
     from wug.results.power import PowerWanted, needed_items
     from wug.results.run_names import numbers
-    from wug.views import charts
     from wug.views.power import power_chart, power_table
 
     if len(words) == 1 and difference is not None:

@@ -12,9 +12,13 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError
 from wug.families.commands import FILE, FOLDER, OUTPUT_FILE
 from wug.families.reading.settings import OPTIONS
+from wug.files import user_path
+from wug.labels import short_names
 from wug.options import Option, written
+from wug.tables import table_text
 
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest
@@ -26,7 +30,6 @@ REPEATABLE = ("measure", "where")
 
 
 def _option(option: Option) -> click.Option:
-    """An option of the family as one of the command."""
     name, choices = f"--{option.name.replace('_', '-')}", isinstance(option.type, tuple) and not option.many
     text, _, default = option.help.partition("  ")
     default = default if default.startswith("[") else ""
@@ -39,7 +42,6 @@ def _option(option: Option) -> click.Option:
 
 
 def _metavar(option: Option) -> str | None:
-    """The placeholder of a value in the help."""
     special = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
     if option.name in special:
         return special[option.name]
@@ -47,7 +49,6 @@ def _metavar(option: Option) -> str | None:
 
 
 def _family_options(command: click.Command) -> click.Command:
-    """Put the options of the family behind the argument."""
     command.params[1:1] = [_option(option) for option in OPTIONS if option.name not in OWN]
     return command
 
@@ -112,7 +113,6 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
 
 def _request(path: Path, known: Mapping[str, str], options: dict[str, Any], cache: Any, tell: Any) -> ReadingRequest:
     from wug.api.reading import ReadingRequest
-    from wug.errors import InputError
     from wug.families.reading.settings import settings
 
     names = [option.name for option in OPTIONS if option.name not in (*OWN, *REPEATABLE)]
@@ -142,9 +142,7 @@ def _request(path: Path, known: Mapping[str, str], options: dict[str, Any], cach
 
 def _source(table: str) -> tuple[Path, Mapping[str, str]]:
     """The file of a path or of a published set, and what the catalogue says about its columns."""
-    from wug.errors import InputError
     from wug.evaluation.opening import find_suites
-    from wug.files import user_path
 
     path = user_path(table)
     if path.is_file():
@@ -185,7 +183,6 @@ def _write_files(found: Reading, options: dict[str, Any]) -> None:
 
 def _as_json(found: Reading) -> str:
     """The results as `wug run` prints them, with `p` in the estimates of ΔLL."""
-    from wug.tables import table_text
     from wug.views.result_tables import estimate_table
 
     results = json.loads(table_text(estimate_table(found.results, "json"), "json"))
@@ -199,9 +196,7 @@ def _as_json(found: Reading) -> str:
 
 
 def _lines(found: Reading) -> Iterator[str]:
-    """The table for a terminal, each word alone with --lags, warnings and signatures."""
     from wug.families.reading.view import LEAST_SQUARES
-    from wug.labels import short_names
 
     names = short_names(result.model for result in found.results)
     yield from _aligned(list(found.summary(names)), left=2)
@@ -218,7 +213,6 @@ def _lines(found: Reading) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    """Rows as lines; columns from `left` on are aligned to the right."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]

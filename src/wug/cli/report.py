@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from wug.cli import _common as common
+from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
+from wug.files import format_of
+from wug.views import vega
 
 if TYPE_CHECKING:
     from wug.results.comparison import Comparison
@@ -30,9 +33,7 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
     wug report 1 -o page.html
     wug report 1 2 -o models.html
     """
-    from wug.files import format_of
     from wug.results.run_names import numbers
-    from wug.views import vega
 
     format_of(output, {".html": "html", ".htm": "html"})
     store = common.open_store(store_path)
@@ -43,8 +44,6 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
 
 
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:
-    """The runs compared with the first; None if there is nothing to compare."""
-    from wug.errors import InputError
     from wug.results.comparison import ComparisonSettings, compare
 
     if len(runs) < 2:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wug import data
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import _run_output as output
 from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE
-from wug.types import PROPORTION_METHODS
+from wug.files import existing, format_of
+from wug.tables import format_suffixes
+from wug.types import PROPORTION_METHODS, Result
+from wug.views import charts
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Plan, RunReport, RunRequest
-    from wug.types import Result
 
 SUITES = click.Argument(["suites"], nargs=-1, metavar="SUITE...")
 GROUPS: Mapping[str, Sequence[click.Option]] = {
@@ -200,7 +203,6 @@ def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunReques
 
 
 def _describe(request: RunRequest, plan: Plan) -> None:
-    """Say how ambiguous tables were read, and which models are used if none was named."""
     for suite in plan.suites:
         if how := getattr(suite, "understood", None):
             common.say(f"{suite.name}: {how}")
@@ -212,7 +214,6 @@ def _describe(request: RunRequest, plan: Plan) -> None:
 
 
 def _print_words(results: Sequence[Result]) -> None:
-    """Print the log-probabilities of words, for families that keep them."""
     from wug.views.family_views import module_of
 
     for result in results:
@@ -223,15 +224,10 @@ def _print_words(results: Sequence[Result]) -> None:
 
 def _require_writer(path: Path, save: bool) -> None:
     """Refuse a file that results cannot be written to, before any model is loaded."""
-    from wug.files import format_of
-    from wug.tables import format_suffixes
-
     form = format_of(path, format_suffixes())
     if form != "html":
         common.require_format(form, path)
         return
-    from wug.views import charts
-
     charts.require()
     if not save:
         raise click.UsageError("-o page.html is a report of the stored run: it excludes --no-save")
@@ -239,7 +235,6 @@ def _require_writer(path: Path, save: bool) -> None:
 
 def _write(report: RunReport, path: Path, request: RunRequest) -> None:
     from wug.results.store import Store
-    from wug.tables import format_suffixes
     from wug.views.result_tables import estimate_table
 
     form = format_suffixes()[path.suffix.lower()]
@@ -251,10 +246,7 @@ def _write(report: RunReport, path: Path, request: RunRequest) -> None:
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:
-    """Fetch the published sets among some names, as far as a run needs them."""
-    from wug import data
     from wug.cli.data import fetch
-    from wug.files import existing
 
     fetch(
         [data.find(name).for_a_run().without_training() for name in names if data.knows(name) and not existing(name)],

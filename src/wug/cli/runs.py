@@ -14,6 +14,7 @@ from wug.cli import _printing as printing
 from wug.cli import show
 from wug.cli.list import print_runs, run_rows
 from wug.cli.main import SuggestingGroup
+from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
 from wug.tables import Table
 
@@ -173,7 +174,6 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
     \b
     wug runs share 1 2 -o bundle.zip
     """
-    from wug.errors import InputError
     from wug.results.bundles import write_bundle
 
     with _store(store_path) as store:
@@ -228,7 +228,6 @@ def _store(store_path: Path | None) -> Iterator[Store]:
 
 
 def _found(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
-    """The runs that are named, each once; of a sweep, all of them."""
     from wug.results import run_names as naming
     from wug.results import sweeps
 

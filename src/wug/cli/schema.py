@@ -6,7 +6,9 @@ import json
 
 import click
 
+from wug import registry
 from wug.cli import _printing as printing
+from wug.errors import WugError
 
 
 @click.command("schema")
@@ -17,9 +19,6 @@ def command(kind: str) -> None:
     \b
     wug schema syntaxgym > suite.schema.json
     """
-    from wug import registry
-    from wug.errors import WugError
-
     module = registry.find("families", kind)
     if "schema" not in vars(module):
         raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format")

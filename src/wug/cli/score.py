@@ -48,7 +48,6 @@ def command() -> None:
 def _score(
     declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **given: Any
 ) -> None:
-    """Print and store one result per suite and model, and the mean over models."""
     from wug.evaluation.evaluate import build_result
     from wug.evaluation.signature import build_signature
     from wug.results.average import averages

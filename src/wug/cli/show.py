@@ -8,6 +8,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError
 
 if TYPE_CHECKING:
     from wug.results.store import Store
@@ -66,8 +67,6 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
 
 
 def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
-    """Print a sweep: its learning curves, or models by suites if names contain no steps."""
-    from wug.errors import InputError
     from wug.results.sweep_curves import sweep_curves, sweep_matrix
     from wug.results.sweeps import counts, find, members
     from wug.views import sweeps
@@ -87,7 +86,6 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     elif curves is not None:
         common.deliver_table(sweeps.curve_table(curves), form, None)
     elif form == "table":
-        sweeps.show_matrix(sweeps.headline_matrix(sweep_matrix(store.reader, found)), console)
+        sweeps.show_matrix(sweep_matrix(store.reader, found), console)
     else:
-        matrix = sweeps.headline_matrix(sweep_matrix(store.reader, found))
-        common.deliver_table(sweeps.matrix_table(matrix), form, None)
+        common.deliver_table(sweeps.matrix_table(sweep_matrix(store.reader, found)), form, None)

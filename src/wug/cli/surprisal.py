@@ -15,7 +15,10 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE, POSITIVE
+from wug.files import user_path
+from wug.labels import short_names
 from wug.tables import Table, format_names, format_suffixes
 
 if TYPE_CHECKING:
@@ -130,8 +133,6 @@ command = common.GroupedCommand(surprisal, [FILES], GROUPS)
 
 def _read(files: Sequence[str], column: str | None, source: str | None, *, given: bool, part: TextUnit) -> list[Text]:
     """The texts of all files, with the column `file` if there are several."""
-    from wug.errors import InputError
-    from wug.files import user_path
     from wug.texts import read_texts
 
     found: list[Text] = []
@@ -149,7 +150,6 @@ def _read(files: Sequence[str], column: str | None, source: str | None, *, given
 
 @contextmanager
 def _stdin() -> Iterator[Path]:
-    """Standard input as a temporary file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stdin"
         path.write_bytes(sys.stdin.buffer.read())
@@ -157,9 +157,6 @@ def _stdin() -> Iterator[Path]:
 
 
 def _deliver(table: Table, form: str, output: Path | None, *, raw: bool) -> None:
-    """Print or write the table; the format for a terminal has short names of the models."""
-    from wug.labels import short_names
-
     if form != "table":
         if output is None:
             common.deliver_table(table, form, None, raw=raw)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.errors import MissingExtra
 from wug.families.commands import FILE
 
 PORT = 8765
@@ -62,8 +63,6 @@ def command(
     Everything stays on this machine, and works offline. The printed address contains an access token, new with every
     start; the environment variable WUG_VIEW_TOKEN sets it.
     """
-    from wug.errors import MissingExtra
-
     try:
         from wug.web.server import ServerOptions, serve
     except ImportError:

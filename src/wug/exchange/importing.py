@@ -42,8 +42,6 @@ class StoredImport:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A run whose files were read."""
-
     run: ImportedRun
     digest: str
     results: tuple[tuple[Result, OutcomeCollector], ...]
@@ -110,7 +108,6 @@ def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
 
 
 def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
-    """The files of each format."""
     known = readers()
     if form is not None and form not in known:
         raise UnknownName("format", form, known)
@@ -186,8 +183,6 @@ def _prepare(run: ImportedRun) -> _Prepared:
 
 
 class _Stored:
-    """Imported runs that are in the store."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         rows = store.reader.each("SELECT id, key, model FROM runs WHERE status = 'complete' AND removed IS NULL")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,12 +15,10 @@ from rich.text import Text
 
 from wug.formatting import interval_text, number, plain, plural, signed_text, value_text
 from wug.labels import short_names
+from wug.results.comparison import Comparison, Contrast, Disagreement, Side, Spread
 from wug.tables import Display, FormattedTable, RowTable
+from wug.types import Signature
 from wug.views.terminal import common_signature, print_signature
-
-if TYPE_CHECKING:
-    from wug.results.comparison import Comparison, Contrast, Disagreement, Side, Spread
-    from wug.types import Signature
 
 COLUMNS = (
     *("suite", "kind", "metric", "first", "second", "runs_first", "runs_second", "n", "items", "unit"),
@@ -108,7 +106,6 @@ def side_names(comparison: Comparison) -> dict[str, str]:
 
 
 def _shortened(side: Side, short: Mapping[str, str]) -> str:
-    """The name of a side with the short name of its model; unchanged for several models."""
     models = set(side.models)
     return side.name.replace(side.models[0], short[side.models[0]]) if len(models) == 1 else side.name
 
@@ -334,7 +331,6 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
 
 
 def _more(contrast: Contrast) -> Iterator[str]:
-    """The counts of right and wrong, and the items that differ, if they were requested."""
     if not contrast.disagreements:
         return
     about = f"{contrast.suite}, {plain(contrast.metric)}"

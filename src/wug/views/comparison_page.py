@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError
 from wug.formatting import plain
 from wug.labels import caption
+from wug.results.comparison import Comparison, Contrast, Side
 from wug.views import charts
 from wug.views import comparison as text
 from wug.views.comparison import difference, interval, p_text, side_names, verdict
@@ -16,8 +17,6 @@ from wug.views.parts import Figure
 
 if TYPE_CHECKING:
     import altair
-
-    from wug.results.comparison import Comparison, Contrast, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,6 @@ def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
 
 
 def _origin(result: Result) -> Iterator[ViewPart]:
-    """A sentence that tells where an imported result comes from."""
     if source := result.signature.get(IMPORTED):
         form, program = source.partition("@")[0], result.signature.get("program")
         yield TextPart(f"Imported from a file in the format {form}: {program} computed it, not wug.")

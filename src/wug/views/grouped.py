@@ -256,7 +256,6 @@ def value_cells(one: charts.Point | charts.LinePoint, share: bool = True) -> tup
 
 
 def _within(row: FormattedEstimate) -> tuple[float | None, float | None]:
-    """The interval, clipped to 0 and 1 for proportions."""
     if not row.share or row.low is None or row.high is None:
         return row.low, row.high
     return max(0.0, row.low), min(1.0, row.high)

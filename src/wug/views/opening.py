@@ -63,7 +63,6 @@ def verdict(result: Result) -> str:
 
 
 def _family_question(kind: str) -> str:
-    """The question in the first line of a family's docstring, after its name."""
     family = family_of(kind)
     _, _, question = ((family and family.__doc__) or "").partition("\n")[0].partition(": ")
     question = question.partition("?")[0].strip()

@@ -139,7 +139,6 @@ def regions(
 
 
 def _ground(data: Any, labels: list[str]) -> Any:
-    """The tinted background of compared regions."""
     alt = vega.altair()
     ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
     whole = {"x": _axis(labels, bandPosition=0), "x2": alt.X2("region:N", bandPosition=1)}
@@ -147,7 +146,6 @@ def _ground(data: Any, labels: list[str]) -> Any:
 
 
 def _axis(labels: list[str], **more: Any) -> Any:
-    """A horizontal axis of regions: number, name, and words if given."""
     alt = vega.altair()
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     # On several lines if there is space, else slanted on one line, or upright if regions are very narrow.
@@ -182,7 +180,6 @@ def _label(mean: RegionMean, words: Mapping[int, str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """A name broken into short lines between its words."""
     return textwrap.wrap(text, LABEL_CHARACTERS, break_long_words=False, max_lines=MAX_LABEL_LINES, placeholder=" …")
 
 

@@ -181,7 +181,6 @@ def dataset_line(result: Result) -> str:
 
 
 def _display(results: Sequence[Result]) -> Display:
-    """One row per estimate, with a rule between results; models are named if there are several."""
     several = len({result.model for result in results}) > 1
     head = ["suite", *(["model"] if several else []), "metric", "group", "value", "95% interval", "n"]
     rows: list[tuple[str, ...]] = []

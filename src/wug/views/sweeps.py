@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,10 @@ from wug.formatting import (
 )
 from wug.identity import OVERALL
 from wug.labels import caption
+from wug.results.learning_curves import Curve, Curves
+from wug.results.sweep_curves import MatrixLine, SweepComparison, SweepMatrix
 from wug.tables import Display, FormattedTable, RowTable
-from wug.types import Estimate, Signature
+from wug.types import Estimate, Result, Signature
 from wug.views import charts, vega
 from wug.views.chance import chance_level, is_chance_metric
 from wug.views.comparison import p_text
@@ -32,8 +34,6 @@ from wug.views.terminal import common_signature, print_signature, print_table
 if TYPE_CHECKING:
     import altair
 
-    from wug.results.learning_curves import Curve, Curves
-    from wug.results.sweep_curves import SweepComparison, SweepMatrix
 
 MAX_TERMINAL_ROWS = 60
 """Rows that a terminal shows; the middle of a longer table is left out."""
@@ -48,26 +48,6 @@ COMPARISON_HEAD = ("suite", "metric", "step", "A", "B", "difference", "95% inter
 MAX_COLUMNS = 8
 """Suites that a matrix on the terminal has."""
 MATRIX_COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n")
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixRow:
-    """A model with its headline on each suite."""
-
-    model: str
-    run: int | None
-    status: str
-    cells: tuple[FormattedEstimate | None, ...]
-    """None for a suite without a result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Models by suites."""
-
-    suites: tuple[str, ...]
-    rows: tuple[MatrixRow, ...]
-    signatures: tuple[Signature, ...] = ()
 
 
 def curve_table(curves: Curves) -> RowTable:
@@ -183,23 +163,28 @@ def show_comparison(comparison: SweepComparison, console: Console) -> None:
     print_signature(common_signature(_signatures(comparison)), console)
 
 
-def headline_matrix(found: SweepMatrix) -> Matrix:
-    """The headlines of a sweep's results."""
-    rows = (
-        MatrixRow(one.model, one.run, one.status, tuple(map(headline_estimate, one.results))) for one in found.lines
-    )
-    return Matrix(found.suites, tuple(rows), found.signatures)
+def result_matrix(runs: Iterable[tuple[str, int | None, Sequence[Result]]]) -> SweepMatrix:
+    """The matrix of results that are at hand: models, the numbers of their runs, and their results."""
+    kept = list(runs)
+    every = [result for _, _, results in kept for result in results]
+    suites = tuple(dict.fromkeys(result.suite for result in every))
+    lines = []
+    for model, number, results in kept:
+        own = {result.suite: result for result in results}
+        status = "failed" if any(result.status == "failed" for result in results) else "complete"
+        lines.append(MatrixLine(model, number, status, tuple(own.get(suite) for suite in suites)))
+    return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in every)))
 
 
-def matrix_table(matrix: Matrix) -> RowTable:
-    """One row per model and suite; for people, one row per model."""
+def matrix_table(matrix: SweepMatrix) -> RowTable:
+    """One row per model and suite with its headline; for people, one row per model."""
     rows = [
         (
-            *(row.model, row.run, row.status, suite),
+            *(line.model, line.run, line.status, suite),
             *((None,) * 5 if cell is None else (cell.metric, cell.value, cell.low, cell.high, cell.n)),
         )
-        for row in matrix.rows
-        for suite, cell in zip(matrix.suites, row.cells, strict=True)
+        for line in matrix.lines
+        for suite, cell in zip(matrix.suites, map(headline_estimate, line.results), strict=True)
     ]
     signatures = [str(signature) for signature in matrix.signatures]
     return RowTable(
@@ -210,15 +195,16 @@ def matrix_table(matrix: Matrix) -> RowTable:
     )
 
 
-def show_matrix(matrix: Matrix, console: Console) -> None:
+def show_matrix(matrix: SweepMatrix, console: Console) -> None:
     """Print models by suites, as many as fit."""
     if (every := len(matrix.suites)) > MAX_COLUMNS:
         console.print(Text(f"{MAX_COLUMNS} of {every} suites; all with --format csv", style="dim"))
-        rows = tuple(replace(row, cells=row.cells[:MAX_COLUMNS]) for row in matrix.rows)
-        matrix = replace(matrix, suites=matrix.suites[:MAX_COLUMNS], rows=rows)
+        lines = tuple(replace(line, results=line.results[:MAX_COLUMNS]) for line in matrix.lines)
+        matrix = replace(matrix, suites=matrix.suites[:MAX_COLUMNS], lines=lines)
     table = _formatted_matrix(matrix)
     print_table(replace(table, rows=_shortened(table.rows)), console)
-    console.print(Text(f"Values: {metric_names(matrix.suites, (row.cells for row in matrix.rows))}.", style="dim"))
+    names = metric_names(matrix.suites, (list(map(headline_estimate, line.results)) for line in matrix.lines))
+    console.print(Text(f"Values: {names}.", style="dim"))
     print_signature(common_signature(matrix.signatures), console)
 
 
@@ -332,11 +318,12 @@ def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
     ]
 
 
-def _formatted_matrix(matrix: Matrix) -> FormattedTable:
+def _formatted_matrix(matrix: SweepMatrix) -> FormattedTable:
     rows = []
-    for row in matrix.rows:
-        missing = "–" if row.status == "complete" else row.status
-        rows.append((row.model, *(missing if cell is None else cell.text for cell in row.cells)))
+    for line in matrix.lines:
+        missing = "–" if line.status == "complete" else line.status
+        cells = map(headline_estimate, line.results)
+        rows.append((line.model, *(missing if cell is None else cell.text for cell in cells)))
     return FormattedTable(("model", *matrix.suites), rows, "l" + "r" * len(matrix.suites))
 
 
@@ -349,7 +336,6 @@ def _value(value: float, share: bool) -> str:
 
 
 def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """The rows that a terminal shows: as many from the beginning as from the end."""
     if len(rows) <= MAX_TERMINAL_ROWS:
         return list(rows)
     half = MAX_TERMINAL_ROWS // 2

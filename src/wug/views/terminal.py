@@ -193,7 +193,6 @@ def print_table(table: FormattedTable, console: Console, *, grouped: int = 0) ->
 
 
 def _print_tables(tables: Iterable[Table], console: Console) -> None:
-    """Print the tables that have rows, each after an empty line."""
     for table in tables:
         if table.row_count:
             console.print()
@@ -213,7 +212,6 @@ def print_signature(signature: Signature, console: Console) -> None:
 
 
 def _by_metric(result: Result) -> dict[str, dict[str, list[Estimate]]]:
-    """The headline estimates by metric and group field, `all` for those over all items."""
     found: dict[str, dict[str, list[Estimate]]] = {}
     for estimate in result.estimates:
         if not result.metric(estimate.metric).headline:
@@ -224,7 +222,6 @@ def _by_metric(result: Result) -> dict[str, dict[str, list[Estimate]]]:
 
 
 def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
-    """Name, n, value and interval of each group, sorted by number."""
     for field, found in fields.items():
         if field == "all" or len(found) < 2:  # which says no more than `all` does
             continue

@@ -204,7 +204,6 @@ def failing(result: Result) -> Iterator[FailingItem]:
 def _with_judgements(
     found: Mapping[str, Sequence[OutcomeRow]], rows: Rows
 ) -> Iterator[tuple[str, Sequence[OutcomeRow], tuple[OutcomeRow, ...]]]:
-    """Items with the rows that fail and all their judgements, read in batches."""
     items = list(found.items())
     for first in range(0, len(items), BATCH_ITEMS):
         batch = items[first : first + BATCH_ITEMS]

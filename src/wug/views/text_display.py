@@ -111,7 +111,6 @@ def _cut(text: str) -> list[tuple[str, str]]:
 
 
 def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Words that were split at a combining mark, joined again."""
     joined: list[tuple[str, str]] = []
     for word, space in words:
         before, gap = joined[-1] if joined else ("", " ")
@@ -185,7 +184,6 @@ def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
 
 
 def _own(text: str) -> Direction | None:
-    """The direction of a text's first letter or number; None for punctuation."""
     kinds = {**_STRONG, **_NUMBERS}
     return next((kinds[kind] for kind in map(unicodedata.bidirectional, text) if kind in kinds), None)
 

@@ -117,7 +117,6 @@ def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_legends(made: dict[str, Any]) -> dict[str, Any]:
-    """The chart without its legend if the page can make an accessible one."""
     if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
         return made
     return {**made, "layer": [_without_legend(layer) for layer in made["layer"]]}

@@ -128,7 +128,6 @@ def render_image(spec: dict[str, Any], suffix: str) -> bytes:
 
 
 def _script_name() -> str:
-    """File name of the script, which changes with the version of Vega."""
     try:
         return f"vega-{version('vl-convert-python')}-{version('altair')}.js"
     except PackageNotFoundError:

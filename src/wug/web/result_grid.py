@@ -298,7 +298,6 @@ def _sweep_row(
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
-    """The suites grouped by family and phenomenon, in order of appearance."""
     found: dict[str, GridColumn] = {}
     for kept in results:
         if kept.suite not in found and (not query.kind or kept.kind == query.kind):
@@ -395,5 +394,4 @@ def cell_of(kept: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "")
 def _spans(
     columns: Sequence[GridColumn], headings: Callable[[GridColumn], tuple[str, ...]]
 ) -> tuple[tuple[str, int], ...]:
-    """Headings of neighbouring columns, each with its number of columns."""
     return tuple((name[-1], len(list(some))) for name, some in groupby(columns, key=headings))

@@ -135,7 +135,6 @@ def run_entry(
 def _sweep_entry(
     runs: Sequence[Run], name: str, results: Mapping[int, Sequence[Summary]], warnings: Warnings
 ) -> RunEntry:
-    """The runs of a sweep, from the first that started to the last that finished."""
     statuses = Counter(run.status for run in runs)
     first, last = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
     worst = next((one for one in runs if one.status != "complete"), runs[0])

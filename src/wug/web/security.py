@@ -135,7 +135,6 @@ class RequestGuard:
 
 
 def _foreign_request(headers: Headers, site: Site) -> str:
-    """Why the host or the origin is not accepted; empty if both are."""
     host = headers.get("host", "")
     if not _is_own_host(host, site):
         return f"This server does not accept the host name {host!r}. Open it at the address that wug view printed."
@@ -146,7 +145,6 @@ def _foreign_request(headers: Headers, site: Site) -> str:
 
 
 def _host_and_port(origin: str) -> str:
-    """Host and port of an Origin header; empty if it is malformed."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -237,7 +235,6 @@ def _is_equal(given: str, token: str) -> bool:
 
 
 def _split_token(scope: Scope) -> tuple[str, str | None]:
-    """The URL without the token, and the token."""
     token: str | None = None
     kept: list[str] = []
     for part in scope["query_string"].decode("latin-1").split("&"):

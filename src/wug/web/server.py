@@ -160,7 +160,6 @@ _REDIRECT = (
 
 
 def _url_host(host: str) -> str:
-    """A host as it is written in a URL."""
     if host in ("0.0.0.0", "::", ""):
         return "localhost"
     try:

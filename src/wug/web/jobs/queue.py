@@ -220,7 +220,6 @@ class JobQueue:
             self._closing = False
 
     def _run_jobs(self) -> None:
-        """Run waiting jobs until the queue has been idle for long."""
         while (job := self._next_job()) is not None:
             try:
                 ended = self._run_job(job)
@@ -264,7 +263,6 @@ class JobQueue:
                 # The process exited while it was idle, which was not noticed yet: a new one takes the job.
 
     def _run_in(self, worker: WorkerProcess, job: Job) -> TaskEnded:
-        """Send a job to the worker and follow its progress."""
         assert job.task is not None
         worker.send(RunTask(job.id, job.model, job.task))
         if job.stop.is_set():  # perhaps before there was a worker to tell
@@ -274,7 +272,6 @@ class JobQueue:
         return message
 
     def _live_worker(self, job: Job) -> WorkerProcess:
-        """The running process, or a new one."""
         worker = self._worker
         if worker is not None and worker.is_alive:
             return worker
