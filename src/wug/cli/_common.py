@@ -344,10 +344,18 @@ def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, i
     if quiet() or printing.in_json() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
+    with progress_bar(label, in_bytes=in_bytes) as draw:
+        yield draw
+
+
+@contextmanager
+def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[..., None]]:
+    """A function that draws a bar on stderr: it takes what is done, the total, and a text about the present."""
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    before, after = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[now]"))
     done = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn())
+    columns = (before, BarColumn(), done, TimeRemainingColumn(), after)
     with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(label, total=None, now="")
+        yield lambda done, total, now="": bar.update(task, completed=done, total=total or None, now=now)

@@ -105,29 +105,16 @@ def progress(plan: Plan) -> Iterator[Listener]:
     if not sys.stderr.isatty():
         yield _ProgressLines() if len(plan.tasks) > 1 else _say_loading
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
     several = len(plan.tasks) > 1
-    columns = (
-        TextColumn("models" if several else "requests"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[now]}"),
-    )
-    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, now="")
+    with common.progress_bar("models" if several else "requests") as draw:
 
         def listen(event: RunEvent) -> None:
             done, total = event.requests
             if several:
-                current = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
-                bar.update(
-                    task, completed=event.done + (done / total if total else 0.0), total=event.models, now=current
-                )
+                now = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
+                draw(event.done + (done / total if total else 0.0), event.models, now)
             else:
-                bar.update(task, completed=done, total=total or None, now=Text(event.model).plain)
+                draw(done, total, event.model)
 
         yield listen
 

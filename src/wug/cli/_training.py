@@ -209,22 +209,18 @@ def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
         nonlocal last
         if time.monotonic() - last > SECONDS_BETWEEN_LINES or progress.step == progress.steps:
             last = time.monotonic()
-            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)}")
+            left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {left} left")
 
     if common.quiet() or not sys.stderr.isatty():
         yield say
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda now: bar.update(task, completed=now.step, total=now.steps, description=_state(now))
+    with common.progress_bar("training") as draw:
+        yield lambda now: draw(now.step, now.steps, _state(now))
 
 
 def _state(progress: TrainingProgress) -> str:
-    left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
-    return f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s · {left} left"
+    return f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s"
 
 
 def _summarise(folder: Path, state: TrainingState) -> None:

@@ -14,7 +14,8 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.formatting import visible
 from wug.options import Option
-from wug.tables import RowTable, Table
+from wug.tables import FormattedTable, RowTable, Table
+from wug.views.writers.table import aligned, cut
 
 if TYPE_CHECKING:
     from wug.results.records import Run
@@ -87,7 +88,7 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
         printing.echo(f"{registry.summary('families', family)}{every}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
     if not tags:
-        for family in {name for name, _ in registry.modules("families")} - {row["family"] for row in rows}:
+        for family in sorted({name for name, _ in registry.modules("families")} - {row["family"] for row in rows}):
             printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
@@ -132,34 +133,21 @@ def _short(name: str, value: object) -> object:
 
 def print_table(rows: ListedRows) -> None:
     """Print a table whose cells may take several lines."""
-    from rich.markup import escape
-    from rich.table import Table
+    from wug.views import terminal
 
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for column in rows[0] if rows else ():
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))
-    printing.console(width=140).print(table)
+    head = list(rows[0]) if rows else []
+    table = FormattedTable(head, [[_cell(value) for value in row.values()] for row in rows], "l" * len(head))
+    terminal.print_table(table, printing.console(width=140))
 
 
 def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> None:
-    from rich.cells import cell_len, set_cell_size
-
     if not rows:
         return
     cells = [[visible(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
-    lines = [list(rows[0]), *cells] if head else cells
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    room = printing.console(width=LINE_COLUMNS).width - len(indent) - sum(widths[:-1]) - 2 * len(widths) + 2
-    numbers = [isinstance(value, int) for value in rows[0].values()]
-    for line in lines:
-        padded = [
-            " " * (width - cell_len(cell)) + cell if number else cell + " " * (width - cell_len(cell))
-            for cell, width, number in zip(line, widths, numbers, strict=True)
-        ]
-        last = line[-1] if cell_len(line[-1]) <= room else set_cell_size(line[-1], max(1, room - 1)) + "…"
-        printing.echo(f"{indent}{'  '.join([*padded[:-1], last])}".rstrip())
+    align = "".join("r" if isinstance(value, int) else "l" for value in rows[0].values())
+    width = printing.console(width=LINE_COLUMNS).width
+    for line in aligned([list(rows[0]), *cells] if head else cells, align):
+        printing.echo(cut(f"{indent}{line}", width))
 
 
 def _family(name: str) -> dict[str, Any]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wug.cli import _common as common
 from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
+from wug.formatting import plain, value_text
+from wug.tables import Display, FormattedTable, RowTable
 from wug.views import charts
 
+if TYPE_CHECKING:
+    import altair
+
+    from wug.results.power import NeededItems
+
 CHARTS = (".svg", ".png", ".pdf")
+POINTS = 24
+"""Of a curve."""
+MAX_CURVES = 8
 
 
 @common.with_options(common.STORE, common.TABLE_FORMAT)
@@ -29,17 +41,7 @@ CHARTS = (".svg", ".png", ".pdf")
 @click.option("--difference", type=float, help="Difference to detect between two runs.  [default: the observed one]")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of finding the difference.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Also write a chart: .svg, .png or .pdf.")
-def command(
-    words: tuple[str, ...],
-    suites: tuple[str, ...],
-    metrics: tuple[str, ...],
-    width: float | None,
-    difference: float | None,
-    power: float,
-    output: Path | None,
-    store_path: Path | None,
-    form: str,
-) -> None:
+def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, form: str, **given: Any) -> None:
     """Compute how many items a suite needs, from stored results.
 
     With one run: the number of items for an interval of a given width. With two: the number of items with which a
@@ -52,20 +54,68 @@ def command(
     """
     from wug.results.power import PowerWanted, needed_items
     from wug.results.run_names import numbers
-    from wug.views.power import power_chart, power_table
 
-    if len(words) == 1 and difference is not None:
+    wanted = PowerWanted(**given)
+    if len(words) == 1 and wanted.difference is not None:
         raise click.UsageError("--difference is for two runs")
-    if len(words) > 1 and width is not None:
+    if len(words) > 1 and wanted.width is not None:
         raise click.UsageError("--width is for one run")
     if output is not None:
         if output.suffix.lower() not in CHARTS:
             raise InputError(f"write a chart: one of {', '.join(CHARTS)}", file=output)
         charts.require(output)
     store = common.open_store(store_path)
-    wanted = PowerWanted(width, difference, power, suites, metrics)
     found = needed_items(store, numbers(store.reader, words), wanted)
-    common.deliver_table(power_table(found, power), form, None)
+    common.deliver_table(_table(found, wanted.power), form, None)
     if output is not None:
-        charts.save(power_chart(found), output)
+        charts.save(_chart(found), output)
         common.say(f"wrote {output}")
+
+
+def _table(found: Sequence[NeededItems], power: float) -> RowTable:
+    from wug.stats_power import MAX_ITEMS
+
+    paired = found[0].paired
+    value, now = ("difference", "power_now") if paired else ("value", "width_now")
+    wanted = "wanted_difference" if paired else "wanted_width"
+    names = ("suite", "metric", value, "n", now, wanted, "items_needed")
+    rows = [(one.suite, one.metric, one.value, one.items, one.now, one.wanted, one.needed) for one in found]
+    shown = [
+        (
+            one.suite,
+            plain(one.metric),
+            value_text(one.value, share=one.share),
+            f"{one.items:,}",
+            value_text(one.now, share=one.share or paired),
+            value_text(one.wanted, share=one.share),
+            f"more than {MAX_ITEMS:,}" if one.needed is None else f"{one.needed:,}",
+        )
+        for one in found
+    ]
+    head = (
+        ("suite", "metric", "difference", "n", "power", "wanted difference", f"items for a power of {power:g}")
+        if paired
+        else ("suite", "metric", "value", "n", "interval width", "wanted width", "items")
+    )
+    kinds = {name: str if name in ("suite", "metric") else float for name in names} | {"n": int, "items_needed": int}
+    return RowTable(names, rows, kinds, display=Display([FormattedTable(head, shown, "llrrrrr")]))
+
+
+def _chart(found: Sequence[NeededItems]) -> altair.LayerChart:
+    import numpy as np
+
+    drawn = found[:MAX_CURVES]
+    paired = drawn[0].paired
+    largest = max(max(one.items, one.needed or one.items) for one in drawn)
+    points = [
+        charts.LinePoint(float(items), one.curve(items), series=f"{one.suite}, {plain(one.metric)}")
+        for one in drawn
+        for items in sorted({int(n) for n in np.geomspace(5, max(10, 2 * largest), POINTS)})
+    ]
+    share = paired or all(one.share for one in drawn)
+    what = "power" if paired else "width of the 95% interval"
+    about = "items in the runs: " + ", ".join(dict.fromkeys(f"{one.suite} {one.items:,}" for one in drawn))
+    made: altair.LayerChart = charts.curves(points, x="items", title=what, share=share).properties(
+        title=charts.title(f"{what.capitalize()} by number of items", about)
+    )
+    return made

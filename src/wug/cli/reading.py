@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from wug.files import user_path
 from wug.labels import short_names
 from wug.options import Option, written
 from wug.tables import table_text
+from wug.views.writers.table import aligned
 
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest
@@ -199,9 +200,9 @@ def _lines(found: Reading) -> Iterator[str]:
     from wug.families.reading.view import LEAST_SQUARES
 
     names = short_names(result.model for result in found.results)
-    yield from _aligned(list(found.summary(names)), left=2)
+    yield from aligned(list(found.summary(names)), "llrrrrrr")
     if lags := list(found.lag_summary(names)):
-        yield from ("", *_aligned(lags, left=4))
+        yield from ("", *aligned(lags, "llllrrrr"))
         yield f"  {LEAST_SQUARES}"
     owners: dict[str, list[str]] = {}
     for result in found.results:
@@ -210,15 +211,3 @@ def _lines(found: Reading) -> Iterator[str]:
     for text, own in owners.items():
         yield f"  {text}" if len(own) == len(names) else f"  {', '.join(own)}: {text}"
     yield from (str(result.signature) for result in found.results)
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            " " * (width - cell_len(cell)) + cell if place >= left else cell + " " * (width - cell_len(cell))
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()

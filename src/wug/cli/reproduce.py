@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,24 +21,6 @@ if TYPE_CHECKING:
 
 JOBS_PER_GPU = 3
 MINIATURE = "A miniature: it shows the layout of the table, not its numbers."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproduceOptions:
-    """The options of the command."""
-
-    folder: Path | None
-    seeds: tuple[int, ...]
-    rows: tuple[str, ...]
-    networks: tuple[str, ...]
-    small: bool
-    dry_run: bool
-    so_far: bool
-    jobs: int | None
-    executor: str
-    device: str | None
-    form: str | None
-    output: Path | None
 
 
 @click.command("reproduce")
@@ -74,31 +55,31 @@ def command(recipe: str | None, **given: Any) -> None:
     from wug.reproduce.plan import Planner, where_to_get
     from wug.reproduce.work import run_steps
 
-    options = ReproduceOptions(**given)
+    form, output, small = given["form"], given["output"], given["small"]
     if recipe is None:
         for name in recipes.names():
             printing.echo(f"{name:16} {recipes.read(name).title}")
         return
-    if options.form == "html" and options.output is None:
+    if form == "html" and output is None:
         raise click.UsageError("a page is a file: give -o page.html")
-    if options.form == "table" and options.output is not None:
+    if form == "table" and output is not None:
         raise click.UsageError("--format table is for the terminal: use another one with -o, or leave it out")
-    form = common.resolve_format(options.form, options.output, format_suffixes()) or "table"
+    form = common.resolve_format(form, output, format_suffixes()) or "table"
     if form != "html":
-        common.require_format(form, options.output)
-    read, small = recipes.read(recipe), options.small
-    home = options.folder or Path("reproduce") / (f"{read.name}-small" if small else read.name)
-    planner = Planner(read, home, small=small, options=("--device", options.device) if options.device else ())
-    seeds = options.seeds or (read.seeds[:1] if small else read.seeds)
-    plan = planner.plan(seeds, options.rows, options.networks)
-    if options.dry_run:
+        common.require_format(form, output)
+    read, device = recipes.read(recipe), given["device"]
+    home = given["folder"] or Path("reproduce") / (f"{read.name}-small" if small else read.name)
+    planner = Planner(read, home, small=small, options=("--device", device) if device else ())
+    seeds = given["seeds"] or (read.seeds[:1] if small else read.seeds)
+    plan = planner.plan(seeds, given["rows"], given["networks"])
+    if given["dry_run"]:
         _describe(plan)
         return
     failures = []
-    if not options.so_far:
-        with _runner(options) as runner:
+    if not given["so_far"]:
+        with _runner(given["executor"], given["jobs"], device) as runner:
             failures = run_steps(plan, runner=runner, tell=common.say)
-    _deliver(plan, form, options.output, remark=MINIATURE if small else "")
+    _deliver(plan, form, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
@@ -106,40 +87,33 @@ def command(recipe: str | None, **given: Any) -> None:
         if plan.absent:
             common.say(where_to_get(plan.absent))
         raise SystemExit(1)
-    if not options.so_far:
+    if not given["so_far"]:
         common.say(f"the runs: wug view --store {plan.store}")
 
 
 @contextmanager
-def _runner(options: ReproduceOptions) -> Iterator[StepRunner]:
+def _runner(executor: str, jobs: int | None, device: str | None) -> Iterator[StepRunner]:
     """What runs the steps; small models leave most of a GPU idle, so it takes several at a time."""
     from wug.models import pick_device
     from wug.reproduce.work import LocalRunner
 
-    if options.executor == "processes":
-        on_gpu = pick_device(options.device).startswith("cuda")
-        yield LocalRunner(options.jobs or (JOBS_PER_GPU if on_gpu else 1))
+    if executor == "processes":
+        on_gpu = pick_device(device).startswith("cuda")
+        yield LocalRunner(jobs or (JOBS_PER_GPU if on_gpu else 1))
         return
     from wug.evaluation.executors.ray import joined
     from wug.reproduce.cluster import RayRunner
 
     with joined() as ray:
-        yield RayRunner(ray, options.jobs or JOBS_PER_GPU)
+        yield RayRunner(ray, jobs or JOBS_PER_GPU)
 
 
 def _describe(plan: ReproductionPlan) -> None:
     from wug.reproduce.plan import where_to_get
 
     for step in plan.steps:
-        state = (
-            "missing"
-            if step.kind == "data"
-            else "done"
-            if step.done
-            else f"about {step.minutes:g} min"
-            if step.minutes
-            else ""
-        )
+        time = f"about {step.minutes:g} min" if step.minutes else ""
+        state = "missing" if step.kind == "data" else "done" if step.done else time
         printing.echo(f"{step.kind:5} {step.name:44} {state}".rstrip())
         printing.echo(f"      wug {' '.join(step.command)}")
     left = [step for step in plan.steps if not step.done and step.kind != "data"]

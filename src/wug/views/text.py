@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from wug import registry
 from wug.formatting import plain, visible
@@ -31,6 +31,7 @@ from wug.views.parts import (
     ViewPart,
 )
 from wug.views.text_display import Piece, Pieces
+from wug.views.writers.table import aligned
 
 MAX_TABLE_COLUMNS = 120
 """Width of a table in columns; the cells of a wider one are printed below each other."""
@@ -84,7 +85,7 @@ def part_lines(part: ViewPart) -> Iterator[str]:
             wide = max((cell_len(line.label) for line in lines), default=0)
             for line in lines:
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
-                yield "  ".join(filter(None, (_padded(_flat(line.label), wide), text, line.value)))
+                yield "  ".join(filter(None, (set_cell_size(_flat(line.label), wide), text, line.value)))
         case VerdictsPart(rows):
             for row in rows:
                 yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
@@ -116,15 +117,13 @@ def _table(table: TablePart) -> Iterator[str]:
     rows = [[*map(_cell, row.cells)] for _, some in table.groups for row in some]
     wide = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
     if sum(wide) + 2 * len(wide) <= MAX_TABLE_COLUMNS:
-        for row in (heads, *rows):
-            yield "  ".join(map(_padded, row, wide)).rstrip()
+        yield from aligned([heads, *rows], "l" * len(heads))
         return
     indent = max(map(cell_len, heads[1:]), default=0)
     for first, *others in rows:
         yield first
-        yield from (
-            f"  {_padded(head, indent)}  {text}".rstrip() for head, text in zip(heads[1:], others, strict=False)
-        )
+        for head, text in zip(heads[1:], others, strict=False):
+            yield f"  {set_cell_size(head, indent)}  {text}".rstrip()
 
 
 def _cell(cell: TableCell) -> str:
@@ -165,11 +164,6 @@ def _said(value: object) -> str:
         case Mapping():
             return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items()) or "–"
     return str(value)
-
-
-def _padded(text: str, width: int) -> str:
-    """The text, padded; a Chinese character takes two columns."""
-    return text + " " * (width - cell_len(text))
 
 
 def _flat(text: str) -> str:

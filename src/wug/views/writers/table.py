@@ -25,17 +25,26 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     yield from (f"warning: {visible(warning)}\n" for warning in display.warnings)
 
 
-def _lines(table: FormattedTable) -> Iterator[str]:
-    cells = [[visible(text).replace("\n", "\\n") for text in row] for row in (table.head, *table.rows)]
-    columns = [_padded(column, align) for column, align in zip(zip(*cells, strict=True), table.align, strict=True)]
-    return (f"{'  '.join(row).rstrip()}\n" for row in zip(*columns, strict=True))
+def aligned(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
+    """Rows as lines with aligned columns; a Chinese character takes two columns of a terminal."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        spaces = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [gap + cell if how == "r" else cell + gap for cell, gap, how in zip(row, spaces, align, strict=True)]
+        yield "  ".join(cells).rstrip()
 
 
-def _padded(cells: Sequence[str], align: str) -> list[str]:
-    """The cells of a column, equally wide; a Chinese character takes two columns."""
+def cut(text: str, columns: int) -> str:
+    """The text, cut to a number of columns of a terminal."""
     from rich.cells import cell_len, set_cell_size
 
-    width = min(MAX_CELL_COLUMNS, max(map(cell_len, cells)))
-    cut = [cell if cell_len(cell) <= width else f"{set_cell_size(cell, width - 1)}…" for cell in cells]
-    spaces = [" " * (width - cell_len(cell)) for cell in cut]
-    return [space + cell if align == "r" else cell + space for cell, space in zip(cut, spaces, strict=True)]
+    return text if cell_len(text) <= columns else f"{set_cell_size(text, columns - 1)}…"
+
+
+def _lines(table: FormattedTable) -> Iterator[str]:
+    cells = [
+        [cut(visible(text).replace("\n", "\\n"), MAX_CELL_COLUMNS) for text in row] for row in (table.head, *table.rows)
+    ]
+    return (f"{line}\n" for line in aligned(cells, table.align))
