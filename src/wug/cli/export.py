@@ -22,14 +22,17 @@ from wug.files import write_pieces, writing
 from wug.tables import RowTable, format_names, format_suffixes
 from wug.types import Result
 from wug.views import charts
+from wug.views.chart_style import ChartStyle
 
 if TYPE_CHECKING:
-    from wug.results.store import Store
+    from wug.results.comparison import Comparison
 
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "md", "latex", "html")
 """Formats in which estimates are exported by default."""
 CHARTS = (".svg", ".png", ".pdf", ".html", ".json")
+LOOK = ("width", "height", "font_size", "palette")
+"""Options of charts."""
 EXPORTED_BY_DUCKDB = ("csv", "tsv", "json", "jsonl", "parquet")
 """Formats in which DuckDB writes outcomes, however many there are."""
 PIECE_BYTES = 1 << 20
@@ -81,11 +84,7 @@ def command(
     words: tuple[str, ...],
     form: str | None,
     what: str | None,
-    wide: bool,
-    labels: tuple[str, ...],
     suites: tuple[str, ...],
-    chart: bool,
-    figure: str | None,
     output: Path | None,
     raw: bool,
     store_path: Path | None,
@@ -105,95 +104,103 @@ def command(
     wug export 1 2 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
-    from wug.results.run_names import numbers
-    from wug.views.result_tables import wide_table
-
-    look = {name: more.pop(name) for name in ("width", "height", "font_size", "palette")}
     if form is not None and form not in format_names():
-        _exchange(form, common.open_store(store_path), (words, suites), output, more)
+        for name in ("wide", "labels", "chart", "figure", *LOOK):
+            del more[name]
+        _exchange(form, _Chosen(store_path, words, suites), output, more)
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
-    drawn = chart or bool(figure)
+    drawn, wide, labels = more["chart"] or bool(more["figure"]), more["wide"], more["labels"]
     if drawn and form:
         raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
     if what == "suite" and (form := common.resolve_format(form, output, {".json": "json"})) not in (None, "json"):
         raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
     form = common.resolve_format(form, output, dict.fromkeys(CHARTS, "chart") if drawn else format_suffixes())
+    by_duckdb = what in (None, "outcomes") and form in EXPORTED_BY_DUCKDB
+    if drawn and output is None:
+        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
     if drawn:
-        _require_charts(output)
-    elif form == "parquet" and what in (None, "outcomes"):  # DuckDB writes it, without further packages
-        if output is None:
-            raise InputError("parquet is not text: name a file with -o")
-    elif form is not None:
+        charts.require(output)
+    elif form == "parquet" and by_duckdb and output is None:  # otherwise, it needs no further packages
+        raise InputError("parquet is not text: name a file with -o")
+    elif form is not None and not by_duckdb:
         common.require_format(form, output)
-    store = common.open_store(store_path)
-    runs = numbers(store.reader, words or ("last",))
+    chosen = _Chosen(store_path, words, suites)
     if unnamed := [one for one in labels if not all(one.partition("="))]:
         raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
     named = {model: name for model, _, name in (one.partition("=") for one in labels)}
-    if drawn:
-        _chart(store, runs, suites, what, figure, output, {**look, "labels": named})
+    if drawn and output is not None:
+        look = ChartStyle(**{name: more[name] for name in LOOK}, labels=named)
+        _chart(chosen, what, more["figure"], output, look)
         return
-    if given := next((name for name, value in look.items() if value is not None), None):
+    if given := next((name for name in LOOK if more[name] is not None), None):
         raise click.UsageError(f"--{given.replace('_', '-')} is for --chart")
-    if wide or labels:
-        if what not in (None, "estimates") or not wide:
-            raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
-        results = _results(store, runs, suites, outcomes=False)
-        table = wide_table(results, {**config().labels_for(results), **named})
-        common.deliver_table(table, form or "table", output, raw=raw)
-        return
-    form = form or "csv"
-    what = what or ("estimates" if form in FOR_PEOPLE else "outcomes")
-    if what == "comparison":
-        common.deliver_table(_compared(store, runs, suites), form, output, raw=raw)
-        return
-    results = _results(store, runs, suites)
+    if (wide or labels) and (what not in (None, "estimates") or not wide):
+        raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
+    form = form or ("table" if wide else "csv")
+    what = what or ("estimates" if wide or form in FOR_PEOPLE else "outcomes")
     if what == "suite":
-        common.deliver_text(_evaluated(results), output)
+        common.deliver_text(_evaluated(chosen.results()), output)
     elif what == "outcomes" and form in EXPORTED_BY_DUCKDB:
-        _write_outcomes(results, form, output, raw)
+        _write_outcomes(chosen.results(), form, output, raw)
     else:
-        common.deliver_table(_table(results, what, form), form, output, raw=raw)
+        table = _wide(chosen, named) if wide else _table(chosen, what, form)
+        common.deliver_table(table, form, output, raw=raw)
 
 
-def _exchange(
-    form: str,
-    store: Store,
-    chosen: tuple[Sequence[str], Sequence[str]],
-    output: Path | None,
-    about: Mapping[str, Any],
-) -> None:
+class _Chosen:
+    """The runs and suites that are exported."""
+
+    def __init__(self, store_path: Path | None, words: Sequence[str], suites: Sequence[str]) -> None:
+        from wug.results.run_names import numbers
+
+        self.store, self.suites = common.open_store(store_path), suites
+        self.runs = numbers(self.store.reader, words or ("last",))
+
+    def results(self, *, outcomes: bool = True) -> list[Result]:
+        results = [result for number in self.runs for result in self.store.results(number, outcomes=outcomes)]
+        for pattern in self.suites:
+            if not any(fnmatchcase(result.suite, pattern) for result in results):
+                raise UnknownName("suite", pattern, {result.suite for result in results})
+        return self.matching(results)
+
+    def matching(self, results: Sequence[Result]) -> list[Result]:
+        every = not self.suites
+        return [one for one in results if every or any(fnmatchcase(one.suite, pattern) for pattern in self.suites)]
+
+    def compared(self) -> Comparison:
+        from wug.results.comparison import ComparisonSettings, compare
+
+        return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self.suites))
+
+
+def _exchange(form: str, chosen: _Chosen, output: Path | None, about: Mapping[str, Any]) -> None:
     from wug.exchange.export import ExportedRun, ExportOptions, formats, write
-    from wug.results.run_names import numbers
 
     if form not in formats():
         raise UnknownName("format", form, [*format_names(), *formats()])
-    words, suites = chosen
-    found = numbers(store.reader, words or ("last",))
-    _results(store, found, suites, outcomes=False)  # refuses unknown suites
-    runs = [ExportedRun(store.run(number), tuple(_matching(store.results(number), suites))) for number in found]
+    chosen.results(outcomes=False)  # refuses unknown suites
+    store = chosen.store
+    runs = [ExportedRun(store.run(number), tuple(chosen.matching(store.results(number)))) for number in chosen.runs]
     for line in write(form, runs, output, ExportOptions(**about)):
         common.say(line)
 
 
-def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
-    results = [result for number in runs for result in store.results(number, outcomes=outcomes)]
-    for pattern in suites:
-        if not any(fnmatchcase(result.suite, pattern) for result in results):
-            raise UnknownName("suite", pattern, {result.suite for result in results})
-    return _matching(results, suites)
+def _wide(chosen: _Chosen, named: Mapping[str, str]) -> RowTable:
+    from wug.views.result_tables import wide_table
+
+    results = chosen.results(outcomes=False)
+    return wide_table(results, {**config().labels_for(results), **named})
 
 
-def _matching(results: Sequence[Result], suites: Sequence[str]) -> list[Result]:
-    return [one for one in results if not suites or any(fnmatchcase(one.suite, pattern) for pattern in suites)]
+def _table(chosen: _Chosen, what: str, form: str) -> RowTable:
+    """The rows to export: a comparison, estimates, surprisals by region, or outcomes."""
+    from wug.views import comparison, result_tables
 
-
-def _table(results: list[Result], what: str, form: str) -> RowTable:
-    """The rows to export: estimates, surprisals by region, or outcomes."""
-    from wug.views import result_tables
-
+    if what == "comparison":
+        return comparison.table(chosen.compared())
+    results = chosen.results()
     if what == "surprisals":
         return _surprisals(results)
     if what == "outcomes":
@@ -228,13 +235,6 @@ def _surprisals(results: list[Result]) -> RowTable:
     return RowTable(*makers[made[0]]([result for result in results if result.kind == made[0]]))
 
 
-def _compared(store: Store, runs: Sequence[int], suites: Sequence[str]) -> RowTable:
-    from wug.results.comparison import ComparisonSettings, compare
-    from wug.views import comparison
-
-    return comparison.table(compare(store, [[number] for number in runs], ComparisonSettings(suites)))
-
-
 def _evaluated(results: list[Result]) -> str:
     writers = [(result, registry.attribute("families", result.kind, "evaluated_json")) for result in results]
     kept = [(result, write) for result, write in writers if write]
@@ -244,38 +244,17 @@ def _evaluated(results: list[Result]) -> str:
     return json.dumps(write(result), ensure_ascii=False, indent=2)
 
 
-def _chart(
-    store: Store,
-    runs: Sequence[int],
-    suites: Sequence[str],
-    what: str | None,
-    figure: str | None,
-    output: Path | None,
-    look: Mapping[str, Any],
-) -> None:
-    from wug.views.chart_style import ChartStyle
+def _chart(chosen: _Chosen, what: str | None, figure: str | None, output: Path, style: ChartStyle) -> None:
+    from wug.views.comparison_page import chart
     from wug.views.report import choose_figure
 
-    assert output is not None
-    style = ChartStyle(**look)
     if what == "comparison":
-        from wug.results.comparison import ComparisonSettings, compare
-        from wug.views.comparison_page import chart
-
         if style.labels:
             raise click.UsageError("--label is not for the chart of a comparison")
-        charts.save(
-            chart(compare(store, [[number] for number in runs], ComparisonSettings(suites))), output, style.apply
-        )
+        charts.save(chart(chosen.compared()), output, style.apply)
     else:
-        results = _results(store, runs, suites)
+        results = chosen.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
         shown = choose_figure(style.named(results), figure)
         charts.save(charts.titled(shown, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")
-
-
-def _require_charts(output: Path | None) -> None:
-    if output is None:
-        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
-    charts.require(output)
