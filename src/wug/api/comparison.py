@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,12 @@ from wug.files import user_path, write_text
 from wug.formatting import plural
 from wug.results import comparison as runs
 from wug.results.store import Store
-from wug.tables import Table, Tabulated
+from wug.tables import Table, Tabulated, table_text
 from wug.types import Result
+from wug.views import charts, vega
+from wug.views import comparison as text
+from wug.views.comparison_page import chart
+from wug.views.report import ReportedResult, render
 
 if TYPE_CHECKING:
     import altair
@@ -56,44 +59,28 @@ class Comparison(Tabulated):
     @property
     def table(self) -> Table:
         """One row per difference."""
-        from wug.views.comparison import COLUMNS, rows
-
-        return Table.of_tuples(COLUMNS, rows(self.found))
+        return Table.of_tuples(text.COLUMNS, text.rows(self.found))
 
     def _as_table(self) -> Table:
         return self.table
 
     def plot(self) -> altair.LayerChart:
         """The differences with their intervals, for a notebook."""
-        from wug.views import vega
-        from wug.views.comparison_page import chart
-
         return vega.styled_chart(chart(self.found))
 
     def __len__(self) -> int:
         return len(self.found.contrasts)
 
     def __repr__(self) -> str:
-        from wug.views.comparison import difference, interval, verdict
-
         sides = ", ".join(f"{side.label} = {side.name}" for side in self.found.sides)
-        lines = [f"  {c.suite}, {c.metric}: {difference(c)} {interval(c)}, {verdict(c)}" for c in self.contrasts]
+        lines = [
+            f"  {c.suite}, {c.metric}: {text.difference(c)} {text.interval(c)}, {text.verdict(c)}"
+            for c in self.contrasts
+        ]
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        from wug.views import comparison
-
-        parts = []
-        for first, second, contrasts in comparison.side_pairs(self.found):
-            parts.append(
-                f"<p>{', '.join(f'<b>{side.label}</b> = {escape(side.name)}' for side in (first, second))}</p>"
-            )
-            head = "".join(f"<th>{escape(name)}</th>" for name in comparison.head(first.label, second.label))
-            rows = ("".join(f"<td>{escape(cell)}</td>" for cell in comparison.line(c)) for c in contrasts)
-            body = "".join(f"<tr>{row}</tr>" for row in rows)
-            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-        said = [*comparison.notes(self.found), *(f"warning: {text}" for text in comparison.warnings(self.found))]
-        return "".join([*parts, *(f"<p><small>{escape(text)}</small></p>" for text in said)])
+        return table_text(text.table(self.found), "html")
 
 
 @public
@@ -159,9 +146,6 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
     Examples:
         >>> wug.report(wug.run("wug_agreement_pp", limit=8), "page.html")
     """
-    from wug.views import charts
-    from wug.views.report import ReportedResult, render
-
     target, listed = user_path(path), _flat(results)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("a report is an HTML page: name the file .html", file=target)

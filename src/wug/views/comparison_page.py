@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
@@ -126,7 +127,7 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
     about = caption([c.suite for c in contrasts], (), counts.pop() if len(counts) == 1 else None)
     return Figure(
         id=id,
-        draw=lambda: charts.intervals(points, title=title, series_are="pair", zero=True),
+        draw=partial(charts.intervals, points, title=title, series_are="pair", zero=True),
         title="Differences in percent correct" if share else f"Differences in {plain(metric)}",
         note=f"{what} on the items that both have, with 95% intervals.",
         about=about,
