@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from wug.evaluation.opening import open_model, open_suites
 from wug.evaluation.request import RunEvent, RunRequest
 from wug.evaluation.service import execute, resolve
 from wug.results.store import Store
+from wug.results.sweeps import sweeps
 from wug.tables import table_text
 from wug.views.result_tables import estimate_table
 from wug.web.jobs.tasks import run_suites
@@ -71,6 +73,44 @@ def test_command_line_python_and_site_give_the_same_results_and_the_same_error()
     assert len(errors[0]) == 1
     assert stored("c.db") == stored("p.db") == stored("s.db")
     assert stored("c.db").count('"suite": "words"') == 2
+
+
+def test_command_line_and_python_have_the_same_settings() -> None:
+    given = ["--model", MODELS[0], "--model", MODELS[2], "-M", "lowercase=yes", "--limit", "2", "--sweep", "sizes"]
+    said = wug("run", "words.jsonl", *given, "--executor", "processes", "--workers", "2", "--store", "c", "--no-cache")
+    assert said.code == 0
+    api.run(
+        "words.jsonl",
+        MODELS[::2],
+        model_options={"lowercase": True},
+        limit=2,
+        sweep="sizes",
+        executor="processes",
+        workers=2,
+        store="p",
+    )
+    assert stored("c") == stored("p")
+    assert stored("c").count("lowercase:yes") == 2
+    assert [sweep.name for sweep in sweeps(Store(Path("p")).reader)] == ["sizes"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "name", "value"),
+    [("--protocol", "protocol", "lm-eval"), ("--tag", "tags", "nouns"), ("-M", "model_options", "bos=yes")],
+)
+def test_a_setting_that_does_not_fit_gives_the_same_message(flag: str, name: str, value: str) -> None:
+    said = wug("run", "words.jsonl", "--model", MODELS[0], flag, value)
+    setting: Any = dict([value.split("=")]) if "=" in value else value
+    with pytest.raises(WugError) as error:
+        api.run("words.jsonl", MODELS[0], **{name: setting})
+    assert said.err.strip().removeprefix("error: ") == str(error.value)
+
+
+def test_a_protocol_is_not_for_suites_that_are_open() -> None:
+    with pytest.raises(InputError, match="already open"):
+        api.run(api.open_suites("words.jsonl"), MODELS[0], protocol="lm-eval")
+    with pytest.raises(InputError, match="models given by name"):
+        api.run("words.jsonl", lambda texts: [0.0 for _ in texts], protocol="lm-eval")
 
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])

@@ -217,6 +217,12 @@ def run(
     interval: stats.Method = "wilson",
     metrics: str | Judge | Iterable[str | Judge] = (),
     progress: Callable[[int, int], None] | None = None,
+    model_options: Mapping[str, Setting] | None = None,
+    protocol: str | None = None,
+    tags: str | Iterable[str] = (),
+    sweep: str | None = None,
+    executor: str = "auto",
+    workers: int | None = None,
 ) -> Results:
     """Evaluate each model on each suite.
 
@@ -233,6 +239,12 @@ def run(
         metrics: Functions of an item's outcomes that return a number, True, False or None (see `wug.metric`), or names
             of a plugin's metrics.
         progress: Called with the numbers of requests done and in total.
+        model_options: Options of every model that is given by name.
+        protocol: The conventions of another program, such as "lm-eval", for suites given by name or path.
+        tags: Only suites with one of these tags or phenomena.
+        sweep: Store the runs as one sweep of this name.
+        executor: "serial", "processes" or "ray"; "auto" chooses.
+        workers: Models at a time, one process each.
 
     Returns:
         One result per model and suite, model by model.
@@ -249,7 +261,11 @@ def run(
     if store is not None and not isinstance(store, (Store, str, Path)):
         raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
+    if protocol is not None and any(isinstance(suite, Suite) for suite in _listed(suites)):
+        raise InputError("protocol= is for suites given by name or path: these are already open")
     opened = models is not None and any(map(_is_bare, _listed(models)))
+    if opened and protocol is not None:
+        raise InputError("protocol= is for models given by name, or opened with wug.open_model(…)")
     given = open_suites(suites, options, kind=kind) if opened else _listed(suites)
     if opened:
         options = kind = None
@@ -263,12 +279,18 @@ def run(
         suites=given,
         models=named,
         suite_options=as_text(options),
+        model_options=as_text(model_options),
+        protocol=protocol,
         family=kind,
+        tags=list(map(str, _listed(tags))),
         limit=limit,
         interval=interval,
         metrics=[find_metric(one) for one in _listed(metrics)],
         store=path,
         cache=None if cache is None else user_path(cache),
+        executor=executor,
+        workers=workers,
+        sweep=sweep,
     )
     request = replace(request, command=_call(request))
     report = execute(request, None if progress is None else _in_requests(progress))

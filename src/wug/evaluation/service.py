@@ -72,8 +72,9 @@ def execute_plan(plan: Plan, request: RunRequest, listen: Listener | None = None
 
 def resolve(request: RunRequest) -> Plan:
     """Find the suites and models of a request; errors in names and options are raised here."""
-    if request.limit is not None and request.limit < 1:
-        raise InputError(f"limit={request.limit}: write a whole number, 1 or more")
+    for name, number in (("limit", request.limit), ("workers", request.workers)):
+        if number is not None and number < 1:
+            raise InputError(f"{name}={number}: write a whole number, 1 or more")
     if request.interval not in PROPORTION_METHODS:
         raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = following_protocol(request)
