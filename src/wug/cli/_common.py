@@ -19,7 +19,7 @@ from wug import registry, tables
 from wug.cli import _printing as printing
 from wug.cli._verbosity import Verbosity
 from wug.errors import InputError, WugError
-from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_values
+from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option
 from wug.files import format_of, write_text
 from wug.formatting import visible
 from wug.results.paths import default_cache as default_cache
@@ -87,20 +87,8 @@ BY = click.Option(
 )
 EFFECTS = click.Option(["--effects"], is_flag=True, help="Print mean effects and margins in bits as well.")
 RESULT_OPTIONS = (SUMMARY, BY, EFFECTS, SAVE, STORE, FORMAT)
-MODEL_OPTIONS = click.Option(
-    ["-M", "model_options"],
-    multiple=True,
-    callback=key_values,
-    metavar="KEY=VALUE",
-    help="Model option; see `wug list models --all`.",
-)
-SUITE_OPTIONS = click.Option(
-    ["-S", "suite_options"],
-    multiple=True,
-    callback=key_values,
-    metavar="KEY=VALUE",
-    help="Scoring option; see `wug list suites --all`.",
-)
+MODEL_OPTIONS = key_value_option("-M", "model_options", "Model option; see `wug list models --all`.")
+SUITE_OPTIONS = key_value_option("-S", "suite_options", "Scoring option; see `wug list suites --all`.")
 KIND = click.Option(["--kind"], help="Family of the suites, if their content does not identify it.")
 DEVICE = click.Option(["--device"], help="Device, such as cpu, cuda, cuda:1.  [default: WUG_DEVICE, or the fastest]")
 CACHE = click.Option(

@@ -25,47 +25,26 @@ END, UNKNOWN = "<eos>", "<unk>"
 """Special tokens of a word-level LSTM."""
 
 
-def causal(training: Training) -> None:
-    """Train a causal language model with Llama's architecture on TEXTS.
+TOKEN_MODEL_HELP = """Train a {kind} language model with {architecture}'s architecture on TEXTS.
 
-    TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
+TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
 
-    \b
-    wug train causal corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
-    wug train causal corpus.txt -o my-model --steps 6000
-    wug run wug_agreement_pp --model my-model
-    """
-    from wug.train.text_models import CausalTask
-    from wug.train.vocabulary import causal_tokenizer
-
-    _train_tokens(training, "causal", causal_tokenizer, CausalTask)
+\b
+wug train {kind} corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
+wug train {kind} corpus.txt -o my-model --steps 6000
+wug run wug_agreement_pp --model my-model
+"""
 
 
-def masked(training: Training) -> None:
-    """Train a masked language model with ModernBERT's architecture on TEXTS.
-
-    TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
-
-    \b
-    wug train masked corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
-    wug train masked corpus.txt -o my-model --steps 6000
-    wug run wug_agreement_pp --model my-model
-    """
-    from wug.train.text_models import MaskedTask
-    from wug.train.vocabulary import masked_tokenizer
-
-    _train_tokens(training, "masked", masked_tokenizer, MaskedTask)
-
-
-def _train_tokens(
-    training: Training,
-    kind: str,
-    make_tokenizer: Callable[[list[str], int], PreTrainedTokenizerFast],
-    make_task: Callable[..., TrainingTask],
-) -> None:
+def token_model(kind: str, training: Training) -> None:
+    """Train a causal or a masked language model with a tokenizer of its own."""
     from wug.train.corpus import cached_tokenizer, encode
-    from wug.train.vocabulary import encode_all
+    from wug.train.text_models import CausalTask, MaskedTask
+    from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
 
+    is_causal = kind == "causal"
+    make_tokenizer = causal_tokenizer if is_causal else masked_tokenizer
+    make_task = CausalTask if is_causal else MaskedTask
     corpus, size = _Corpus(training), _network_size(training)
     size.require_pairs()
     settings = {**corpus.settings(kind), "heads": training.heads}
@@ -77,7 +56,7 @@ def _train_tokens(
         return make_tokenizer(corpus.units, training.vocab)
 
     tokenizer = cached_tokenizer(training.output, make)
-    bos, end = (tokenizer.bos_token_id, None) if kind == "causal" else (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    bos, end = (tokenizer.bos_token_id, None) if is_causal else (tokenizer.cls_token_id, tokenizer.sep_token_id)
     rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), bos, end), bos)
     device = device_of(training)
     bfloat16 = training.precision_on(device) == "bfloat16"

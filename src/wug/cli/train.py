@@ -47,15 +47,22 @@ def _flag(option: Option, shown_default: str | None) -> click.Option:
 
 
 def _kind(
-    name: str, train: Callable[[Training], None], data: click.Argument, shown: Mapping[str, str] | None = None
+    name: str,
+    train: Callable[[Training], None],
+    data: click.Argument,
+    shown: Mapping[str, str] | None = None,
+    help: str | None = None,
 ) -> click.Command:
-    """A command with the docstring of `train` as its help; `shown` has defaults that depend on another option."""
+    """A command, by default with the docstring of `train` as its help.
+
+    `shown` has defaults that depend on another option.
+    """
     flags = [_flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
     return click.Command(
         name,
         params=[data, OUTPUT, *flags, SUITE, common.STORE],
         callback=partial(_train, train),
-        help=train.__doc__,
+        help=help or train.__doc__,
     )
 
 
@@ -64,8 +71,15 @@ def _train(train: Callable[[Training], None], **values: Any) -> None:
 
 
 KINDS = (
-    _kind("causal", training_tasks.causal, TEXTS),
-    _kind("masked", training_tasks.masked, TEXTS),
+    *(
+        _kind(
+            kind,
+            partial(training_tasks.token_model, kind),
+            TEXTS,
+            help=training_tasks.TOKEN_MODEL_HELP.format(kind=kind, architecture=architecture),
+        )
+        for kind, architecture in (("causal", "Llama"), ("masked", "ModernBERT"))
+    ),
     _kind("lstm", training_tasks.lstm, TEXTS),
     _kind(
         "seq2seq",

@@ -56,10 +56,14 @@ def option(names: str, help: str, **more: Any) -> click.Option:
     return click.Option(names.split(), help=help, show_default="default" in more, **more)
 
 
+def key_value_option(flag: str, name: str, help: str) -> click.Option:
+    """A repeatable option written `FLAG KEY=VALUE`."""
+    return option(f"{flag} {name}", help, multiple=True, callback=key_values, metavar="KEY=VALUE")
+
+
 def table_options(about: str) -> click.Option:
     """The option -S of a command that reads tables with named columns."""
-    about = f"{about}; repeatable."
-    return option("-S suite_options", about, multiple=True, callback=key_values, metavar="KEY=VALUE")
+    return key_value_option("-S", "suite_options", f"{about}; repeatable.")
 
 
 OUTPUT_FILE = OutputFile()
