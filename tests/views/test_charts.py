@@ -270,5 +270,5 @@ def test_a_figure_in_a_file_says_what_it_shows() -> None:
     )
     title = vega.spec(charts.titled(figure))["title"]
     assert title == {"text": ["Accuracy"], "subtitle": ["number, npi · gpt2 · n = 20", "Dots with 95% intervals."]}
-    svg = vega._svg(vega.spec(charts.titled(figure)))
+    svg = vega.CHART_WRITERS[".svg"](vega.spec(charts.titled(figure))).decode()
     assert "number, npi · gpt2 · n = 20" in svg

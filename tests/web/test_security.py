@@ -39,7 +39,6 @@ def writer(site: Site) -> TestClient:
     app = Starlette(
         routes=[Route("/take", take, methods=["POST", "PUT", "DELETE"]), Route("/fail", fail)],
         middleware=[
-            Middleware(security.SecurityHeaders),
             Middleware(security.RequestGuard, site=site),
             Middleware(ErrorPages, site=site),
         ],

@@ -59,7 +59,7 @@ class Comparison(Tabulated):
     @property
     def table(self) -> Table:
         """One row per difference."""
-        return Table.of_tuples(text.COLUMNS, text.rows(self.found))
+        return Table.of_tuples(text.COLUMNS, map(text.row, self.found.contrasts))
 
     def _as_table(self) -> Table:
         return self.table

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import logging
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -16,15 +16,19 @@ from wug.formatting import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+ESCAPES = "wug-escapes"
+"""How streams treat characters that they cannot encode."""
+
 
 def prepare() -> None:
     """Make printing safe: discard output to closed streams, and escape characters that cannot be encoded."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as by `>&-`
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (for the rest of the process)
+    codecs.register_error(ESCAPES, _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=ESCAPES)
 
 
 def echo(text: str = "", *, end: str = "\n") -> None:
@@ -34,7 +38,7 @@ def echo(text: str = "", *, end: str = "\n") -> None:
 
 def emit(text: str, *, end: str = "\n") -> None:
     """Print text for other programs on stdout: unaltered, unless that is a terminal."""
-    _write(sys.stdout, (visible(text) if sys.stdout.isatty() else _encodable(text, sys.stdout)) + end)
+    _write(sys.stdout, (visible(text) if sys.stdout.isatty() else text) + end)
 
 
 def tell(text: str, **fields: object) -> None:
@@ -69,14 +73,6 @@ def silence_stdout() -> None:
         sys.stdout = io.StringIO()
 
 
-class SafeFormatter(logging.Formatter):
-    """Log records as lines that are safe to print."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line with visible control characters."""
-        return visible(super().format(record))
-
-
 class JsonFormatter(logging.Formatter):
     """Log records as JSON lines."""
 
@@ -85,40 +81,12 @@ class JsonFormatter(logging.Formatter):
         return json.dumps({"level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=True)
 
 
-class SafeStream:
-    """A stream that shows control characters, for what click prints."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write the text with visible control characters."""
-        return self._stream.write(visible(text))
-
-    def flush(self) -> None:
-        """Flush the stream."""
-        self._stream.flush()
-
-
-def _encodable(text: str, stream: TextIO) -> str:
-    r"""The text, with `\u00e9` for what the stream's encoding lacks: so JSON stays JSON."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    if _fits(text, encoding):
-        return text
-    return re.sub(r"[^\x00-\x7f]", lambda one: one[0] if _fits(one[0], encoding) else json.dumps(one[0])[1:-1], text)
-
-
-def _fits(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""What a stream cannot encode, as `\u00e9`: so JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _write(stream: TextIO, text: str) -> None:
-    try:
-        stream.write(text)
-    except UnicodeEncodeError:  # a stream that prepare() could not set up
-        stream.write(text.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"))
+    stream.write(text)
     stream.flush()

@@ -12,6 +12,7 @@ from functools import partial
 import click
 
 from wug.cli import _printing as printing
+from wug.formatting import visible
 
 
 @dataclass(slots=True)
@@ -112,9 +113,9 @@ def begin_log() -> None:
     logger.propagate = False
 
 
-class _LevelFormatter(printing.SafeFormatter):
-    """Lines with the level before them, unless it is INFO."""
+class _LevelFormatter(logging.Formatter):
+    """Lines with the level before them, unless it is INFO, and with visible control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
+        line = visible(super().format(record))
         return line if record.levelno <= logging.INFO else f"{record.levelname.lower()}: {line}"

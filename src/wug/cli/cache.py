@@ -13,15 +13,8 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.main import SuggestingGroup
 from wug.errors import UnknownName
-from wug.families.commands import FILE
 
 DAY_SECONDS = 86_400
-CACHE = click.Option(
-    ["--cache"],
-    type=FILE,
-    envvar="WUG_CACHE",
-    help="The cache file.  [default: answers.db in the user's cache folder]",
-)
 
 
 @click.group("cache", cls=SuggestingGroup)
@@ -34,7 +27,7 @@ def command() -> None:
     """
 
 
-@common.with_options(CACHE)
+@common.with_options(common.CACHE)
 @command.command("show")
 def show(cache: Path | None) -> None:
     """Print the size of the cache, and the number of outputs and bytes per model.
@@ -56,7 +49,7 @@ def show(cache: Path | None) -> None:
         printing.emit(f"{one.bytes / 1e6:>9,.1f} MB  {one.outputs:>11,} outputs  {day}  {one.model}")
 
 
-@common.with_options(CACHE)
+@common.with_options(common.CACHE)
 @command.command("clear")
 @click.option("--model", help="Only outputs of this model, as `wug cache show` names it.")
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.families.commands import FOLDER, POSITIVE
-from wug.files import write_text
 from wug.types import Result, Suite
 from wug.views import charts
 
@@ -22,23 +21,14 @@ if TYPE_CHECKING:
     from wug.evaluation.request import RecordedRun
 
 
-@dataclass(frozen=True, slots=True)
-class DemoRun:
-    """A built-in model and the built-in suites that it is evaluated on."""
-
-    model: str
-    suites: tuple[str, ...]
-    items: int
-    """The maximum number of items per suite."""
-
-
-RUNS = (
-    DemoRun("wug-causal", ("wug_syntaxgym", "wug_pairs"), 200),
-    DemoRun("wug-lstm", ("wug_syntaxgym", "wug_pairs"), 200),
-    DemoRun("wug-masked", ("wug_pairs",), 50),
-    DemoRun("wug-pcfg", ("wug_pcfgset",), 60),
-    DemoRun("wug-cogs", ("wug_cogs",), 105),
-)
+RUNS = {
+    "wug-causal": (("wug_syntaxgym", "wug_pairs"), 200),
+    "wug-lstm": (("wug_syntaxgym", "wug_pairs"), 200),
+    "wug-masked": (("wug_pairs",), 50),
+    "wug-pcfg": (("wug_pcfgset",), 60),
+    "wug-cogs": (("wug_cogs",), 105),
+}
+"""The built-in suites of each built-in model, and the maximum number of items per suite."""
 
 
 @click.command("demo")
@@ -62,42 +52,34 @@ def command(output: Path, limit: int | None) -> None:
     """
     from wug.evaluation.opening import open_suites, require_packages
     from wug.results.store import Store
-    from wug.views.report import ReportedResult, render
 
     charts.require()
-    suites = {name: open_suites(name) for name in dict.fromkeys(name for demo in RUNS for name in demo.suites)}
+    suites = {name: open_suites(name) for name in dict.fromkeys(name for names, _ in RUNS.values() for name in names)}
     require_packages(suite for some in suites.values() for suite in some)
     kept = []
-    for demo in RUNS:
-        items = min(demo.items, limit or demo.items)
-        kept.append(_evaluate(demo, [suite.sample(items) for name in demo.suites for suite in suites[name]], output))
-    store = Store(output / "store")
-    reports = [
-        ReportedResult(result, run=one.number, command=run.command, created=run.started)
-        for one in kept
-        for run in [store.run(one.number or 0)]
-        for result in one.results
-    ]
-    page = output / "report.html"
-    write_text(page, render(reports))
-    common.deliver([_headline(result) for one in kept for result in one.results], common.ResultOptions())
-    printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
+    for model, (names, items) in RUNS.items():
+        sampled = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
+        common.say(f"evaluating {model} on {sum(map(len, sampled)):,} items of {', '.join(names)}")
+        kept.append(_evaluate(model, sampled, output))
+    store, page, runs = Store(output / "store"), output / "report.html", [run.number or 0 for run in kept]
+    common.write_page(store, runs, None, page)
+    common.deliver([_headline(result) for run in kept for result in run.results], common.ResultOptions())
+    printing.echo(_next(page, store.path, runs))
 
 
-def _evaluate(demo: DemoRun, suites: Sequence[Suite], output: Path) -> RecordedRun:
+def _evaluate(model: str, suites: Sequence[Suite], output: Path) -> RecordedRun:
     from wug.evaluation.request import RunRequest
     from wug.evaluation.service import execute
 
-    common.say(f"evaluating {demo.model} on {sum(map(len, suites)):,} items of {', '.join(demo.suites)}")
     request = RunRequest(
         suites=suites,
-        models=[demo.model],
+        models=[model],
         model_options={"device": "cpu"},
         store=output / "store",
         cache=output / "answers.db",
         command=common.command_line(),
     )
-    with common.progress(demo.model) as tell:
+    with common.progress(model) as tell:
         (run,) = execute(request, lambda event: tell(*event.requests)).found.values()
     return run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
@@ -210,7 +211,9 @@ def _refuse(error: click.ClickException) -> NoReturn:
     if printing.in_json():
         printing.tell(f"error: {error.format_message()}")
     else:
-        error.show(printing.SafeStream(sys.stderr))  # type: ignore[arg-type]
+        shown = io.StringIO()
+        error.show(shown)
+        printing.tell(shown.getvalue().removesuffix("\n"))
     sys.exit(error.exit_code)
 
 

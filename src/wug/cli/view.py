@@ -9,13 +9,12 @@ import click
 
 from wug.cli import _common as common
 from wug.errors import MissingExtra
-from wug.families.commands import FILE
 
 PORT = 8765
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-@common.with_options(common.STORE)
+@common.with_options(common.CACHE, common.STORE)
 @click.command("view")
 @click.option(
     "--port",
@@ -38,12 +37,6 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
     help="Folder of suites that the editor may read and write; repeatable.  [default: the current one]",
 )
 @click.option("--model", "models", multiple=True, metavar="MODEL", help="Model that pages may run; repeatable.")
-@click.option(
-    "--cache",
-    type=FILE,
-    envvar="WUG_CACHE",
-    help="Cache of model outputs.  [default: in the user's cache folder]",
-)
 def command(
     port: int | None,
     host: str,

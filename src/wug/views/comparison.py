@@ -33,19 +33,16 @@ MIN_TABLE_COLUMNS = 130
 """Width of a terminal in columns; in narrower ones each contrast is a block instead of a table row."""
 
 
-def rows(comparison: Comparison) -> list[tuple[object, ...]]:
-    """One row per contrast, in the order of COLUMNS, with unrounded values."""
-    return [
-        (
-            *(c.suite, c.kind, c.metric, c.first.name, c.second.name),
-            *(",".join(map(str, c.first.runs)), ",".join(map(str, c.second.runs))),
-            *(c.n, c.items, "share" if c.share else "number", c.value_first, c.value_second, c.difference),
-            *(c.low, c.high, c.interval_method, c.p, c.p_holm, c.method),
-            *(c.both, c.only_first, c.only_second, c.neither, c.disagreeing),
-            *(_deviation(c.spread_first), _deviation(c.spread_second), verdict(c), " ; ".join(map(str, c.signatures))),
-        )
-        for c in comparison.contrasts
-    ]
+def row(c: Contrast) -> tuple[object, ...]:
+    """A contrast in the order of COLUMNS, with unrounded values."""
+    return (
+        *(c.suite, c.kind, c.metric, c.first.name, c.second.name),
+        *(",".join(map(str, c.first.runs)), ",".join(map(str, c.second.runs))),
+        *(c.n, c.items, "share" if c.share else "number", c.value_first, c.value_second, c.difference),
+        *(c.low, c.high, c.interval_method, c.p, c.p_holm, c.method),
+        *(c.both, c.only_first, c.only_second, c.neither, c.disagreeing),
+        *(_deviation(c.spread_first), _deviation(c.spread_second), verdict(c), " ; ".join(map(str, c.signatures))),
+    )
 
 
 def table(comparison: Comparison) -> RowTable:
@@ -71,7 +68,7 @@ def table(comparison: Comparison) -> RowTable:
         "warnings": list(comparison.warnings),
     }
     display = Display(tables, [*summary(comparison), *notes(comparison)], warnings(comparison))
-    return RowTable(COLUMNS, rows(comparison), display=display, document=document)
+    return RowTable(COLUMNS, list(map(row, comparison.contrasts)), display=display, document=document)
 
 
 def show(comparison: Comparison, console: Console) -> None:

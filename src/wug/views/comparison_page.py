@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wug.errors import InputError
 from wug.formatting import plain
@@ -139,24 +139,8 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
             )
             for c in contrasts
         ),
-        records=tuple(map(_record, contrasts)),
+        records=tuple(dict(zip(text.COLUMNS, text.row(c), strict=True)) for c in contrasts),
     )
-
-
-def _record(c: Contrast) -> dict[str, Any]:
-    return {
-        "suite": c.suite,
-        "metric": c.metric,
-        "first": c.first.name,
-        "second": c.second.name,
-        "difference": c.difference,
-        "low": c.low,
-        "high": c.high,
-        "p": c.p,
-        "p_holm": c.p_holm,
-        "n": c.n,
-        "verdict": verdict(c),
-    }
 
 
 def _minus(c: Contrast, names: Mapping[str, str]) -> str:

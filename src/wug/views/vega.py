@@ -102,8 +102,16 @@ def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
 
 
 def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
-    """The specification for a page: container width, colours as CSS variables, without legends."""
-    return _without_legends(_page_spec(chart))
+    """The specification for a page: container width, colours as CSS variables, without legends that the page makes."""
+    made = _page_spec(chart)
+    if "legend" not in (made.get("usermeta") or {}):
+        return made
+    told = {channel: {"legend": None} for channel in ("color", "shape", "strokeDash")}
+    layers = []
+    for layer in made["layer"]:
+        encoding = layer.get("encoding", {})
+        layers.append({**layer, "encoding": {key: {**value, **told.get(key, {})} for key, value in encoding.items()}})
+    return {**made, "layer": layers}
 
 
 def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
@@ -114,22 +122,6 @@ def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {**config, "background": "transparent"},
     }
-
-
-def _without_legends(made: dict[str, Any]) -> dict[str, Any]:
-    if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
-        return made
-    return {**made, "layer": [_without_legend(layer) for layer in made["layer"]]}
-
-
-def _without_legend(layer: dict[str, Any]) -> dict[str, Any]:
-    if "encoding" not in layer:
-        return layer
-    told = {"color", "shape", "strokeDash"}
-    encoding = {
-        channel: {**value, "legend": None} if channel in told else value for channel, value in layer["encoding"].items()
-    }
-    return {**layer, "encoding": encoding}
 
 
 def drawable(value: Any) -> Any:
@@ -145,7 +137,7 @@ def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
     """The chart as SVG, for a page without JavaScript."""
     fixed = {**_page_spec(chart), "width": WIDTH_PX, "autosize": "pad"}
     fixed["config"] = {**fixed["config"], "aria": False}
-    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _svg(fixed))
+    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _converted(fixed, "svg"))
 
 
 @functools.cache
@@ -232,24 +224,14 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
     }
 
 
-def _svg(spec: dict[str, Any]) -> str:
-    svg: str = vl_convert().vegalite_to_svg(spec, vl_version=_version())
-    return svg
-
-
 def _version() -> str:
     """Altair's Vega-Lite version in the notation of vl_convert."""
     return "_".join(str(altair().SCHEMA_VERSION).split(".")[:2])
 
 
-def _png(spec: dict[str, Any]) -> bytes:
-    data: bytes = vl_convert().vegalite_to_png(spec, vl_version=_version(), scale=2)
-    return data
-
-
-def _pdf(spec: dict[str, Any]) -> bytes:
-    data: bytes = vl_convert().vegalite_to_pdf(spec, vl_version=_version())
-    return data
+def _converted(spec: dict[str, Any], form: str, **options: float) -> Any:
+    """The chart as svg, png or pdf."""
+    return getattr(vl_convert(), f"vegalite_to_{form}")(spec, vl_version=_version(), **options)
 
 
 def _html(spec: dict[str, Any]) -> bytes:
@@ -261,14 +243,10 @@ def _json(spec: dict[str, Any]) -> bytes:
     return (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _picture(spec: dict[str, Any]) -> bytes:
-    return _svg(spec).encode()
-
-
 CHART_WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
-    ".svg": _picture,
-    ".png": _png,
-    ".pdf": _pdf,
+    ".svg": lambda spec: _converted(spec, "svg").encode(),
+    ".png": lambda spec: _converted(spec, "png", scale=2),
+    ".pdf": lambda spec: _converted(spec, "pdf"),
     ".html": _html,
     ".json": _json,
 }

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wug import registry
 from wug.errors import MissingExtra, StoreError, WugError
-from wug.web.security import BodyTooLarge, RequestGuard, SecurityHeaders
+from wug.web.security import BodyTooLarge, RequestGuard
 from wug.web.site import ForbiddenPath, JsonResponse, Site, wants_json
 
 EXPECTED_ERRORS = (WugError, OSError, sqlite3.Error, UnicodeEncodeError)
@@ -47,11 +47,7 @@ def create_app(site: Site) -> Starlette:
         routes += registry.find("web.pages", name).ROUTES
     app = Starlette(
         routes=routes,
-        middleware=[
-            Middleware(SecurityHeaders),
-            Middleware(RequestGuard, site=site),
-            Middleware(ErrorPages, site=site),
-        ],
+        middleware=[Middleware(RequestGuard, site=site), Middleware(ErrorPages, site=site)],
         exception_handlers=exception_handlers(site),
     )
     app.state.site = site

@@ -64,30 +64,11 @@ class BodyTooLarge(Exception):
     """The request body exceeds the limit."""
 
 
-class SecurityHeaders:
-    """Middleware that adds the security headers to every response."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in RESPONSE_HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
-
-
 class RequestGuard:
-    """Middleware that rejects foreign hosts and origins, missing tokens, and bodies that are too large."""
+    """Middleware that rejects foreign hosts and origins, missing tokens, and bodies that are too large.
+
+    It adds the security headers to every response.
+    """
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self.app, self.site = app, site
@@ -99,20 +80,15 @@ class RequestGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        if fault := _foreign_request(headers, self.site):
-            await _reject(403, fault, "host")(scope, receive, send)
-            return
-        if (response := login_response(scope, self.site)) is not None:
-            await response(scope, receive, send)
-            return
-        if _content_length(headers) > MAX_BODY_BYTES:
-            await _reject(413, _TOO_LARGE, "size")(scope, receive, send)
-            return
-        if scope["method"] not in SAFE_METHODS and not _is_equal(headers.get("x-wug-token", ""), self.site.csrf_token):
-            await _reject(403, _NO_TOKEN, "token")(scope, receive, send)
-            return
         started, received_bytes = False, 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started, headers = True, MutableHeaders(scope=message)
+                for name, value in RESPONSE_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
 
         async def limited_receive() -> Message:
             nonlocal received_bytes
@@ -122,16 +98,27 @@ class RequestGuard:
                 raise BodyTooLarge
             return message
 
-        async def tracked_send(message: Message) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
-
+        if (refusal := self._refusal(scope)) is not None:
+            await refusal(scope, receive, send_with_headers)
+            return
         try:
-            await self.app(scope, limited_receive, tracked_send)
+            await self.app(scope, limited_receive, send_with_headers)
         except BodyTooLarge:
             if not started:
-                await _reject(413, _TOO_LARGE, "size")(scope, receive, send)
+                await _reject(413, _TOO_LARGE, "size")(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The response to a request that does not reach the pages."""
+        headers = Headers(scope=scope)
+        if fault := _foreign_request(headers, self.site):
+            return _reject(403, fault, "host")
+        if (response := login_response(scope, self.site)) is not None:
+            return response
+        if _content_length(headers) > MAX_BODY_BYTES:
+            return _reject(413, _TOO_LARGE, "size")
+        if scope["method"] not in SAFE_METHODS and not _is_equal(headers.get("x-wug-token", ""), self.site.csrf_token):
+            return _reject(403, _NO_TOKEN, "token")
+        return None
 
 
 def _foreign_request(headers: Headers, site: Site) -> str:
