@@ -104,13 +104,13 @@ def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
 def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
     """The specification for a page: container width, colours as CSS variables, without legends that the page makes."""
     made = _page_spec(chart)
-    if "legend" not in (made.get("usermeta") or {}):
+    if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
         return made
-    told = {channel: {"legend": None} for channel in ("color", "shape", "strokeDash")}
     layers = []
     for layer in made["layer"]:
         encoding = layer.get("encoding", {})
-        layers.append({**layer, "encoding": {key: {**value, **told.get(key, {})} for key, value in encoding.items()}})
+        told = {key: {**encoding[key], "legend": None} for key in ("color", "shape", "strokeDash") if key in encoding}
+        layers.append({**layer, "encoding": {**encoding, **told}} if told else layer)
     return {**made, "layer": layers}
 
 
