@@ -7,13 +7,13 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=432,
-    lines=80_030,
-    untyped=149,
+    files=430,
+    lines=79_500,
+    untyped=145,
     class_names_used_twice=4,
     long_modules=9,
-    wide_functions=5,
-    tiny_modules=4,
+    wide_functions=3,
+    tiny_modules=3,
 )
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 

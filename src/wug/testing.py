@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from wug import registry
@@ -243,7 +244,7 @@ def _check_pages(folder: Path) -> None:
             _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
 
 
-def _check_refusal(module: Any, kind: str, broken: Path) -> None:
+def _check_refusal(module: ModuleType, kind: str, broken: Path) -> None:
     try:
         problems = check_file(broken, kind)
     except WugError:

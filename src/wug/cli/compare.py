@@ -16,6 +16,8 @@ from wug.tables import Tabular, format_suffixes
 from wug.views import charts
 
 if TYPE_CHECKING:
+    import altair
+
     from wug.results.comparison import ComparisonSettings
     from wug.results.store import Store
 
@@ -210,7 +212,7 @@ def _sweeps(store: Store, names: tuple[str, ...], choice: ComparisonSettings, op
         options.deliver(sweeps.comparison_table(compared))
 
 
-def _save(chart: Any, output: Path) -> None:
+def _save(chart: altair.LayerChart | altair.VConcatChart, output: Path) -> None:
     charts.save(chart, output)
     common.say(f"wrote {output}")
 

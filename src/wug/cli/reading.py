@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from wug.views.writers.table import aligned
 
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest
+    from wug.evaluation.cache import Cache
     from wug.evaluation.handle import ModelHandle
 
 OWN = ("predictors", "use")
@@ -112,7 +113,13 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
             common.deliver(found.results, common.ResultOptions(form=form))
 
 
-def _request(path: Path, known: Mapping[str, str], options: dict[str, Any], cache: Any, tell: Any) -> ReadingRequest:
+def _request(
+    path: Path,
+    known: Mapping[str, str],
+    options: dict[str, Any],
+    cache: Cache | None,
+    tell: Callable[[int, int], None],
+) -> ReadingRequest:
     from wug.api.reading import ReadingRequest
     from wug.families.reading.settings import settings
 

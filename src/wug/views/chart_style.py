@@ -88,7 +88,7 @@ class ChartStyle:
         return {**made, "config": {**config, **colours}}
 
 
-def _scaled(value: Any, factor: float) -> Any:
+def _scaled(value: object, factor: float) -> Any:
     """A configuration with its font sizes multiplied."""
     if not isinstance(value, dict):
         return value

@@ -138,14 +138,14 @@ def regions(
     return chart.add_params(choice.param).properties(usermeta=legend)
 
 
-def _ground(data: Any, labels: list[str]) -> Any:
+def _ground(data: altair.Data, labels: list[str]) -> Any:
     alt = vega.altair()
     ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
     whole = {"x": _axis(labels, bandPosition=0), "x2": alt.X2("region:N", bandPosition=1)}
     return ground.mark_rect(style="ground", tooltip=None).encode(**whole, y=alt.value(0), y2=alt.value("height"))
 
 
-def _axis(labels: list[str], **more: Any) -> Any:
+def _axis(labels: list[str], **more: float) -> Any:
     alt = vega.altair()
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     # On several lines if there is space, else slanted on one line, or upright if regions are very narrow.

@@ -362,7 +362,7 @@ def choice(field: str, chart: str) -> SeriesSelection:
     return SeriesSelection(param, f"length({name}) == 0 || indexof({name}, datum.{field}) >= 0")
 
 
-def value_tooltip(*first: Any, title: str, share: bool) -> list[Any]:
+def value_tooltip(*first: alt.Tooltip, title: str, share: bool) -> list[Any]:
     """Tooltip with value, interval and n."""
     alt = altair()
     number = ".1%" if share else ".4~g"
