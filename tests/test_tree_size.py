@@ -8,12 +8,12 @@ from tree_size import Counts, count
 
 AT_MOST = Counts(
     files=430,
-    lines=79_500,
-    untyped=145,
+    lines=79_050,
+    untyped=135,
     class_names_used_twice=4,
-    long_modules=9,
+    long_modules=8,
     wide_functions=3,
-    tiny_modules=3,
+    tiny_modules=2,
 )
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def unfinished(training: Training, settings: Mapping[str, Any]) -> bool:
     from wug.evaluation.opening import suite_paths
     from wug.train.checkpoint import TrainingFolder
 
-    if find_spec("torch") is None or find_spec("transformers") is None:
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("training", "hf")
     if (training.steps is None) == (training.epochs is None):
         raise click.UsageError("give the length of the training: --steps N or --epochs N")
