@@ -6,21 +6,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from wug import data, registry
+from wug import registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.list import print_table
 from wug.cli.main import SuggestingGroup
-from wug.data import SetSelection
-from wug.data import fetch as fetching
-from wug.data.folder import missing
 from wug.errors import UnknownName
 from wug.families.commands import OUTPUT_FILE
 from wug.files import user_path
 from wug.tables import RowTable, Table
+
+if TYPE_CHECKING:
+    from wug.data import SetSelection
 
 
 @click.group("data", cls=SuggestingGroup)
@@ -46,6 +47,8 @@ def list_(family: str | None, language: str | None, form: str) -> None:
     \b
     wug data list --language tr
     """
+    from wug import data
+
     families = {*registry.names("families"), *(data.find(name).set.family for name in data.names())}
     if family is not None and family not in families:
         raise UnknownName("family", family, families)
@@ -72,6 +75,8 @@ def show(name: str, form: str) -> None:
     \b
     wug data show blimp
     """
+    from wug import data
+
     selection = data.find(name)
     chosen = selection.set
     here = str(data.path(name)) if data.fetched(name) else None
@@ -112,6 +117,8 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     wug data get blimp --from ~/checkouts/blimp      a copy, found by checksum: no network
     wug data get babylm --from evaluation_data       data that is in no repository, checked by size
     """
+    from wug import data
+
     others = [name for name in names if source is None or not _adopt(name, source)]
     fetch([data.find(name) for name in others], accept, source)
     for name in names:
@@ -119,6 +126,9 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
 
 
 def _adopt(name: str, source: Path) -> bool:
+    """Copy data that is in no repository, if its family has such and the folder has some."""
+    from wug import data
+
     adopt = registry.attribute("families", data.find(name).set.family, "adopt")
     lines = adopt(user_path(source), data.adopted(name)) if adopt else []
     for line in lines:
@@ -128,6 +138,9 @@ def _adopt(name: str, source: Path) -> bool:
 
 def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None = None) -> None:
     """Show licences, then fetch what is missing; nothing if a licence is not accepted."""
+    from wug.data import fetch as fetching
+    from wug.data.folder import missing
+
     for selection in selections:
         common.say(_licence(selection))
     for selection in selections:  # all of them before the first is fetched
@@ -146,6 +159,8 @@ def path(name: str) -> None:
     \b
     wug data path blimp/anaphor_agreement
     """
+    from wug import data
+
     for place in data.paths(name):
         printing.emit(str(place))
 
@@ -158,6 +173,8 @@ def cite(names: tuple[str, ...]) -> None:
     \b
     wug data cite blimp cogs
     """
+    from wug import data
+
     printing.emit("\n\n".join(data.cite(name) for name in names))
 
 
@@ -179,6 +196,8 @@ def croissant(name: str, output: Path | None) -> None:
 
 
 def _row(selection: SetSelection) -> dict[str, object]:
+    from wug.data.folder import missing
+
     chosen = selection.set
     return {
         "set": chosen.name,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wug import data
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import _run_output as output
@@ -246,6 +245,7 @@ def _write(report: RunReport, path: Path, request: RunRequest) -> None:
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:
+    from wug import data
     from wug.cli.data import fetch
 
     fetch(
