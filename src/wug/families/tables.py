@@ -19,7 +19,8 @@ from wug.formatting import plural
 from wug.types import Problem
 
 MAX_PROBLEMS = 100
-"""Problems of a file that are listed; further ones are counted."""
+"""Problems of a file that `wug check` lists; further ones are counted."""
+MAX_LISTED_ERRORS = 20
 BLOCK = 64
 """Texts that a `TextColumn` joins."""
 _RENAMED = {
@@ -174,9 +175,11 @@ def stem(path: Path) -> str:
 
 
 def refuse_errors(problems: Sequence[Problem], path: Path) -> None:
-    """Raise a SuiteError with all errors among the problems of a file."""
+    """Raise a SuiteError with the first errors among the problems of a file."""
     if errors := [problem for problem in problems if problem.level == "error"]:
-        raise SuiteError(capped(errors), file=path)
+        more = len(errors) - MAX_LISTED_ERRORS
+        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
+        raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
 
 
 def capped(problems: Sequence[Problem]) -> list[Problem]:
@@ -257,7 +260,8 @@ def _delimited(
             if len(row) == len(named):
                 yield line, row
             else:
-                problems.append(_wrong_length(f"line {line}", len(row), named))
+                expected = f", expected {', '.join(header)}" if header else f" where the header has {len(named)}"
+                problems.append(Problem("error", f"line {line}", f"{plural(len(row), 'field')}{expected}"))
 
     kept, lines = complete(), array("q")
     blocks: list[list[str]] = [[] for _ in named]
@@ -336,10 +340,6 @@ def _delimiter(line: str) -> str:
 
 def _repeated(header: tuple[str, ...]) -> list[Problem]:
     return [Problem("error", "header", f"column {name!r} occurs twice") for name in sorted(repeated(header))]
-
-
-def _wrong_length(place: str, fields: int, header: tuple[str, ...]) -> Problem:
-    return Problem("error", place, f"{plural(fields, 'field')} where the header has {len(header)}")
 
 
 def _kind(value: object) -> str:

@@ -419,8 +419,8 @@ def test_individual_ratings_give_medians_and_a_ceiling(tmp_path: Path) -> None:
         ("a\tas\tN;PL\t1\na\tan\tN;PL\t2\na\tax\tN;PL\t3\n", "line 3: the form 'ax' of 'a' is not in the gold file"),
         ("a\tas\tN;PL\tnan\na\tan\tN;PL\t2\n", "line 1: the score 'nan' is not a finite number"),
         ("a\tas\tN;PL\t1\na\tan\tN;PL\t2\na\tan\tN;PL\t3\n", "line 3: 'an' of 'a' has more scores than the gold file"),
-        ("a\tas\n", "line 1: 2 fields, expected lemma, form, tag and score"),
-        ("", "there are no scores in it"),
+        ("a\tas\n", "line 1: 2 fields, expected lemma, form, tag, score"),
+        ("", "the file is empty"),
     ],
 )
 def test_scores_that_do_not_fit_the_gold_file_are_refused(tmp_path: Path, lines: str, message: str) -> None:

@@ -10,7 +10,7 @@ from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
 from wug.families.cogs.metrics import CogsMetricOptions
 from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import SPLITS, looks_like_gold, plain_name, problems
+from wug.families.cogs.read import SPLITS, looks_like_gold, problems
 from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
 from wug.families.cogs.suite import to_sample as to_sample
 from wug.families.cogs.syntax import (
@@ -21,6 +21,7 @@ from wug.families.cogs.syntax import (
     syntax_dialect,
     syntax_problems,
 )
+from wug.families.tables import stem
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
@@ -65,7 +66,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite
     dialect = values["dialect"]
     chosen = CogsMetricOptions(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
     if not path.is_dir():
-        name = plain_name(path)
+        name = stem(path)
         if values["split"] and name in SPLITS and name not in values["split"]:
             raise InputError(f"this is the split {name}, but split={options['split']} was given", file=path)
         return [_suite(path, dialect, chosen)]

@@ -89,11 +89,6 @@ def read_lines_of(path: Path) -> tuple[list[GoldLine], str]:
     return lines, checksum("\n".join(texts))
 
 
-def plain_name(path: Path) -> str:
-    """The name of a file without `.gz` and without its ending."""
-    return Path(path.name.removesuffix(".gz")).stem
-
-
 def looks_like_gold(head: str) -> bool:
     """Whether the beginning of a file is that of a gold file: three columns, the second a logical form."""
     lines = head.replace("\r\n", "\n").split("\n")

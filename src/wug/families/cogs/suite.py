@@ -18,6 +18,7 @@ from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.tables import stem
 from wug.files import write_text
 from wug.samples import Sample, plain_sample, text_sample
 from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source, text_of
@@ -73,7 +74,7 @@ def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions
     else:
         used = chosen or used
         warnings = gold_file.checked(lines, used, path)
-    name = gold_file.plain_name(path)
+    name = stem(path)
     signature = {"dialect": used, "edition": edition, **options.signature}
     name = f"cogs-{name}" if name in gold_file.SPLITS else name
     return CogsSuite(

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
-from wug.families.cogs.read import SPLITS, GoldLine, meta_of, plain_name
+from wug.families.cogs.read import SPLITS, GoldLine, meta_of
 from wug.families.pcfgset.suite import PcfgSuite, warn_if_empty
 from wug.families.predictions import content_lines
+from wug.families.tables import stem
 from wug.files import checksum, head
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
@@ -134,7 +135,7 @@ def read_syntax(path: Path, dialect: SyntaxDialect) -> SyntaxSuite:
     for number, text in enumerate(texts, 1):
         *source, target, kind = text.split("\t")[: 4 if dialect == "answers" else 3]
         lines.append(GoldLine(number, " ".join(source), " ".join(target.split()), kind))
-    name = plain_name(path)
+    name = stem(path)
     name = f"cogs-{dialect}-{name}" if name in SPLITS else name
     return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), (), {"dialect": dialect}, dialect)
 

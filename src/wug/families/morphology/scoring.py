@@ -2,60 +2,43 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError
 from wug.families.morphology import metrics
 from wug.families.morphology.formats import individual_ratings, read_answers
 from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.tables import header_of, plain
+from wug.families.tables import as_number, header_of, plain, read_table, refuse_errors
 from wug.files import read_lines
 from wug.types import Notice, Problem, Row
 
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
-MAX_NAMED = 5
 
 
-def read_scores(path: Path) -> list[tuple[str, str, str, float, str]]:
-    """Lemma, form, tag, score and place of each line; InputError for a number that is not finite.
+def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
+    """Lemma, form, score and place of each line; SuiteError for a number that is not finite.
 
     Without a header, the columns are those of a judgement file with a score instead of the rating.
     """
-    lines = read_lines(path)
-    header = header_of("\n".join(lines[:1]))
-    column = next((name for name in SCORE_COLUMNS if name in header), None)
-    named = column is not None and {"lemma", "form"} <= set(header)
-    delimiter = "\t" if lines and "\t" in lines[0] else ","
-    rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
-    found, problems = [], []
-    for number, fields in enumerate(rows, 1):
-        if not any(field.strip() for field in fields) or (named and number == 1):
-            continue
-        place = f"line {number}"
-        if named:
-            record = dict(zip(header, fields, strict=False))
-            lemma, form, tag = (plain(record.get(name)) for name in ("lemma", "form", "tag"))
-            text = plain(record.get(column or ""))
-        elif len(fields) == 4:
-            lemma, form, tag, text = (field.strip() for field in fields)
+    first = next(iter(read_lines(path)), "")
+    columns = set(header_of(first))
+    column = next((name for name in SCORE_COLUMNS if name in columns), "score")
+    named = {"lemma", "form", column} <= columns
+    table = read_table(path, header=() if named else ("lemma", "form", "tag", column), quoted="\t" not in first)
+    found, problems = [], list(table.problems)
+    for record in table.records:
+        lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
+        if math.isfinite(score := as_number(text)):
+            found.append((plain_g(lemma), plain_g(form), score, record.place))
         else:
-            problems.append(Problem("error", place, f"{len(fields)} fields, expected lemma, form, tag and score"))
-            continue
-        try:
-            score = float(text)
-        except ValueError:
-            score = math.nan
-        if math.isfinite(score):
-            found.append((plain_g(lemma), plain_g(form), tag, score, place))
-        else:
-            problems.append(Problem("error", place, f"the score {text!r} is not a finite number"))
-    if problems or not found:
-        raise SuiteError(problems or [Problem("error", "", "there are no scores in it")], file=path)
+            problems.append(Problem("error", record.place, f"the score {text!r} is not a finite number"))
+    refuse_errors(problems, path)
+    if not found:
+        raise InputError("there are no scores in it", file=path)
     return found
 
 
@@ -66,7 +49,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
     """
     rows = read_scores(path)
     scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for lemma, text, _, score, place in rows:
+    for lemma, text, score, place in rows:
         scores.setdefault((joined(lemma), joined(text)), []).append((score, place))
     keys = {_key(item, form) for item in gold.items for form in item.forms}
     problems = [
@@ -95,9 +78,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
         for key, count in used.items():
             for _, place in scores[key][count:] if key in keys else ():
                 problems.append(Problem("error", place, f"{key[1]!r} of {key[0]!r} has more scores than the gold file"))
-    if problems:
-        more = [Problem("error", "", f"and {len(problems) - MAX_NAMED:,} more")] if len(problems) > MAX_NAMED else []
-        raise SuiteError([*problems[:MAX_NAMED], *more], file=path)
+    refuse_errors(problems, path)
     mapped = sum("ɡ" in line for line in read_lines(path))
     return matched, [f"{path.name}: {mapped:,} lines have the IPA letter ɡ, which is read as g"] if mapped else []
 

@@ -16,6 +16,7 @@ from wug.families.pcfgset.localism import localism_suite, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
 from wug.families.pcfgset.suite import PcfgSuite, plain_suite
+from wug.families.tables import refuse_errors
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
@@ -77,7 +78,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     suites: list[Suite] = []
     for test in tests:
         suite, problems, more = _opened(test)
-        files.raise_errors(problems, test.files[0])
+        refuse_errors(problems, test.files[0])
         if wrong := [problem for problem in more if problem.level == "error"]:  # outputs are compared with the targets
             counts = f"{len(wrong):,} of {len(suite):,} targets are not the meanings of their sources"
             problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOL, Expression, SourceError, arity, parse
 from wug.families.predictions import squeeze
 from wug.files import head, read_text
@@ -251,19 +251,6 @@ def repeated(lines: Sequence[SourceLine], source: Path) -> list[Problem]:
         return []
     message = f"repeats the source of line {first[again[0].source]}; {len(again):,} lines repeat an earlier one"
     return [Problem("warning", at(source, again[0].number), message)]
-
-
-MAX_LISTED_ERRORS = 20
-"""Errors that a message lists; `wug check` lists them all."""
-
-
-def raise_errors(problems: Sequence[Problem], path: Path) -> None:
-    """Raise SuiteError if there are errors among the problems, with the first of them."""
-    errors = [problem for problem in problems if problem.level == "error"]
-    if errors:
-        more = len(errors) - MAX_LISTED_ERRORS
-        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
-        raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
 
 
 def at(path: Path, number: int) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import SourceLine, at, name_of_answers, raise_errors, ratio_name, read_pair, stem
+from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_name, read_pair, stem
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
 from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
+from wug.families.tables import refuse_errors
 from wug.files import checksum
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
@@ -107,7 +108,7 @@ def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswe
     if not stem(gold).endswith("_exception"):
         raise InputError("expected a file called …_exception.src, with the …_original files in its folder", file=gold)
     items, problems = read_exceptions(gold)
-    raise_errors(problems, gold)
+    refuse_errors(problems, gold)
     suite = overgeneralisation_suite(ratio_name(stem(gold)), items)
     return ScoredAnswers(suite, suite.score(answers_to([item.line.source for item in items], predictions)))
 

@@ -14,6 +14,7 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, SourceError, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
+from wug.families.tables import refuse_errors
 from wug.files import checksum
 from wug.types import Metric, Outcome, Problem, Row, Source
 
@@ -100,7 +101,7 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
     """
     if gold is not None:
         pairs, problems = read_synonyms(gold)
-        files.raise_errors(problems, gold)
+        refuse_errors(problems, gold)
         suite = substitutivity_suite(files.name_beside(gold, synonyms=True), pairs)
         first = answers_to([pair.line.source for pair in pairs], predictions)
         second = answers_to([pair.synonym_source for pair in pairs], synonym_predictions)

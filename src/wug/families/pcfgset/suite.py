@@ -14,6 +14,7 @@ from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.predictions import PredictedRow, squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
+from wug.families.tables import refuse_errors
 from wug.files import checksum
 from wug.labels import of_suite
 from wug.stats import estimate
@@ -164,7 +165,7 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
         name = files.name_of_answers(predictions, "pcfgset")
     else:
         lines, problems = files.read_pair(*gold)
-        files.raise_errors(problems, gold[0])
+        refuse_errors(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
         name = files.name_beside(gold[0])
     suite = replace(plain_suite(name, lines), options={})

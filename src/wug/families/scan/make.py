@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from wug.errors import InputError
 from wug.families.scan.language import VERBS, answer, commands, parse
-from wug.families.scan.suite import stem
+from wug.families.tables import stem
 from wug.files import read_lines
 
 Files: TypeAlias = dict[str, list[str]]
@@ -89,7 +89,7 @@ def _add_primitive(primitive: str, repeats: int, every: list[str], plan: ScanPla
 def _template(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
     for template in HELD_OUT_TEMPLATES:
         held_out = [template] if template.startswith("jump") else [f"{verb} {template}" for verb in _moves()]
-        known = _without(every, f"turn {template.removeprefix('jump ')}")
+        known = _without_turn(every, template.removeprefix("jump "))
         yield f"template_{template.replace(' ', '_')}", _split(known, lambda one: _has(one, held_out))  # noqa: B023
 
 
@@ -123,26 +123,24 @@ RANDOM = ("simple", "few-shot")
 
 def _fillers(every: list[str], count: int) -> Parts:
     """Commands without `around right` but for some verbs, and all those with `jump around right`."""
-    known = _without(every, "turn around right")
+    known = _without_turn(every, "around right")
     unknown = [f"{verb} around right" for verb in _moves() if verb not in FILLERS[:count]]
-    return _split(known, lambda command: _has(command, unknown))[0], _having(known, ["jump around right"])
+    return _split(known, lambda command: _has(command, unknown))[0], [
+        one for one in known if _has(one, ["jump around right"])
+    ]
 
 
 def _moves() -> list[str]:
     return [verb for verb in VERBS if verb != "turn"]
 
 
+def _without_turn(every: list[str], way: str) -> list[str]:
+    """The commands that do not turn that way: they are neither in training nor in the test of a template."""
+    return [command for command in every if not _has(command, [f"turn {way}"])]
+
+
 def _has(command: str, phrases: Iterable[str]) -> bool:
     return any(f" {phrase} " in f" {command} " for phrase in phrases)
-
-
-def _having(every: list[str], phrases: list[str]) -> list[str]:
-    return [command for command in every if _has(command, phrases)]
-
-
-def _without(every: list[str], phrase: str) -> list[str]:
-    """The commands without a phrase: those with `turn` are neither in training nor in the test of a template."""
-    return [command for command in every if not _has(command, [phrase])]
 
 
 def _split(every: list[str], held_out: Callable[[str], bool]) -> Parts:

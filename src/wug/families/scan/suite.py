@@ -10,11 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from wug.families.pcfgset import suite as common
-from wug.families.pcfgset.files import at, raise_errors, text_lines
+from wug.families.pcfgset.files import at, text_lines
 from wug.families.pcfgset.language import SourceError
 from wug.families.pcfgset.predictions import answers_to
 from wug.families.predictions import PredictedRow, aligned, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
+from wug.families.tables import refuse_errors, stem
 from wug.files import checksum, read_lines
 from wug.stats import estimate
 from wug.types import Metric, Outcome, Problem, Row, Source
@@ -94,7 +95,7 @@ class ScanSuite(common.PcfgSuite[ScanLine]):
 def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
     """The suite of a file, or one error with every problem."""
     lines, problems = read_tasks(path)
-    raise_errors(problems, path)
+    refuse_errors(problems, path)
     if wrong := wrong_targets(lines, path):
         counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
         problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
@@ -167,11 +168,6 @@ def looks_like_tasks(head: str) -> bool:
     """Whether most of the first lines have a command and its actions."""
     lines = [line for line in head.replace("\r\n", "\n").split("\n")[:40] if line.strip()]
     return sum(_TASK.match(line) is not None for line in lines) * 2 > len(lines)
-
-
-def stem(path: Path) -> str:
-    """The name of a file without `.gz` and without `.txt`."""
-    return path.name.removesuffix(".gz").removesuffix(".txt")
 
 
 def suite_name(path: Path) -> str:
