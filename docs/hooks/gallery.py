@@ -14,7 +14,8 @@ from mkdocs.structure.files import File, Files
 
 PAGE, FOLDER = "gallery.md", "gallery/"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_SAVED = re.compile(r'^.*\.save\("([\w-]+)\.svg"\)$', re.MULTILINE)
+_SAVED = re.compile(r'^(.*)\.save\("([\w-]+)\.svg"\)$', re.MULTILINE)
+_IN_BOTH_FORMATS = r'_figure = \1\n_figure.save("\2.svg")\n_figure.save("\2.pdf")'
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -28,8 +29,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
     with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that draw
         for code in _BLOCK.findall(page.content_string):
-            for lines in (code, *(found[0].replace('.svg")', '.pdf")') for found in _SAVED.finditer(code))):
-                exec(compile(lines, PAGE, "exec"), names)
+            exec(compile(_SAVED.sub(_IN_BOTH_FORMATS, code), PAGE, "exec"), names)
         for figure in sorted(Path(folder).glob("*.svg")):
             files.append(File.generated(config, FOLDER + figure.name, content=figure.read_text(encoding="utf-8")))
         for figure in sorted(Path(folder).glob("*.pdf")):
@@ -47,7 +47,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         title = (_HEADING.findall(markdown[: found.start()]) or [""])[-1]
         if not saved:
             return found[0]
-        name = FOLDER + saved[1]
+        name = FOLDER + saved[2]
         return f"{found[0]}\n\n![{title}]({name}.svg)\n\n[{title}, as PDF]({name}.pdf)"
 
     return _BLOCK.sub(below, markdown)

@@ -90,7 +90,7 @@ def styled_chart(
     chart: alt.LayerChart | alt.VConcatChart, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
 ) -> alt.LayerChart:
     """The styled chart, for a notebook; `style` changes its specification."""
-    made: alt.LayerChart = altair().Chart.from_dict(style(spec(chart)))
+    made: alt.LayerChart = type(chart).from_dict(style(spec(chart)), validate=False)
     return made
 
 
