@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from wug.types import Estimate, Result, Suite
 
 MAX_NOTEBOOK_ROWS = 200
-"""Rows that a notebook shows."""
 MAX_CAPTION_NAMES = 4
 """Suites or models that the caption of a figure names; more are counted."""
 HEAD = ("suite", "model", "metric", "value", "95% interval", "n")
@@ -127,7 +126,6 @@ def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[st
 
 
 def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:
-    """Metric, value and interval as text."""
     unit = result.metric(estimate.metric).unit
     share = unit == "share"
     return (

@@ -28,13 +28,11 @@ class Sample:
     contexts: tuple[str, ...] = ()
     """The context of each option, if they differ."""
     right: int | None = None
-    """The position of the right option."""
     reference: tuple[str, ...] = ()
     """The right outputs."""
     output: str = ""
     """The preferred option, or the generated text."""
     logprobs: tuple[float, ...] = ()
-    """The log-probability of each option."""
     scores: tuple[float, ...] = ()
     """What was compared, if that is not the log-probability."""
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -72,7 +72,6 @@ class Scores(Sequence[Scored]):
     pieces: Names = field(default_factory=dict)
     """The tokens' names, for texts in which they differ from the characters."""
     notices: Names = field(default_factory=dict)
-    """Notices about outputs."""
     extras: Mapping[int, TokenExtras] = field(default_factory=dict)
     """Optional columns, for outputs that have any."""
 
@@ -169,7 +168,6 @@ class Scores(Sequence[Scored]):
             yield Scored(text, starts[here], ends[here], values[here], pieces, notices, *self.extras.get(at, NO_EXTRAS))
 
     def __eq__(self, other: object) -> bool:
-        """Whether another sequence has equal outputs."""
         if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
             return NotImplemented
         return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
@@ -233,7 +231,6 @@ def _taken(some: Mapping[int, Named], chosen: Sequence[int]) -> dict[int, Named]
 
 
 def _running(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The cumulative sum, from 0."""
     sums = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=sums[1:])
     return sums

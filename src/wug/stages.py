@@ -66,8 +66,6 @@ def pass_on(stages: Iterable[Stage]) -> None:
 
 
 class _Collecting(logging.Handler):
-    """Collects stages."""
-
     def __init__(self, found: list[Stage]) -> None:
         super().__init__(logging.DEBUG)
         self._found = found

@@ -40,7 +40,6 @@ class IntervalResult:
 
 
 NONNEGATIVE_UNITS: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
-"""Units whose values cannot be negative."""
 
 
 def wilson(successes: float, n: float) -> Interval:
@@ -183,7 +182,6 @@ class EstimateAccumulator:
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._kinds_of = array("i")
-        """The kind of each value."""
         self._unjudged = False
         """Whether an outcome without a value gives the reason."""
 
@@ -281,8 +279,6 @@ _Kind: TypeAlias = tuple[str, tuple[tuple[str, str], ...], bool]
 
 @dataclass(slots=True)
 class _Cell:
-    """The values of a metric in a group."""
-
     kinds: list[int] = field(default_factory=list)
     shares: bool = True
     """Whether all are judgements."""

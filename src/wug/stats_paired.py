@@ -205,7 +205,6 @@ def _flip_levels(levels: Floats, counts: NDArray[np.int64], rng: np.random.Gener
 
 
 def _flip_each(values: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Sums under random signs."""
     rows = max(1, 8_000_000 // len(values))
     drawn: list[Floats] = []
     for start in range(0, draws, rows):

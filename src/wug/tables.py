@@ -31,9 +31,7 @@ Kind: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[object
 WRITERS = "views.writers"
 """The folder with one module per format."""
 NOTEBOOK_ROWS = 10
-"""Rows that a notebook shows."""
 NOTEBOOK_CHARACTERS = 80
-"""Characters of a value that a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True)

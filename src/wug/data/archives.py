@@ -93,7 +93,6 @@ def _write(archive: Path, member: ArchiveMember, folder: Path, room: int) -> int
 
 @contextmanager
 def _members(archive: Path) -> Iterator[Iterator[ArchiveMember]]:
-    """The files of an archive, without system files."""
     try:
         if archive.name.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
@@ -106,7 +105,6 @@ def _members(archive: Path) -> Iterator[Iterator[ArchiveMember]]:
 
 
 def _counts(parts: Sequence[str]) -> bool:
-    """Whether a file is not a system file."""
     return not any(part in _LITTER or part.startswith("._") for part in parts)
 
 

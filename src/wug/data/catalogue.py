@@ -75,7 +75,6 @@ class TestSet:
     licence: str | None = None
     """An SPDX expression; None if the authors name no licence."""
     terms: str | None = None
-    """Terms of the authors beyond the licence."""
     papers: tuple[Paper, ...]
     repository: str
     commit: str

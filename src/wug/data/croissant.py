@@ -73,7 +73,6 @@ def context() -> dict[str, Any]:
 
 
 def _licence(licence: str) -> str | list[str]:
-    """The address of each SPDX licence in an expression."""
     found = [f"https://spdx.org/licenses/{one}.html" for one in licence.replace(" OR ", " AND ").split(" AND ")]
     return found[0] if len(found) == 1 else found
 
@@ -108,7 +107,6 @@ def _id(name: str) -> str:
 
 
 def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
-    """One record set per table that is on this machine."""
     absent = set(missing(selection))
     stems = Counter(stem(file.name) for file in selection.files)
     for file in selection.files:
@@ -130,7 +128,6 @@ def _field(record: str, column: str, kind: str, file: File) -> dict[str, Any]:
 
 
 def _columns(start: str, name: str) -> dict[str, str]:
-    """The columns of a table with the types of their first values."""
     suffix = PurePosixPath(name).suffix.lower()
     lines = start.removesuffix("\n").replace("\r\n", "\n").split("\n")
     if len(lines) < 2:

@@ -60,7 +60,6 @@ FOLDER = "WUG_DATA"
 PART = ".part"
 SHOWN = 5
 Progress = Callable[[int, int], None]
-"""Called with the bytes received, and the total."""
 
 
 def root() -> Path:

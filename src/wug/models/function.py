@@ -53,7 +53,6 @@ class FunctionModel:
         """Without a version, nothing tells whether the function has changed."""
 
     def _call(self, texts: list[str]) -> list[object]:
-        """One output per text."""
         if not texts:
             return []
         found = self._function(texts)

@@ -54,7 +54,6 @@ class PromptTemplate:
     gap: str
     """The space before an answer in an example."""
     examples: str = ""
-    """The examples as text."""
 
     @classmethod
     def of(cls, text: str, examples: Sequence[tuple[str, str]] = ()) -> PromptTemplate:

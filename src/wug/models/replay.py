@@ -127,7 +127,6 @@ def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Pat
 
 
 def _logprob(value: object) -> float | None:
-    """Check a log-probability."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -154,7 +153,6 @@ def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> dict[str, Scored]:
-    """Parse LM Zoo's table."""
     texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
     tokens: defaultdict[int, list[str]] = defaultdict(list)
     logprobs: defaultdict[int, list[float | None]] = defaultdict(list)

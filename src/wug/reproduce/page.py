@@ -149,7 +149,6 @@ def table(rows: Sequence[TableRow]) -> TablePart:
 
 
 def _intervals(rows: Sequence[TableRow]) -> str:
-    """How the intervals were computed."""
     methods = dict.fromkeys(row.method for row in rows if row.method)
     over = [method.removeprefix("t over ") for method in methods if method.startswith("t over ")]
     items = [method for method in methods if not method.startswith("t over ")]
@@ -158,7 +157,6 @@ def _intervals(rows: Sequence[TableRow]) -> str:
 
 
 def _reports(plan: ReproductionPlan, rows: Sequence[TableRow]) -> Iterator[ReportedResult]:
-    """The results behind the table, each once."""
     wanted = {signature for row in rows for signature in row.signatures}
     if not wanted:
         return

@@ -112,7 +112,6 @@ class Planner:
         return [RecipeCell(test, network, None, self._test(test, network, 0) if network.model else None)]
 
     def _test(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
-        """The name of the step that computes a cell."""
         suite, needs = self._filled(test.suite, seed)
         model, options = network.model, test.options
         if self._small and network.model:
@@ -129,7 +128,6 @@ class Planner:
         return name
 
     def _score(self, network: RecipeNetwork) -> str:
-        """The name of the step that scores released predictions."""
         words = [self._filled(word, 0) for word in network.score]
         needs = tuple(dict.fromkeys(step for _, steps in words for step in steps))
         name = _name("scores", network.name)
@@ -161,7 +159,6 @@ class Planner:
         )
 
     def _material(self, name: str, seed: int) -> tuple[Path, tuple[str, ...]]:
-        """The path of a material, and the steps that it needs."""
         material = self._recipe.materials[name]
         if material.data and not (self._small and material.small):
             return self._published(material)
@@ -217,7 +214,6 @@ def where_to_get(absent: Sequence[PlanStep]) -> str:
 
 
 def _name(*parts: object) -> str:
-    """A file name for a step."""
     return re.sub(r"[^A-Za-z0-9.=_]+", "-", "-".join(str(part) for part in parts if str(part))).strip("-")
 
 

@@ -171,7 +171,6 @@ def _test(
 
 
 def _require_one_training(tests: Iterable[RecipeTest], file: Path) -> None:
-    """Raise InputError if tests that share a training have different arguments."""
     wanted: dict[str, RecipeTest] = {}
     for test in tests:
         first = wanted.setdefault(test.train_on, test)
@@ -181,7 +180,6 @@ def _require_one_training(tests: Iterable[RecipeTest], file: Path) -> None:
 
 
 def _require_known(texts: Iterable[str], materials: Mapping[str, Material], file: Path, place: str) -> None:
-    """Raise InputError if a text names an unknown material."""
     for name in (name for text in texts for name in materials_in(text)):
         if name not in materials:
             raise InputError(f"unknown material {name!r}.{suggestion(name, materials)}", file=file, place=place)

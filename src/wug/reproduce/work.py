@@ -170,7 +170,6 @@ def _taken(folder: Path, step: PlanStep, runner: StepRunner) -> str:
 
 
 def _require_same(folder: Path, step: PlanStep) -> None:
-    """Raise InputError if a step was started with another command."""
     note = _noted(folder, step)
     if note.exists() and json.loads(read_text(note)) != list(step.command):
         begun = " ".join(json.loads(read_text(note)))

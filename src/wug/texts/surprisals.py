@@ -169,7 +169,6 @@ def _part(text: Text, words: Sequence[Span], context: Context) -> SplitText:
 
 
 def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions) -> list[Sequence[Span]]:
-    """The spans of the words, or regions, of each text."""
     if options.words == "tokenizer":
         divided = model.words([text.text for text in texts])
         if divided is None:
@@ -289,8 +288,6 @@ class _Counted:
 
 
 class _Columns:
-    """The columns of the table while it grows."""
-
     def __init__(self, options: SurprisalOptions) -> None:
         reading = options.reading
         missing = [] if reading.boundary else ["surprisal_boundary"]

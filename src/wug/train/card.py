@@ -25,13 +25,11 @@ class ModelCard:
 
     command: str
     data: str
-    """A description of the training data."""
     kind: str
     unit: str | None
     """What a text model saw at a time."""
     parameters: int
     dtype: str
-    """The dtype of the saved weights."""
     device: str
     version: str
 

@@ -25,7 +25,6 @@ Ids = npt.NDArray[np.uint16]
 
 NOT_TEXT = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".html", ".xml")
 CHUNK_UNITS = 1 << 16
-"""Units tokenized at a time."""
 
 _END = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')]))\s+(?=["'(]?[A-Z])""")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Prof|Gen|Capt|Col|Rev|Hon|[A-Z])\.$")

@@ -21,7 +21,6 @@ MAX_BUCKETS = 8
 bucket, and the more uniform its examples are, the less it says about the others.
 """
 PADDING_MULTIPLE = 8
-"""Lengths are padded to a multiple of this."""
 TOKEN_COSTS = np.array([1, 2])
 """A target token costs more than a source token."""
 

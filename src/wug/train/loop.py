@@ -115,8 +115,6 @@ def train(
 
 
 class _Loop:
-    """A training from its checkpoint to its end."""
-
     def __init__(
         self,
         task: TrainingTask,
@@ -158,7 +156,6 @@ class _Loop:
         return self._settings.patience is not None and self._stale > self._settings.patience
 
     def _after(self, done: int) -> None:
-        """Report, test and write a checkpoint, where they are due."""
         config, settings = self._config, self._settings
         epoch, within = divmod(done, self._task.steps_per_epoch)
         over = within == 0 or done == config.steps

@@ -23,7 +23,6 @@ class TrainingConfig:
     batch: int
     """Rows per step."""
     rate: float
-    """The highest learning rate."""
     warmup: int
     """Steps in which the rate rises to its peak; then it decays along a cosine to a hundredth."""
     optimiser: OptimiserName = "adamw"
@@ -207,7 +206,6 @@ class Training:
 
     output: Path
     suites: tuple[str, ...] = ()
-    """Suites to test on after epochs."""
     store_path: Path | None = None
     steps: int | None
     epochs: int | None

@@ -165,7 +165,6 @@ def _name(folder: Path, words: Sequence[str]) -> str:
 
 
 def _signature(options: Mapping[str, Any]) -> dict[str, str]:
-    """The options that change an output."""
     if options["score"] == "no":
         return {"dtype": options["dtype"], "beams": "1", "max_length": str(options["max_length"] or "auto")}
     return {

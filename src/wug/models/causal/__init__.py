@@ -257,7 +257,6 @@ class CausalModel:
         return Scores.join(blocks).take(np.argsort(order))
 
     def _prepare(self, requests: list[Request], plan: ScoringPlan) -> Iterator[PreparedRequests]:
-        """Tokenize and plan requests piece by piece."""
         from wug.models.causal.forward import queried_only
 
         source = iter(requests)
@@ -345,7 +344,6 @@ def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
 
 
 def _signature(options: Mapping[str, Any], dtype: str, *, has_bos: bool) -> dict[str, str]:
-    """The options that change an output."""
     return {
         "dtype": dtype,
         "bos": options["bos"].replace("auto", "yes") if has_bos or options["bos"] in BY_TOKENIZER else "no",

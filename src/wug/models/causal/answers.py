@@ -30,7 +30,6 @@ class RequestKind(NamedTuple):
     after: bool = False
     """Whether something is read before the text that is not scored."""
     writes: bool = False
-    """Whether text is generated."""
     apart: bool = False
     """Whether words are tokenized apart from their contexts."""
 

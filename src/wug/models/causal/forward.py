@@ -331,7 +331,6 @@ def _without_cudnn_attention(device: torch.device) -> Iterator[None]:
 
 
 def _takes(model: PreTrainedModel, name: str) -> bool:
-    """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
     return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
 

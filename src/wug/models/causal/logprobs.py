@@ -59,10 +59,8 @@ class LogprobQuery:
     parents: Ints
     """For each target, the index of its position, ascending."""
     targets: Ints
-    """Tokens."""
     groups: Sequence[TokenGroup] = ()
     distribution: bool = False
-    """Whether entropies and ranks are needed."""
 
 
 class LogitSource:
@@ -164,7 +162,6 @@ def _look_up(logprobs: torch.Tensor, query: LogprobQuery, send: Send) -> Logprob
 
 
 def _logsumexp_(logits: torch.Tensor) -> torch.Tensor:
-    """The logsumexp of each row, which is overwritten."""
     # The lowest finite number: a row of nothing but -inf sums to 0, not to NaN.
     highest = logits.amax(dim=1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)
     return logits.sub_(highest).exp_().sum(dim=1).log_().add_(highest[:, 0])

@@ -110,7 +110,6 @@ class OutputLayer(LogitSource):
         return torch.log_softmax(logits, dim=-1, dtype=torch.float32)
 
     def _logits(self, states: torch.Tensor, low: int) -> torch.Tensor:
-        """The logits of the block of tokens from `low` on."""
         weight = self._weight[low : low + self._tokens]
         bias = None if self._bias is None else self._bias[low : low + self._tokens]
         by_onednn = multiplies(weight)

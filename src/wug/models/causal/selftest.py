@@ -239,7 +239,6 @@ def _with_output_layer(
 def _with_trees(
     model: PreTrainedModel, methods: ScoringMethods, problem: Callable[[ScoringMethods], str], *, required: bool
 ) -> ScoringMethods:
-    """The methods with the masks of trees, if any are right for the model."""
     problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
     for layout in [] if problems else layouts(model.config, ROW_TOKENS):
         found = replace(methods, layout=layout)

@@ -57,7 +57,6 @@ class TreeShape:
     nodes: int
     """Maximum number of nodes per batch; at least one row."""
     multiple: int = 1
-    """Rows are padded to a multiple of this."""
     leaves: bool = False
     """Whether the last token of a sequence is a node too."""
 

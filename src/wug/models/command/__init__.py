@@ -170,7 +170,6 @@ def _takes_file(arguments: Sequence[str]) -> bool:
 
 
 def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    """The identity by the command, and the files and folders that it names."""
     parts = [spec.name]
     for path in dict.fromkeys(path for argument in arguments for path in _named(argument)):
         if path.is_file():

@@ -96,7 +96,6 @@ def _tensors(named: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _words(path: Path, vocabularies: object, side: str) -> list[str]:
-    """A vocabulary, in any of its formats."""
     fields: object
     match vocabularies:
         case dict():

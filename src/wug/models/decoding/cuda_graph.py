@@ -123,7 +123,6 @@ class CudaGraphDecoder:
         return waiting[:-rows], waiting[-rows:]
 
     def _is_long(self, part: PartialOutputs) -> bool:
-        """Whether to decode outputs speculatively."""
         if self.lookup_after is None:
             return False
         length = int(part.limits.max()) + prompt_lookup.PASS_TOKENS
@@ -135,7 +134,6 @@ class CudaGraphDecoder:
     def _look_up(
         self, long: Sequence[PartialOutputs], sequences: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, list[int], float]]:
-        """Finish long outputs; those with sources of similar length share batches."""
 
         def shape(part: PartialOutputs) -> tuple[int, int]:
             return part.length, _lookup_width(part.width)

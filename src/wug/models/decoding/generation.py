@@ -160,7 +160,6 @@ class Decoder:
             return greedy.decode(self.model, *self._padded_batch(rows), start=start, ends=self._ends, limit=limit)
 
     def _may_drop_finished_rows(self) -> bool:
-        """Whether the greedy loop that drops finished rows passes the self-test."""
         settings = self.model.generation_config
         if not greedy.leaves_tokens_alone(settings) or greedy.start_token(settings) is None:
             return False
@@ -188,7 +187,6 @@ class Decoder:
         return found
 
     def _passes_self_test(self, decode: Callable[[list[list[int]]], list[Decoded]]) -> bool:
-        """Whether a way of decoding gives the outputs of `generate` for probes."""
         rows = self.probes(PROBE_LENGTHS)
         try:
             mine = decode(rows)

@@ -32,7 +32,6 @@ class Decoded:
 
     tokens: tuple[int, ...]
     ended: bool
-    """Whether the model wrote an end token."""
     near_tie: bool = False
     """Whether two tokens were equally probable up to rounding."""
 

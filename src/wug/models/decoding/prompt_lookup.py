@@ -68,7 +68,6 @@ class LookupShape:
     width: int
     """Padded source length."""
     max_tokens: int
-    """Maximum number of tokens of an output."""
 
 
 def decode(

@@ -33,7 +33,6 @@ class GreedyModel:
     network: PreTrainedModel
     choose: ChooseToken
     ends: torch.Tensor
-    """End tokens, as a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,6 @@ class StaticBatch:
             yield self.indices[row], row_tokens[:count], margin
 
     def _unfinished(self) -> tuple[list[int], Any]:
-        """The indices of the outputs that are not done, and their rows."""
         rows = torch.nonzero(~self.done[: len(self.indices)])[:, 0]
         return [self.indices[row] for row in rows.tolist()], rows
 
@@ -237,7 +235,6 @@ def _static_cache(layers: Sequence[LayerCache]) -> tuple[Any, list[Any]]:
 
 
 def _filled(layer: torch.nn.Module, keys: torch.Tensor, values: torch.Tensor) -> Any:
-    """A cache layer around existing keys and values."""
     layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
     if hasattr(layer, "cumulative_length"):
         layer.cumulative_length = layer.cumulative_length.to(keys.device)

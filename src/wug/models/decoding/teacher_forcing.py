@@ -20,7 +20,6 @@ from wug.models.huggingface.devices import halving, nan_error
 from wug.models.tokenization.ragged import Ints
 
 BATCH_TOKENS = {"cpu": 1 << 13, "cuda": 1 << 16}
-"""Tokens of sources and answers per batch."""
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 29}
 """Logits that a model computes at a time."""
 MAX_GAP_NATS = {"torch.float64": 1e-9, "torch.float32": 1e-4}

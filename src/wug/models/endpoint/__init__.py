@@ -108,7 +108,6 @@ def _leads(reading: EchoFormat | ModelError) -> str:
 
 
 def _cut(scored: Scored, span: Span | None) -> Scored:
-    """Without the tokens after the span."""
     if span is None:
         return scored
     here = slice(0, bisect_left(scored.starts, span[1]))

@@ -225,7 +225,6 @@ class EchoFormat:
     """How a server returns the log-probabilities of a prompt."""
 
     settings: Mapping[str, Any]
-    """Settings of the request."""
     bos: str = ""
     """The BOS token that is sent before every text."""
     shown: bool = False
@@ -340,5 +339,4 @@ def _ending(text: str, echo: Echo, first: int, extra: int) -> TextTokens:
 
 
 def _start(text: str) -> int:
-    """The first visible character."""
     return len(text) - len(text.lstrip())

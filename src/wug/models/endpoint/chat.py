@@ -147,7 +147,6 @@ class EndpointChat:
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
     def _write(self, place: int, request: Request) -> Question[Scored]:
-        """A generated answer."""
         chat, text, end = request.conversation, request.text, len(request.text)
         settings = {"temperature": 0.0, "max_tokens": request.generate}
         if chat is None or chat.plain:
@@ -195,7 +194,6 @@ class EndpointChat:
         return Question("/completions", {"prompt": tokens.ids, **reading.settings}, text, [place], read)
 
     def _after_text(self, place: int, request: Request) -> Question[Scored]:
-        """A text after a plain text."""
         reading, text = self._requires_prompts(), request.text
         whole = _before(request.conversation) + text
 

@@ -24,13 +24,11 @@ from wug.models.endpoint.answers import Output, Question
 from wug.models.spec import ModelSpec
 
 RETRY_STATUSES = (408, 425, 429, 500, 502, 503, 504, 529)
-"""HTTP statuses after which a request is retried."""
 FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
 """Seconds before the first retry, and at most before any; each wait doubles."""
 MAX_RETRY_AFTER_S = 300.0
 """Longest Retry-After that is accepted."""
 MAX_ANSWER_BYTES = 64 * 2**20
-"""Maximum size of a response."""
 
 log = logging.getLogger("wug")
 
@@ -268,7 +266,6 @@ class Client:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and all its causes."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

@@ -119,7 +119,6 @@ def _require_harmless(model: PreTrainedModel, folder: Path, where: str) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every string and every key in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 LOADING_OPTIONS = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
-"""Options that have no effect on a loaded model."""
 IGNORED_SETTINGS = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
 """Settings that change no output, or follow from the weights."""
 HASHING_THREADS, STAGING_BYTES = 8, 1 << 24
@@ -154,7 +153,6 @@ def _same(kind: str, fresh: loading.HubModel, model: PreTrainedModel, tokenizer:
 
 
 def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    """Twelve hexadecimal digits of weights, settings and tokenizer."""
     import torch
 
     named = sorted(model.state_dict().items())
@@ -180,7 +178,6 @@ def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBas
 
 
 def _settings(kind: str, model: PreTrainedModel) -> str:
-    """The settings that can change an output."""
     every = [model.config.to_dict()]
     if registry.traits(kind).returns == "text" and model.generation_config is not None:
         every.append(model.generation_config.to_dict())
@@ -189,7 +186,6 @@ def _settings(kind: str, model: PreTrainedModel) -> str:
 
 
 def _read(tokenizer: PreTrainedTokenizerBase) -> str:
-    """The content of a tokenizer."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     inside = sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str())
     if isinstance(inside, dict):

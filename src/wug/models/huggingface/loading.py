@@ -168,7 +168,6 @@ def tokenizer_of(spec: ModelSpec, how: Loading) -> Any:
 
 
 def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
-    """Find the files of a model."""
     folder = user_path(spec.name)
     file = folder / how.gguf if how.gguf else folder
     if how.gguf or (folder.is_file() and folder.suffix == ".gguf"):

@@ -109,7 +109,6 @@ def stored(folder: Path, name: str) -> Any:
 
 
 def _error(layer: torch.nn.Module, weight: torch.Tensor, rows: int) -> float:
-    """The relative error of a layer."""
     import torch
 
     draw = torch.Generator().manual_seed(1936)

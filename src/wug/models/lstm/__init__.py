@@ -71,7 +71,6 @@ OPTIONS = (
 
 END = "<eos>"
 TEXTS_PER_TREE = 4096
-"""Maximum number of texts in a tree."""
 WHOLE_LIST = 1 << 40
 
 
@@ -213,7 +212,6 @@ def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces
 
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
-    """The weights of a folder or file, and the vocabulary."""
     shape, vocabulary = _described(path, options)
     if shape is None:
         weights = load_weights(path)
@@ -248,7 +246,6 @@ def _path(spec: ModelSpec) -> Path:
 
 
 def _listed(path: Path, options: Mapping[str, Any]) -> Path:
-    """The vocabulary file."""
     listed: Path = options["vocab"] or path / VOCABULARY
     return listed
 
@@ -262,7 +259,6 @@ def _name(path: Path, kind: str | None, vocabulary: Vocabulary) -> str:
 
 
 def _signature(settings: LstmSettings, vocabulary: Vocabulary) -> dict[str, str]:
-    """The options that change an output."""
     return {
         "dtype": settings.dtype,
         "state": settings.state,

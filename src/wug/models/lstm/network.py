@@ -24,7 +24,6 @@ from wug.models.tokenization.ragged import Ints, Ragged
 Floats = npt.NDArray[np.float64]
 
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 28}
-"""Logits in memory at a time."""
 MIN_LOGPROB = -200.0
 """Log-probabilities are raised to this for entropies, so that minus infinity does not give NaN."""
 
@@ -103,7 +102,6 @@ class RecurrentNetwork:
 
 
 def _entropies(logits: torch.Tensor, total: torch.Tensor) -> Any:
-    """The entropy of each row, in nats."""
     logs = logits - total[:, None]
     return -(logs.exp() * logs.clamp(min=MIN_LOGPROB)).sum(dim=1)
 
@@ -126,7 +124,6 @@ class Level:
     nodes: Ints
     """For each target, its node."""
     targets: Ints
-    """Words."""
     where: Ints
     """For each target, its index in the flat sequences."""
 
@@ -210,7 +207,6 @@ def walk_list(
 
 
 def _common(first: Ints, second: Ints) -> int:
-    """The length of the common prefix of two texts."""
     size = min(len(first), len(second))
     apart = np.flatnonzero(first[:size] != second[:size])
     return int(apart[0]) if len(apart) else size

@@ -48,7 +48,6 @@ class Weights:
     bias: torch.Tensor | None
     """(words)."""
     tied: bool = False
-    """Whether the decoder shares the embeddings."""
 
     @property
     def words(self) -> int:
@@ -134,7 +133,6 @@ def format_size(shape: Sequence[int]) -> str:
 
 
 def _is_safetensors(path: Path) -> bool:
-    """Whether a file begins with a safetensors header."""
     try:
         with path.open("rb") as file:
             return file.read(9)[8:] == b"{"

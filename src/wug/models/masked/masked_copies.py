@@ -38,7 +38,6 @@ class MaskedBatch:
     targets: Ints
     """For each target, its token."""
     where: Ints
-    """For each target, its index."""
 
 
 @dataclass(frozen=True, slots=True)

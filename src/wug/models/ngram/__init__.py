@@ -85,7 +85,6 @@ class NgramModel:
         return replace(found, extras={n: extra for n, extra in found.extras.items() if n in wanted})
 
     def _values(self, texts: Ragged) -> tuple[Floats, Ints]:
-        """The log-probability to base 10 of each word, and its history."""
         sequences = texts if self._start is None else texts.led_by(self._start)
         values, histories = backed_off(self._arpa, sequences)
         if self._start is None:

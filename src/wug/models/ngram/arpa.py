@@ -54,8 +54,6 @@ class Arpa:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The n-grams of one order as they are read."""
-
     order: int
     ids: list[list[int]] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)

@@ -180,7 +180,6 @@ def _answer_start(tokenizer: PreTrainedTokenizerBase) -> Sequence[int]:
 
 
 def _around(whole: Sequence[int], inside: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """The tokens before and after a subsequence."""
     for place in range(len(whole) - len(inside) + 1):
         if list(whole[place : place + len(inside)]) == list(inside):
             return whole[:place], whole[place + len(inside) :]

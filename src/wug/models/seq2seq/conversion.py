@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 CONVERSION_VERSION = "3"
 """Raised when conversions are made differently."""
 PROBE_LENGTHS = (1, 3, 7, 12, 20, 40)
-"""Lengths of the probes in tokens."""
 PROBE_ANSWER_TOKENS = 24
-"""Tokens decoded for each probe."""
 MAX_GAP_NATS = 5e-3
 """Nats by which the log-probability of a probe's answer may differ: a few units of float32 per token."""
 MIN_MARGIN_NATS = 1e-3
@@ -50,7 +48,6 @@ CONVERSION_ERRORS = (ValueError, KeyError, AttributeError, TypeError, NotImpleme
 CERTAIN_LOGPROB = -0.69
 """Log-probability of an answer above which it has no near tie: each token was more probable than one half."""
 BATCH_TOKENS = 4096
-"""Source tokens per batch."""
 MAX_LOGITS = 1 << 25
 """Logits kept in memory at a time."""
 MIN_ROWS = 64
@@ -180,7 +177,6 @@ def tokens_of(result: Any) -> list[int]:
 
 
 def _margin(logits: npt.NDArray[np.float32]) -> float:
-    """Nats between the best and the second token."""
     return float(np.diff(np.partition(logits, -2)[-2:])[0])
 
 

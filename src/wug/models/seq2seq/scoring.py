@@ -186,8 +186,6 @@ class Sentinels(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _SpanTokens:
-    """Tokenizer, special tokens and sentinels of a model that scores spans."""
-
     tokenize: OffsetTokenizer
     special: Seq2SeqSpecialTokens
     sentinels: Sentinels

@@ -146,7 +146,6 @@ class ChatTemplate:
         return self._frames[key]
 
     def _header(self, chat: Chat, text: str) -> str:
-        """Everything before a text."""
         if chat.plain:
             return "".join(content for _, content in chat.messages)
         if chat.answers and not self._answers_in_open_turn(chat.template):

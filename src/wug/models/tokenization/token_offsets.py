@@ -219,7 +219,6 @@ def _squeezed(token: str) -> str:
 
 
 def _running(words: Sequence[str], start: int) -> list[Span]:
-    """The ranges of consecutive words."""
     ranges = []
     for word in words:
         ranges.append((start, start + len(word)))

@@ -35,8 +35,6 @@ class Word:
 
 
 class _Numbers(dict[str, int]):
-    """Numbers of words; a new word gets the next."""
-
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
         return number

@@ -40,7 +40,6 @@ class Vocabulary:
     end: int | None
     """The number of the end token."""
     lowercase: bool
-    """Whether words are looked up in lower case."""
     words: str = "spaces"
     """How texts are split: one of SPLITTINGS."""
 
@@ -56,7 +55,6 @@ class WordIds:
     scored: int
     """How many of them are scored: those that begin before the end of the span."""
     has_end: bool
-    """Whether the last of them is the end token."""
 
 
 def split_words(text: str, mode: str) -> list[tuple[int, int]]:

@@ -26,7 +26,6 @@ IGNORED_FILES = ("README", "LICENSE", "optimizer", "scheduler", "training_args",
 IGNORED_FOLDERS = (".", "training", "epochs", "checkpoint", "__pycache__")
 """Prefixes of folders that do not belong to the model: training state, and other models."""
 MAX_FILES = 10_000
-"""Maximum number of files of a model."""
 CHUNK_BYTES = 1 << 28
 """Larger files are hashed in chunks, in parallel."""
 SETTLED_S = 2.0
@@ -34,7 +33,6 @@ SETTLED_S = 2.0
 CHECKSUMS = "checksums.json"
 """The file of a converted model with the checksums of the others."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
-"""A commit on the Hugging Face Hub."""
 
 Seen: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
 """Files with inode, size and modification time."""
@@ -101,7 +99,6 @@ def _digested(folder: Path, seen: Seen) -> str:
 
 
 def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
-    """The SHA-256 of the chunk of a file that begins at an offset."""
     path, first = chunk
     digest = hashlib.sha256()
     try:
@@ -167,7 +164,6 @@ def unchanged(*paths: Path) -> Iterator[None]:
 
 
 def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
-    """Inode, size and modification time of each file."""
     files = [file for path in paths for file in (files_within(path) if path.is_dir() else [path])]
     found = {}
     for file in files:
