@@ -13,9 +13,9 @@ VOCABULARY = make_vocabulary(WORDS)
 SHAPE = AttentionShape(vocabulary=len(WORDS), layers=2, width=6, hidden=8, dropout=0.0)
 SHAPES = [
     SHAPE,
-    replace(SHAPE, input_feeding=False, tied=False),
+    replace(SHAPE, tied=False),
     replace(SHAPE, layers=1, attention="dot"),
-    replace(SHAPE, layers=3, tied=False, attention="dot", input_feeding=False),
+    replace(SHAPE, layers=3, tied=False, attention="dot"),
 ]
 
 

@@ -73,14 +73,13 @@ def train(model: Any, pairs: Sequence[tuple[str, str]], steps: int) -> float:
     return value
 
 
-@pytest.mark.parametrize("feeding", [True, False])
-def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_path: Path, feeding: bool) -> None:
+def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_path: Path) -> None:
     import torch
 
     rng = random.Random(1)
     pairs = list(dict(task(rng.randint(1, 3), rng) for _ in range(40)).items())
     torch.manual_seed(1)
-    shape = AttentionShape(len(WORDS), layers=1, width=32, hidden=64, input_feeding=feeding, dropout=0.05)
+    shape = AttentionShape(len(WORDS), layers=1, width=32, hidden=64, dropout=0.05)
     model = AttentionLSTM(shape)
     assert train(model, pairs, 400) < 0.1
     save_attention_lstm(tmp_path, model, WORDS, dtype="float16")
@@ -193,10 +192,9 @@ def test_one_layer_reads_as_a_bidirectional_lstm_of_torch_with_biases() -> None:
 
 
 def test_forget_gates_begin_open() -> None:
-    model, unfed = AttentionLSTM(SHAPE), AttentionLSTM(replace(SHAPE, input_feeding=False))
+    model = AttentionLSTM(SHAPE)
     assert model.encoder[1].weight_ih_l0[:, -1].tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
-    for bias in (model.decoder[1].bias_ih, unfed.decoder[1].bias_ih_l0):
-        assert bias.tolist() == [0.0] * 8 + [1.0] * 8 + [0.0] * 16
+    assert model.decoder[1].bias_ih.tolist() == [0.0] * 8 + [1.0] * 8 + [0.0] * 16
 
 
 def test_the_same_seed_gives_the_same_model_and_loading_moves_no_seed(tmp_path: Path) -> None:
@@ -351,7 +349,7 @@ def test_the_id_changes_with_weights_and_words_alone(tmp_path: Path) -> None:
 def test_the_configuration_says_what_the_model_is(folder: Path) -> None:
     assert json.loads((folder / "config.json").read_text(encoding="utf-8")) == {
         "architectures": ["AttentionLSTM"], "model_type": "wug-attention-lstm", "vocabulary": 12, "layers": 2,
-        "width": 6, "hidden": 8, "attention": "general", "input_feeding": True, "tied": True, "dropout": 0.0,
+        "width": 6, "hidden": 8, "attention": "general", "tied": True, "dropout": 0.0,
     }  # fmt: skip
 
 

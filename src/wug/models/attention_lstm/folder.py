@@ -40,8 +40,6 @@ class AttentionShape:
     """Layer size; in the encoder half of it reads forwards, half backwards."""
     attention: str = "general"
     """general, with a matrix between answer and source, or dot."""
-    input_feeding: bool = True
-    """Whether the decoder gets its last attention vector; without it, training takes all words of an answer at once."""
     tied: bool = True
     """Whether the output layer shares the embeddings of answers."""
     dropout: float = 0.1

@@ -72,13 +72,9 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         sides: dict[str, bool] = {"bias": False, "bidirectional": True, "batch_first": True}
         self.encoder = nn.ModuleList(nn.LSTM(width, hidden // 2, **sides) for width in widths)
         self.bridge = nn.Linear(hidden, 2 * layers * hidden)
-        fed = shape.attended if shape.input_feeding else 0
-        widths = [shape.width + fed, *[hidden] * (layers - 1)]
-        # With input feeding the decoder goes word by word; otherwise cuDNN takes a whole answer at once.
-        self.decoder = nn.ModuleList(
-            nn.LSTMCell(width, hidden) if shape.input_feeding else nn.LSTM(width, hidden, batch_first=True)
-            for width in widths
-        )
+        # Input feeding: at each word the decoder receives its last attention output.
+        widths = [shape.width + shape.attended, *[hidden] * (layers - 1)]
+        self.decoder = nn.ModuleList(nn.LSTMCell(width, hidden) for width in widths)
         self.attention = nn.Linear(hidden, hidden, bias=False) if shape.attention == "general" else nn.Identity()
         self.combine = nn.Linear(2 * hidden, shape.attended, bias=False)
         self.output = nn.Linear(shape.attended, words)
@@ -104,8 +100,7 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         for weight in inputs:
             nn.init.ones_(weight[half : 2 * half, -1])
         for layer in self.decoder:
-            bias = layer.bias_ih if self.shape.input_feeding else layer.bias_ih_l0
-            nn.init.ones_(bias[layer.hidden_size : 2 * layer.hidden_size])
+            nn.init.ones_(layer.bias_ih[layer.hidden_size : 2 * layer.hidden_size])
 
     def forward(self, source: Tensor, present: Tensor, target: Tensor) -> Tensor:
         """The logits of teacher forcing."""
@@ -137,17 +132,11 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
 
     def states(self, target: Tensor, memory: Memory, state: State) -> Tensor:
         """The inputs of the output layer after each word of given answers, (batch, target length, attended)."""
-        embedded = self.dropout(self.target(target))
-        if self.shape.input_feeding:
-            outputs = []
-            for word in embedded.unbind(dim=1):
-                state = self.step(word, memory, state)
-                outputs.append(state.attended)
-            return torch.stack(outputs, dim=1)
-        for number, (layer, hidden, cell) in enumerate(zip(self.decoder, state.hidden, state.cell, strict=True)):
-            inputs = embedded if number == 0 else self.dropout(embedded)
-            embedded, _ = layer(inputs, (hidden.unsqueeze(0).contiguous(), cell.unsqueeze(0).contiguous()))
-        return self._attend(embedded, memory)
+        outputs = []
+        for word in self.dropout(self.target(target)).unbind(dim=1):
+            state = self.step(word, memory, state)
+            outputs.append(state.attended)
+        return torch.stack(outputs, dim=1)
 
     def write(self, words: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         """The logits of the word after `words`, one per row of the batch, and the state after them."""
@@ -156,20 +145,12 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
 
     def step(self, embedded: Tensor, memory: Memory, state: State) -> State:
         """The state one word later; `embedded` has the embedding of a word for each row of the batch."""
-        value = embedded
-        if self.shape.input_feeding:
-            value = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
+        value = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
         hidden, cell = [], []
         for number, (layer, *before) in enumerate(zip(self.decoder, state.hidden, state.cell, strict=True)):
-            value = value if number == 0 else self.dropout(value)
-            if self.shape.input_feeding:
-                now, kept = layer(value, before)
-            else:
-                weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
-                now, kept = torch.lstm_cell(value, before, *weights)
-            hidden.append(now)
+            value, kept = layer(value if number == 0 else self.dropout(value), before)
+            hidden.append(value)
             cell.append(kept)
-            value = now
         return State(tuple(hidden), tuple(cell), self._attend(value.unsqueeze(1), memory).squeeze(1))
 
     def _attend(self, outputs: Tensor, memory: Memory) -> Tensor:
