@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from wug.models.attention_lstm.folder import SPECIAL, AttentionShape, make_vocabulary
+from wug.models.attention_lstm import SPECIAL, AttentionShape, make_vocabulary
 from wug.models.attention_lstm.network import AttentionLSTM
 
 WORDS = [*SPECIAL, "copy", "reverse", "A", "B", "C", "D", "E", ","]

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
     *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
-    *("configuration", "samples", "stats_power"),
+    *("configuration", "samples"),
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -31,8 +31,7 @@ ALLOWED = {
     "rows": {"errors", "types"},
     "distributions": set(),
     "stats": {"distributions", "identity", "types"},
-    "stats_power": {"distributions", "stats"},
-    "stats_paired": {"distributions", "types"},
+    "stats_paired": {"distributions", "stats", "types"},
     "alignment": {"errors", "types"},
     "tables": {"arguments", "errors", "files", "formatting", "registry"},
     "scores": {"types"},

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wug.stats_paired import mcnemar, t_test
-from wug.stats_power import fewest, mcnemar_power, mean_width, paired_power, share_width
+from wug.stats_paired import fewest, mcnemar, mcnemar_power, mean_width, paired_power, share_width, t_test
 
 SIMULATED = 3000
 

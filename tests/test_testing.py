@@ -19,7 +19,7 @@ import tiny_seq2seq
 from fake_completions import Rule, serving
 from wug import registry
 from wug.evaluation.opening import builtin_models, builtin_suites
-from wug.models.attention_lstm.folder import save_attention_lstm
+from wug.models.attention_lstm import save_attention_lstm
 from wug.results.store import Store
 from wug.testing import TEXTS, check_backend, check_family
 from wug.types import Request, Scored, Token, Traits

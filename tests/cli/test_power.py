@@ -10,7 +10,7 @@ import pytest
 
 import run_factory
 from command_line import wug
-from wug.stats_power import fewest, mcnemar_power, share_width
+from wug.stats_paired import fewest, mcnemar_power, share_width
 from wug.types import Outcome
 
 

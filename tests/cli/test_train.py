@@ -332,7 +332,7 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
 def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
     import json
 
-    from wug.models.attention_lstm.folder import ATTENTIONS, STARTS, load_attention_lstm
+    from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
     from wug.train.options import KINDS
 
     declared = {option.name: option.type for option in KINDS["seq2seq"]}

@@ -12,7 +12,7 @@ from wug import open_model
 from wug.errors import InputError
 from wug.models import ModelSpec
 from wug.models import attention_lstm as backend
-from wug.models.attention_lstm.folder import AttentionShape, save_attention_lstm, source_numbers
+from wug.models.attention_lstm import AttentionShape, save_attention_lstm, source_numbers
 from wug.texts import surprisal
 from wug.types import Reading, Request
 

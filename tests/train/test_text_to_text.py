@@ -13,7 +13,7 @@ import torch
 from answers import texts
 from wug.errors import InputError
 from wug.evaluation.opening import open_model
-from wug.models.attention_lstm.folder import make_vocabulary, source_numbers
+from wug.models.attention_lstm import make_vocabulary, source_numbers
 from wug.train.examples import Examples
 from wug.train.loop import TrainingSettings, train
 from wug.train.options import NetworkSize, TrainingConfig

@@ -73,7 +73,7 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
 
 
 def _table(found: Sequence[NeededItems], power: float) -> RowTable:
-    from wug.stats_power import MAX_ITEMS
+    from wug.stats_paired import MAX_ITEMS
 
     paired = found[0].paired
     value, now = ("difference", "power_now") if paired else ("value", "width_now")

@@ -1,9 +1,9 @@
 """Backends, one module or package each, and shared code for other packages."""
 
-from wug.models.huggingface.config import backend_for
 from wug.models.huggingface.devices import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
 from wug.models.huggingface.hub import hub_is_away
 from wug.models.huggingface.in_memory import WatchedModel, adopt
+from wug.models.huggingface.loading import backend_for
 from wug.models.spec import Identity, ModelSpec, parse
 from wug.models.tokenization.words import read_words, words_of, write_words
 

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, TypeAlias
 
 from wug import registry
 from wug.errors import UnknownName
@@ -25,9 +24,6 @@ OPTIONS = (
 SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4))
 """Symbols that replace a right one, for families that do not declare ORACLE_SYMBOLS."""
 
-Mistake: TypeAlias = Literal["symbol", "early", "empty"]
-Reading: TypeAlias = Literal["rule", "exception"]
-
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
@@ -38,8 +34,8 @@ class Oracle:
 
     family: str
     error: float = 0.0
-    mistake: Mistake = "symbol"
-    reading: Reading = "rule"
+    mistake: str = "symbol"
+    reading: str = "rule"
     seed: int = 0
     chunk: int = 50_000
 
@@ -79,7 +75,7 @@ def load(spec: ModelSpec) -> Oracle:
     return Oracle(spec.name, **spec.read(OPTIONS))
 
 
-def _wrong(right: str, mistake: Mistake, others: Sequence[str], random: Random) -> str:
+def _wrong(right: str, mistake: str, others: Sequence[str], random: Random) -> str:
     """A wrong answer; `others` are the symbols that may replace a right one."""
     symbols = right.split()
     if not symbols:

@@ -101,7 +101,7 @@ class PromptedModel:
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_token(loaded.tokenizer)}
         self._decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
-        self.options = _signature(options, loaded.dtype, template, stop)
+        self.options = {"dtype": loaded.dtype, **signature(options, template, stop)}
         self.chunk = self._decoder.chunk
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
@@ -156,9 +156,8 @@ def identify(spec: ModelSpec) -> Identity | None:
     folder = folder_of(spec, options)
     if folder is None:
         return None
-    return Identity(
-        f"prompt/{folder.name}", _signature(options, options["dtype"], template, stop), "text", bounded=True
-    )
+    described = {"dtype": options["dtype"], **signature(options, template, stop)}
+    return Identity(f"prompt/{folder.name}", described, "text", bounded=True)
 
 
 def load(spec: ModelSpec) -> PromptedModel:
@@ -168,9 +167,9 @@ def load(spec: ModelSpec) -> PromptedModel:
     return PromptedModel(loading.load(spec, "AutoModelForCausalLM", Loading.of(options)), spec, template, stop)
 
 
-def _signature(options: Mapping[str, Any], dtype: str, template: PromptTemplate, stop: str) -> dict[str, str]:
+def signature(options: Mapping[str, Any], template: PromptTemplate, stop: str) -> dict[str, str]:
+    """The options of prompting that change an output."""
     return {
-        "dtype": dtype,
         "template": template.before + template.gap + ANSWER + template.after,
         "stop": stop,
         "max_length": str(options["max_length"] or "auto"),

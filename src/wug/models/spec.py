@@ -38,11 +38,6 @@ class ModelSpec:
         """The values of all options of the backend; an error for an unknown one."""
         return read(known, self.options, f"{self.kind} models")
 
-    def checked(self, known: Iterable[Option]) -> Mapping[str, str]:
-        """The options as given, checked against those of the backend."""
-        self.read(known)
-        return self.options
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from wug import stats_power as power
+from wug import stats_paired as power
 from wug.errors import InputError, UnknownName
 from wug.results import pairing, shared_items
 from wug.results.store import Store

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wug.errors import InputError
-from wug.models.attention_lstm.folder import SPECIAL as LSTM_SPECIAL
-from wug.models.attention_lstm.folder import START, AttentionShape, save_attention_lstm
+from wug.models.attention_lstm import SPECIAL as LSTM_SPECIAL
+from wug.models.attention_lstm import START, AttentionShape, save_attention_lstm
 from wug.train.examples import Batches, Examples, length_buckets
 from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask

@@ -14,7 +14,7 @@ from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_object, read_text, shortened, user_path
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.decoding import outputs
-from wug.models.huggingface.config import backend_for
+from wug.models.huggingface.loading import backend_for
 from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
 from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option

@@ -13,7 +13,7 @@ from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum
 from wug.models.decoding import outputs
 from wug.models.endpoint.answers import EchoFormat, Question, in_order, read_text
-from wug.models.prompt import ANSWER, prompting
+from wug.models.prompt import prompting, signature
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.models.tokenization.token_offsets import Span
 from wug.options import Option
@@ -126,10 +126,7 @@ class EndpointGenerator:
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
         self.options = {
             "mode": "generate",
-            "template": self._template.before + self._template.gap + ANSWER + self._template.after,
-            "stop": self._stop,
-            "max_length": str(self._bound or "auto"),
-            **({"examples": checksum(self._template.examples)} if self._template.examples else {}),
+            **signature(options, self._template, self._stop),
             **declared_options(spec),
         }
         self.chunk = REQUESTS_PER_CONNECTION * server.threads
