@@ -19,7 +19,7 @@ from wug import registry, tables
 from wug.cli import _printing as printing
 from wug.cli._verbosity import Verbosity
 from wug.errors import InputError, WugError
-from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option
+from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
 from wug.formatting import visible
 from wug.results.paths import default_cache as default_cache
@@ -54,51 +54,44 @@ def _in_existing_folder(ctx: click.Context, param: click.Parameter, value: Path 
     return kind.convert(value, param, ctx) if on_command_line and value is not None else value
 
 
-STORE = click.Option(
-    ["--store", "store_path"],
+STORE = option(
+    "--store store_path",
+    "Folder of the run store.  [default: store in the user's data folder]",
     type=click.Path(path_type=Path),
     metavar="DIRECTORY",
     callback=_in_existing_folder,
     envvar="WUG_STORE",
-    help="Folder of the run store.  [default: store in the user's data folder]",
 )
 
 
 def _format(about: str) -> click.Option:
-    return click.Option(
-        ["--format", "form"],
-        type=click.Choice(format_names()),
-        default="table",
-        envvar="WUG_FORMAT",
-        show_default=True,
-        help=about,
-    )
+    return option("--format form", about, type=click.Choice(format_names()), default="table", envvar="WUG_FORMAT")
 
 
 FORMAT = _format("Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.")
 TABLE_FORMAT = _format("Format of the output.")
-SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Store the run.")
-SUMMARY = click.Option(["--summary"], is_flag=True, help="Print only the headline metric of each suite.")
-BY = click.Option(
-    ["--by"],
+SAVE = option("--save/--no-save", "Store the run.", default=True)
+SUMMARY = option("--summary", "Print only the headline metric of each suite.", is_flag=True)
+BY = option(
+    "--by",
+    "Break results down by this field, such as phenomenon, or by all; repeatable.",
     multiple=True,
     metavar="FIELD",
-    help="Break results down by this field, such as phenomenon, or by all; repeatable.",
 )
-EFFECTS = click.Option(["--effects"], is_flag=True, help="Print mean effects and margins in bits as well.")
+EFFECTS = option("--effects", "Print mean effects and margins in bits as well.", is_flag=True)
 RESULT_OPTIONS = (SUMMARY, BY, EFFECTS, SAVE, STORE, FORMAT)
 MODEL_OPTIONS = key_value_option("-M", "model_options", "Model option; see `wug list models --all`.")
 SUITE_OPTIONS = key_value_option("-S", "suite_options", "Scoring option; see `wug list suites --all`.")
-KIND = click.Option(["--kind"], help="Family of the suites, if their content does not identify it.")
-DEVICE = click.Option(["--device"], help="Device, such as cpu, cuda, cuda:1.  [default: WUG_DEVICE, or the fastest]")
-CACHE = click.Option(
-    ["--cache"],
+KIND = option("--kind", "Family of the suites, if their content does not identify it.")
+DEVICE = option("--device", "Device, such as cpu, cuda, cuda:1.  [default: WUG_DEVICE, or the fastest]")
+CACHE = option(
+    "--cache",
+    "Cache of model outputs, which lets a command resume.  [default: in the user's cache folder]",
     type=FILE,
     callback=_in_existing_folder,
     envvar="WUG_CACHE",
-    help="Cache of model outputs, which lets a command resume.  [default: in the user's cache folder]",
 )
-NO_CACHE = click.Option(["--no-cache"], is_flag=True, help="Compute everything again, and cache nothing.")
+NO_CACHE = option("--no-cache", "Compute everything again, and cache nothing.", is_flag=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

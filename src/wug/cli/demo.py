@@ -33,12 +33,7 @@ RUNS = {
 
 @click.command("demo")
 @click.option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    default="demo",
-    show_default=True,
-    help="Folder for the runs and the report.",
+    "-o", "--output", type=FOLDER, default="demo", show_default=True, help="Folder for the runs and the report."
 )
 @click.option("--limit", type=POSITIVE, metavar="N", help="Only N items per suite.")
 def command(output: Path, limit: int | None) -> None:

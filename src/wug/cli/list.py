@@ -32,12 +32,7 @@ LATEST_RUNS = 5
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Show tags and options too, and removed runs.",
-)
+@click.option("--all", "everything", is_flag=True, help="Show tags and options too, and removed runs.")
 def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path | None, form: str) -> None:
     """List built-in suites, models, or stored runs.
 

@@ -12,7 +12,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli import _run_output as output
 from wug.evaluation import executors
-from wug.families.commands import OUTPUT_FILE, POSITIVE
+from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import existing, format_of
 from wug.tables import format_suffixes
 from wug.types import PROPORTION_METHODS, Result
@@ -24,52 +24,50 @@ if TYPE_CHECKING:
 SUITES = click.Argument(["suites"], nargs=-1, metavar="SUITE...")
 GROUPS: Mapping[str, Sequence[click.Option]] = {
     "What to run": (
-        click.Option(["--data", "more"], multiple=True, hidden=True, help="Another way to name a suite."),
-        click.Option(
-            ["--model", "models"],
+        option("--data more", "Another way to name a suite.", multiple=True, hidden=True),
+        option(
+            "--model models",
+            "Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*', 'causal:NAME@step*' or @LIST; repeatable.  "
+            "[default: a built-in model]",
             multiple=True,
             envvar="WUG_MODEL",
-            help="Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*', 'causal:NAME@step*' or @LIST; repeatable.  "
-            "[default: a built-in model]",
         ),
         common.MODEL_OPTIONS,
-        click.Option(["--vocab"], help="Vocabulary of a word-level model; short for -M vocab=FILE."),
+        option("--vocab", "Vocabulary of a word-level model; short for -M vocab=FILE."),
         common.KIND,
-        click.Option(
-            ["--original"], is_flag=True, help="Read files as the original format; short for -S format=original."
-        ),
-        click.Option(["--tag", "tags"], multiple=True, help="Only suites with this tag or phenomenon; repeatable."),
-        click.Option(["--limit"], type=POSITIVE, metavar="N", help="Only N items per suite, stratified by group."),
-        click.Option(["--fetch"], is_flag=True, help="Fetch published sets that are missing; see `wug data`."),
-        click.Option(["--accept"], is_flag=True, help="With --fetch, accept restricted licences."),
+        option("--original", "Read files as the original format; short for -S format=original.", is_flag=True),
+        option("--tag tags", "Only suites with this tag or phenomenon; repeatable.", multiple=True),
+        option("--limit", "Only N items per suite, stratified by group.", type=POSITIVE, metavar="N"),
+        option("--fetch", "Fetch published sets that are missing; see `wug data`.", is_flag=True),
+        option("--accept", "With --fetch, accept restricted licences.", is_flag=True),
     ),
     "Scoring": (
         common.SUITE_OPTIONS,
-        click.Option(
-            ["--protocol"],
-            metavar="NAME",
-            help="Score by the conventions of another program: lm-eval, babylm, minicons; or wug's, where a file asks "
+        option(
+            "--protocol",
+            "Score by the conventions of another program: lm-eval, babylm, minicons; or wug's, where a file asks "
             "for others.",
+            metavar="NAME",
         ),
-        click.Option(["--fast"], is_flag=True, help="Short version of a benchmark; short for -S fast=yes."),
-        click.Option(["--target"], type=click.Choice(["sentence", "word"]), help="What to score of a pair."),
-        click.Option(["--eval-target-word", "--eval_target_word"], is_flag=True, help="Short for --target word."),
-        click.Option(
-            ["--mask-target/--no-mask-target", "--mask_target/--no_mask_target"],
+        option("--fast", "Short version of a benchmark; short for -S fast=yes.", is_flag=True),
+        option("--target", "What to score of a pair.", type=click.Choice(["sentence", "word"])),
+        option("--eval-target-word --eval_target_word", "Short for --target word.", is_flag=True),
+        option(
+            "--mask-target/--no-mask-target --mask_target/--no_mask_target",
+            "With --target word, mask only the target for a masked model.",
             default=None,
-            help="With --target word, mask only the target for a masked model.",
         ),
-        click.Option(
-            ["--single-piece-only", "--single_piece_only"],
+        option(
+            "--single-piece-only --single_piece_only",
+            "With --target word, leave out targets of several tokens.",
             is_flag=True,
-            help="With --target word, leave out targets of several tokens.",
         ),
-        click.Option(["--seed"], type=int, help="Random seed of models that sample; scoring is deterministic."),
-        click.Option(
-            ["--metric", "metrics"],
+        option("--seed", "Random seed of models that sample; scoring is deterministic.", type=int),
+        option(
+            "--metric metrics",
+            "Further metric: my_module:function of an item's outcomes, or the name of a plugin's; repeatable.",
             multiple=True,
             metavar="NAME",
-            help="Further metric: my_module:function of an item's outcomes, or the name of a plugin's; repeatable.",
         ),
         common.choice("--interval", *PROPORTION_METHODS, help="Method for intervals of proportions."),
     ),
@@ -78,39 +76,38 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         common.SUMMARY,
         common.BY,
         common.EFFECTS,
-        click.Option(
-            ["--print-word-probs", "--print_word_probs"],
+        option(
+            "--print-word-probs --print_word_probs",
+            "Print the log-probability of every word of every pair.",
             is_flag=True,
-            help="Print the log-probability of every word of every pair.",
         ),
-        click.Option(
-            ["-o", "--output", "path"],
+        option(
+            "-o --output path",
+            "Also write results to a file, in the format of its suffix: .json .csv .tsv .md .tex, .html for a report.",
             type=OUTPUT_FILE,
-            help="Also write results to a file, in the format of its suffix: .json .csv .tsv .md .tex, .html for a "
-            "report.",
         ),
         common.SAVE,
         common.STORE,
-        click.Option(["--sweep"], metavar="NAME", help="Store the runs as one sweep of this name."),
+        option("--sweep", "Store the runs as one sweep of this name.", metavar="NAME"),
     ),
     "Where it runs": (
         common.DEVICE,
-        click.Option(["--cuda"], is_flag=True, help="Short for --device cuda."),
+        option("--cuda", "Short for --device cuda.", is_flag=True),
         common.choice(
             "--executor",
             *executors.names(),
             help="Run models in this process, in several, or on Ray.",
         ),
-        click.Option(
-            ["--workers"],
+        option(
+            "--workers",
+            "Models at a time, one process each; with --executor ray also copies of one.  [default: as many as "
+            "keep a GPU busy; 1 on a CPU]",
             type=POSITIVE,
             metavar="N",
-            help="Models at a time, one process each; with --executor ray also copies of one.  [default: as many as "
-            "keep a GPU busy; 1 on a CPU]",
         ),
         common.CACHE,
         common.NO_CACHE,
-        click.Option(["--dry-run"], is_flag=True, help="Print what would be computed, and how much of it is cached."),
+        option("--dry-run", "Print what would be computed, and how much of it is cached.", is_flag=True),
     ),
 }
 """The options. An option is declared here, passed to RunRequest below, and used by the run service."""

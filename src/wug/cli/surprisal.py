@@ -16,7 +16,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.errors import InputError
-from wug.families.commands import OUTPUT_FILE, POSITIVE
+from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import user_path
 from wug.labels import short_names
 from wug.tables import Table, format_names, format_suffixes
@@ -29,10 +29,8 @@ FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE...")
 GROUPS: Mapping[str, Sequence[click.Option]] = {
     "Texts": (
         common.choice("--text", "line", "paragraph", "file", help="What one text is; it is scored on its own."),
-        click.Option(["--column"], help="Column with the texts, if FILE is a table; the other columns are kept."),
-        click.Option(
-            ["--source"], metavar="COLUMN", help="Column with the sources of an encoder-decoder (-M score=source)."
-        ),
+        option("--column", "Column with the texts, if FILE is a table; the other columns are kept."),
+        option("--source", "Column with the sources of an encoder-decoder (-M score=source).", metavar="COLUMN"),
         common.choice(
             "--words",
             "space",
@@ -42,45 +40,39 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         ),
     ),
     "Scoring": (
-        click.Option(
-            ["--model", "models"],
+        option(
+            "--model models",
+            "Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*' or @LIST; repeatable.",
             multiple=True,
             envvar="WUG_MODEL",
             default=("wug-causal",),
-            show_default=True,
-            help="Model, such as causal:gpt2, 'causal:runs/*/checkpoint-*' or @LIST; repeatable.",
         ),
         common.MODEL_OPTIONS,
         common.choice("--unit", "word", "token", "sentence", help="Unit of a row."),
-        click.Option(
-            ["--context"],
-            type=click.Choice(("text", "sentence")),
-            help="Context of a word: its text before it, or only its sentence.  [default: sentence for models trained "
+        option(
+            "--context",
+            "Context of a word: its text before it, or only its sentence.  [default: sentence for models trained "
             "on single sentences, such as the built-in ones; text for others]",
+            type=click.Choice(("text", "sentence")),
         ),
-        click.Option(
-            ["--boundary"], is_flag=True, help="Count the end of each word with that word: surprisal_boundary."
-        ),
-        click.Option(["--entropy/--no-entropy"], default=True, show_default=True, help="Add entropy and rank."),
-        click.Option(["--window"], type=POSITIVE, help="Tokens per window.  [default: the model's context]"),
-        click.Option(["--stride"], type=POSITIVE, help="Tokens from one window to the next.  [default: half a window]"),
-        click.Option(
-            ["--window-bos/--no-window-bos"],
+        option("--boundary", "Count the end of each word with that word: surprisal_boundary.", is_flag=True),
+        option("--entropy/--no-entropy", "Add entropy and rank.", default=True),
+        option("--window", "Tokens per window.  [default: the model's context]", type=POSITIVE),
+        option("--stride", "Tokens from one window to the next.  [default: half a window]", type=POSITIVE),
+        option(
+            "--window-bos/--no-window-bos",
+            "Begin each window with a BOS token, or only the text (causal models).",
             default=True,
-            show_default=True,
-            help="Begin each window with a BOS token, or only the text (causal models).",
         ),
     ),
     "Output": (
-        click.Option(["-o", "--output"], type=OUTPUT_FILE, help="Output file.  [default: stdout]"),
-        click.Option(
-            ["--format", "form"],
+        option("-o --output", "Output file.  [default: stdout]", type=OUTPUT_FILE),
+        option(
+            "--format form",
+            "Output format.  [default: that of the file's suffix; a table on stdout]",
             type=click.Choice(format_names()),
-            help="Output format.  [default: that of the file's suffix; a table on stdout]",
         ),
-        click.Option(
-            ["--raw"], is_flag=True, help="In csv and tsv, do not escape cells that a spreadsheet would evaluate."
-        ),
+        option("--raw", "In csv and tsv, do not escape cells that a spreadsheet would evaluate.", is_flag=True),
     ),
     "Where it runs": (common.DEVICE, common.CACHE, common.NO_CACHE),
 }

@@ -12,18 +12,16 @@ import click
 from wug.cli import _common as common
 from wug.cli import _training_tasks as training_tasks
 from wug.cli.main import SuggestingGroup
-from wug.families.commands import FOLDER
+from wug.families.commands import FOLDER, option
 from wug.options import Option
 from wug.train.options import KINDS as OPTIONS
 from wug.train.options import LSTM_DEFAULTS, Training
 
 TEXTS = click.Argument(["texts"], nargs=-1, required=True, type=click.Path(path_type=Path))
 SOURCE = click.Argument(["source"], type=click.Path(path_type=Path, exists=True))
-OUTPUT = click.Option(["-o", "--output"], type=FOLDER, required=True, help="Folder for the model.")
-SUITE = click.Option(
-    ["--suite", "suites"],
-    multiple=True,
-    help="Test the model on this suite after each epoch and store the run; repeatable.",
+OUTPUT = option("-o --output", "Folder for the model.", type=FOLDER, required=True)
+SUITE = option(
+    "--suite suites", "Test the model on this suite after each epoch and store the run; repeatable.", multiple=True
 )
 
 
