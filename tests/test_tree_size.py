@@ -7,10 +7,10 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=430,
-    lines=79_050,
-    untyped=135,
-    class_names_used_twice=4,
+    files=429,
+    lines=78_910,
+    untyped=134,
+    class_names_used_twice=1,
     long_modules=8,
     wide_functions=3,
     tiny_modules=2,

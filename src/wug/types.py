@@ -86,7 +86,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """How a running text is read, and which columns are computed in addition to log-probabilities.
 
     A backend that cannot compute a column leaves it out.
@@ -169,7 +169,7 @@ class Request:
     """Only the log-probabilities of these characters are needed; a masked model masks just them."""
     turn: Turn | None = field(default=None, compare=False)
     """Its position in a running text; ignored, and not part of equality, unless the model carries a state."""
-    reading: Reading | None = None
+    reading: TextReading | None = None
     """Further columns and windows; without it, a text longer than the model's context is refused."""
     source: str | None = None
     """The source for an encoder–decoder that scores outputs (`score=source`); None for that of its options."""
@@ -619,7 +619,7 @@ def text_of(words: Answer | Source | str) -> str:
     return words if isinstance(words, str) else words.text
 
 
-class Model(Protocol):
+class IdentifiedModel(Protocol):
     """A model."""
 
     @property
@@ -635,7 +635,7 @@ class Model(Protocol):
         """Requests per chunk, about a few seconds of work; at most one chunk is lost if the run is killed."""
 
 
-class Scorer(Model, Protocol):
+class Scorer(IdentifiedModel, Protocol):
     """A model that assigns log-probabilities to texts."""
 
     @property
@@ -646,7 +646,7 @@ class Scorer(Model, Protocol):
         """One output per request, in order; `wug.scores.Scores` holds many as arrays."""
 
 
-class Generator(Model, Protocol):
+class Generator(IdentifiedModel, Protocol):
     """A model that generates text from a source."""
 
     def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
@@ -706,7 +706,7 @@ class Suite(Protocol):
         """Send requests to `model` and yield outcomes."""
 
 
-class EvaluatedModel(Model, Protocol):
+class EvaluatedModel(IdentifiedModel, Protocol):
     """A model as the evaluation passes it to a suite."""
 
     @property

@@ -17,7 +17,7 @@ from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
 from wug.evaluation.handle import ModelHandle
 from wug.scores import Texts
-from wug.types import Answer, Reading, Request, Scored
+from wug.types import Answer, Request, Scored, TextReading
 
 
 class CountingScorer:
@@ -278,7 +278,7 @@ def test_a_bare_text_has_the_key_that_its_request_has() -> None:
         Request("a b"),
         Request("a b", (0, 1)),
         Request("a b", source="c"),
-        Request("a b", reading=Reading()),
+        Request("a b", reading=TextReading()),
         Request("\ud800 é"),
     ]
     keys = codec.keys(requests)

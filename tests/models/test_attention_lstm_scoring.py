@@ -14,7 +14,7 @@ from wug.models import ModelSpec
 from wug.models import attention_lstm as backend
 from wug.models.attention_lstm import AttentionShape, save_attention_lstm, source_numbers
 from wug.texts import surprisal
-from wug.types import Reading, Request
+from wug.types import Request, TextReading
 
 SOURCES = ["copy A B C", "", "reverse E", "copy A B C , D E A A", "wug A"]
 TEXTS = ["A B C", "D", "E wug E", "A B C D E A A , ,", "C A"]
@@ -53,7 +53,9 @@ def by_writing(model: Any, source: str, text: str) -> list[tuple[float, float, i
 
 def test_scores_are_those_of_writing_word_by_word(saved: tuple[Any, Path]) -> None:
     model, folder = saved
-    asked = [Request(text, source=source, reading=Reading(distribution=True)) for text in TEXTS for source in SOURCES]
+    asked = [
+        Request(text, source=source, reading=TextReading(distribution=True)) for text in TEXTS for source in SOURCES
+    ]
     for request, scored in zip(asked, load(folder, eos="yes").score(asked), strict=True):
         expected = by_writing(model, request.source or "", request.text)
         assert scored.logprobs == pytest.approx([row[0] for row in expected], abs=1e-4)

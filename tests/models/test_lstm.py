@@ -21,7 +21,7 @@ from wug.models.lstm import network as _lstm_network
 from wug.models.lstm.network import levels
 from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.ragged import Ragged
-from wug.types import Outcome, Reading, Request, Scored, Turn
+from wug.types import Outcome, Request, Scored, TextReading, Turn
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
 END = WORDS.index("<eos>")
@@ -410,7 +410,7 @@ def test_entropy_and_rank_are_those_of_torchs_own_distribution(plain: Plain, sav
     import torch
 
     texts = ["the boy swims .", "the boy swims", "the wug swims near the girls", "a", ". . ."]
-    reading = Reading(distribution=True)
+    reading = TextReading(distribution=True)
     requests = [Request(text, reading=reading) for text in texts]
     answers = load(saved, state=state).score([*requests, Request("the boy")])
     before: list[int] = []
@@ -436,7 +436,7 @@ def test_words_of_equal_probability_share_the_best_rank(tmp_path: Path) -> None:
         even.decoder.bias.zero_()
         even.decoder.bias[WORDS.index("boy")] = 1.0
     model = load(even.save(tmp_path))
-    (scored,) = model.score([Request("the boy swims", reading=Reading(distribution=True))])
+    (scored,) = model.score([Request("the boy swims", reading=TextReading(distribution=True))])
     assert scored.ranks == (2, 1, 2)
     assert scored.entropies is not None
     n, e = len(WORDS) - 1, np.e  # n words of 1 / (n + e), and one of e / (n + e)

@@ -12,7 +12,7 @@ import pytest
 
 from run_factory import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
-from wug.results.comparison import Comparison, ComparisonSettings, Contrast, compare
+from wug.results.comparison import ComparisonSettings, Contrast, RunComparison, compare
 from wug.results.store import Store
 from wug.types import Metric, Outcome
 
@@ -25,11 +25,11 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def compared(db: Path, *sides: list[int], **choice: object) -> Comparison:
+def compared(db: Path, *sides: list[int], **choice: object) -> RunComparison:
     return compare(Store(db), sides, ComparisonSettings(**choice))  # type: ignore[arg-type]
 
 
-def only(comparison: Comparison) -> Contrast:
+def only(comparison: RunComparison) -> Contrast:
     (contrast,) = comparison.contrasts
     return contrast
 

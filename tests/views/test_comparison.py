@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from run_factory import keep, outcomes, result
-from wug.results.comparison import Comparison, ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, RunComparison, compare
 from wug.results.store import Store
 from wug.tables import table_text
 from wug.types import Better, Metric
@@ -26,7 +26,7 @@ EVIL = "<img src=x onerror=alert(1)>|{{ 7 * 7 }} `$x_%\\"
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Comparison:
+def found(tmp_path: Path) -> RunComparison:
     """B has all 30 right, of which A has 10; on the second suite they differ in numbers."""
     keep_both(tmp_path, "words")
     return compare(Store(tmp_path / "wug.db"), [[1], [2]], ComparisonSettings(items=2))
@@ -41,13 +41,13 @@ def keep_both(folder: Path, suite: str) -> None:
         )
 
 
-def shown(found: Comparison, width: int = 160) -> str:
+def shown(found: RunComparison, width: int = 160) -> str:
     out = io.StringIO()
     report.show(found, Console(file=out, width=width))
     return out.getvalue()
 
 
-def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparison) -> None:
+def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: RunComparison) -> None:
     text = shown(found)
     row = next(line for line in text.splitlines() if line.startswith("words"))
     for part in ("30", "33.3%", "100.0%", "+66.7 pp", "B better", "<0.0001"):
@@ -59,14 +59,14 @@ def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparis
     assert "no difference shown" in numbers
 
 
-def test_a_narrow_terminal_loses_nothing(found: Comparison) -> None:
+def test_a_narrow_terminal_loses_nothing(found: RunComparison) -> None:
     text = shown(found, width=80)
     for part in ("words · accuracy", "A 33.3%   B 100.0%   B − A +66.7 pp", "B better", "McNemar (score) with tango"):
         assert part in text
     assert "…" not in text.split("\nwug:0|")[0]  # which the common signature may have
 
 
-def test_the_items_that_differ_are_listed_with_what_explains_them(found: Comparison) -> None:
+def test_the_items_that_differ_are_listed_with_what_explains_them(found: RunComparison) -> None:
     text = shown(found)
     assert "both right 10 · only A 0 · only B 20 · neither 0" in text
     assert "20 items differ; 2 of them" in text
@@ -77,7 +77,7 @@ def test_lower_p_is_never_shown_as_0() -> None:
     assert [report.p_text(p) for p in (1.0, 0.049, 0.0012, 0.00001)] == ["1.000", "0.049", "0.0012", "<0.0001"]
 
 
-def test_json_has_every_number(found: Comparison) -> None:
+def test_json_has_every_number(found: RunComparison) -> None:
     data = json.loads(table_text(report.table(found), "json"))
     first = data["contrasts"][0]
     assert (first["first"], first["second"], first["only_second"], first["verdict"]) == ("A", "B", 20, "B better")
@@ -87,7 +87,7 @@ def test_json_has_every_number(found: Comparison) -> None:
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_tables_for_programs_have_one_row_per_contrast(found: Comparison, form: str, delimiter: str) -> None:
+def test_tables_for_programs_have_one_row_per_contrast(found: RunComparison, form: str, delimiter: str) -> None:
     rows = list(csv.DictReader(io.StringIO(table_text(report.table(found), form)), delimiter=delimiter))
     assert [(row["suite"], row["n"], row["unit"]) for row in rows] == [
         ("words", "30", "share"),
@@ -121,7 +121,7 @@ def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
     assert row.startswith(r"| &lt;img src=x onerror=alert(1)>\|{{ 7 \* 7 }} \`$x\_%\\ | accuracy | 30 |")
 
 
-def test_charts_have_a_panel_for_shares_and_one_for_each_number(found: Comparison) -> None:
+def test_charts_have_a_panel_for_shares_and_one_for_each_number(found: RunComparison) -> None:
     titles = [figure.title for figure in figures(found)]
     assert titles == ["Differences in percent correct", "Differences in f1"]
     spec = chart(found).to_dict()
@@ -143,7 +143,7 @@ def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> N
     assert '<details class="suite comparison" id="comparison"' not in render(reports)
 
 
-def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(found: Comparison) -> None:
+def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(found: RunComparison) -> None:
     one = replace(found.contrasts[0], p=0.03, p_holm=0.06, low=0.01, high=0.4)
     text = shown(replace(found, contrasts=(one, found.contrasts[1])))
     assert report.verdict(one) == "only unadjusted"
@@ -152,7 +152,7 @@ def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(
     assert "Only unadjusted" not in shown(found)
 
 
-def test_a_sentence_on_top_says_which_model_is_better(found: Comparison) -> None:
+def test_a_sentence_on_top_says_which_model_is_better(found: RunComparison) -> None:
     verdict = "b is better on 1 of 2 tests; 1 shows no difference (p < 0.05 after Holm's correction for 2 tests)."
     assert report.summary(found) == [verdict]
     assert shown(found).startswith(verdict)

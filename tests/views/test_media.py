@@ -34,7 +34,7 @@ from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.results.average import averages
-from wug.results.comparison import Comparison, ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, RunComparison, compare
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
@@ -332,7 +332,7 @@ class Kept:
         assert found.status_code == 200, found.text
         return elements(found.text)
 
-    def comparison(self, name: str) -> Comparison:
+    def comparison(self, name: str) -> RunComparison:
         return compare(self.store, [[self.runs[name]], [self.runs[name] + 1]], ComparisonSettings())
 
 

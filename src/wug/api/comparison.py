@@ -42,7 +42,7 @@ class Comparison(Tabulated):
 
     __slots__ = ("found",)
 
-    def __init__(self, found: runs.Comparison) -> None:
+    def __init__(self, found: runs.RunComparison) -> None:
         self.found = found
         """The comparison that the command line and the site show."""
 

@@ -16,7 +16,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.files import refuse_surrogates
 from wug.options import refuse_unknown, written
 from wug.texts.surprisals import can_score_sources
-from wug.types import Answer, Generator, Reading, Request, Scored, Scorer
+from wug.types import Answer, Generator, Request, Scored, Scorer, TextReading
 
 EXPECTED = "a name such as 'causal:gpt2', a folder, a loaded model of transformers, or a function"
 Setting: TypeAlias = str | int | float | bool | Path | tuple[str, ...] | list[str] | None
@@ -120,8 +120,8 @@ class Model:
                 f"span={text.span!r}: write (start, end), within the {len(text.text):,} characters of the text",
                 place=f"texts[{place}]",
             )
-        if text.reading is not None and not isinstance(text.reading, Reading):
-            raise InputError(f"reading={text.reading!r}: write wug.types.Reading(…)", place=f"texts[{place}]")
+        if text.reading is not None and not isinstance(text.reading, TextReading):
+            raise InputError(f"reading={text.reading!r}: write wug.types.TextReading(…)", place=f"texts[{place}]")
         if text.source is not None and self.options.get("score") != "source":
             raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
         return text

@@ -28,7 +28,7 @@ from wug.tables import Tabular, format_names
 from wug.types import Result
 
 if TYPE_CHECKING:
-    from wug.results.comparison import Comparison
+    from wug.results.comparison import RunComparison
     from wug.results.store import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -259,7 +259,7 @@ def require_format(form: str, output: Path | None) -> None:
     tables.require_format(form)
 
 
-def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
+def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | None, output: Path) -> None:
     """Write the report of runs, with their comparison."""
     from wug.views.report import ReportedResult, render
 

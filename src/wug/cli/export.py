@@ -25,7 +25,7 @@ from wug.views import charts
 from wug.views.chart_style import ChartStyle
 
 if TYPE_CHECKING:
-    from wug.results.comparison import Comparison
+    from wug.results.comparison import RunComparison
 
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "md", "latex", "html")
@@ -169,7 +169,7 @@ class _Chosen:
         every = not self.suites
         return [one for one in results if every or any(fnmatchcase(one.suite, pattern) for pattern in self.suites)]
 
-    def compared(self) -> Comparison:
+    def compared(self) -> RunComparison:
         from wug.results.comparison import ComparisonSettings, compare
 
         return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self.suites))

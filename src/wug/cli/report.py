@@ -14,7 +14,7 @@ from wug.files import format_of
 from wug.views import vega
 
 if TYPE_CHECKING:
-    from wug.results.comparison import Comparison
+    from wug.results.comparison import RunComparison
     from wug.results.store import Store
 
 
@@ -43,7 +43,7 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
         common.say("charts are shown as tables of numbers: pip install 'wug[report]' to draw them")
 
 
-def _comparison(store: Store, runs: list[int]) -> Comparison | None:
+def _comparison(store: Store, runs: list[int]) -> RunComparison | None:
     from wug.results.comparison import ComparisonSettings, compare
 
     if len(runs) < 2:

@@ -145,7 +145,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Every contrast of some sides."""
 
     sides: tuple[Side, ...]
@@ -191,7 +191,7 @@ def compare(
     choice: ComparisonSettings | None = None,
     steps: Sequence[Sequence[float]] | None = None,
     loader: _shared.ResultLoader | None = None,
-) -> Comparison:
+) -> RunComparison:
     """Compare each side with the first, or all pairs; a side is given by the numbers of its runs.
 
     The sides of a single run are its results of the same suite, such as those of several methods. With the training
@@ -225,7 +225,7 @@ def compare(
         raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
-    return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
+    return RunComparison(work.sides, contrasts, choice.seed, shared.warnings)
 
 
 def _without_items(test: _shared.Test, couple: tuple[int, int], loader: _shared.ResultLoader) -> bool:

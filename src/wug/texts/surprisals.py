@@ -18,7 +18,7 @@ from wug.options import names as option_names
 from wug.tables import Kind, Table
 from wug.texts import rows
 from wug.texts.text import Span, Text, sentences, texts_of
-from wug.types import Reading, Request, Scored
+from wug.types import Request, Scored, TextReading
 
 if TYPE_CHECKING:
     from wug.evaluation.cache import Cache
@@ -73,9 +73,9 @@ class SurprisalOptions:
                 raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> TextReading:
         """What a model is to return for each text."""
-        return Reading(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
+        return TextReading(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
 
     def context_of(self, model: ModelHandle) -> Context:
         """The context of a word for this model."""

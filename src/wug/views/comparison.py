@@ -15,7 +15,7 @@ from rich.text import Text
 
 from wug.formatting import interval_text, number, plain, plural, signed_text, value_text
 from wug.labels import short_names
-from wug.results.comparison import Comparison, Contrast, Disagreement, Side, Spread
+from wug.results.comparison import Contrast, Disagreement, RunComparison, Side, Spread
 from wug.tables import Display, FormattedTable, RowTable
 from wug.types import Signature
 from wug.views.terminal import common_signature, print_signature
@@ -45,7 +45,7 @@ def row(c: Contrast) -> tuple[object, ...]:
     )
 
 
-def table(comparison: Comparison) -> RowTable:
+def table(comparison: RunComparison) -> RowTable:
     """One row per contrast; for people, one table per pair of sides."""
     tables = []
     for first, second, contrasts in side_pairs(comparison):
@@ -71,7 +71,7 @@ def table(comparison: Comparison) -> RowTable:
     return RowTable(COLUMNS, list(map(row, comparison.contrasts)), display=display, document=document)
 
 
-def show(comparison: Comparison, console: Console) -> None:
+def show(comparison: RunComparison, console: Console) -> None:
     """Print a comparison: one table per pair of sides, notes, and the items that differ."""
     names = side_names(comparison)
     for sentence in summary(comparison):
@@ -96,7 +96,7 @@ def show(comparison: Comparison, console: Console) -> None:
     print_signature(common_signature(signatures(comparison)), console)
 
 
-def side_names(comparison: Comparison) -> dict[str, str]:
+def side_names(comparison: RunComparison) -> dict[str, str]:
     """Names of the sides by label, with short names of their models."""
     short = short_names(model for side in comparison.sides for model in side.models)
     return {side.label: _shortened(side, short) for side in comparison.sides}
@@ -107,12 +107,12 @@ def _shortened(side: Side, short: Mapping[str, str]) -> str:
     return side.name.replace(side.models[0], short[side.models[0]]) if len(models) == 1 else side.name
 
 
-def signatures(comparison: Comparison) -> list[Signature]:
+def signatures(comparison: RunComparison) -> list[Signature]:
     """The signatures of all compared results."""
     return list(dict.fromkeys(mark for contrast in comparison.contrasts for mark in contrast.signatures))
 
 
-def side_pairs(comparison: Comparison) -> Iterator[tuple[Side, Side, list[Contrast]]]:
+def side_pairs(comparison: RunComparison) -> Iterator[tuple[Side, Side, list[Contrast]]]:
     """Each pair of sides with its contrasts."""
     for (first, second), found in groupby(comparison.contrasts, key=lambda c: (c.first, c.second)):
         yield first, second, list(found)
@@ -167,7 +167,7 @@ def p_text(p: float) -> str:
     return f"{p:.4f}" if p < 0.01 or f"{p:.3f}" == "0.050" else f"{p:.3f}"
 
 
-def summary(comparison: Comparison) -> list[str]:
+def summary(comparison: RunComparison) -> list[str]:
     """One sentence per pair of sides: which is better, and on how many tests."""
     names, said = side_names(comparison), []
     level = f" after Holm's correction for {comparison.tests} tests" if comparison.tests > 1 else ""
@@ -189,7 +189,7 @@ def summary(comparison: Comparison) -> list[str]:
     return said
 
 
-def scope(comparison: Comparison) -> str:
+def scope(comparison: RunComparison) -> str:
     """How many suites and items are compared, and which results."""
     from wug.results.comparison import EVERYTHING
 
@@ -202,7 +202,7 @@ def scope(comparison: Comparison) -> str:
     return f"Compared on {shared}{', and on all together' if pooled else ''}."
 
 
-def methods(comparison: Comparison) -> str:
+def methods(comparison: RunComparison) -> str:
     """A sentence that names the tests and the interval methods."""
     found = Counter((c.method, c.interval_method) for c in comparison.contrasts)
     texts = [f"{test} with {interval} intervals" if interval else test for test, interval in found]
@@ -210,7 +210,7 @@ def methods(comparison: Comparison) -> str:
     return f"Tests: {'; '.join(f'{text}{n}' for text, n in zip(texts, counts, strict=True))}."
 
 
-def notes(comparison: Comparison) -> list[str]:
+def notes(comparison: RunComparison) -> list[str]:
     """How to read the table."""
     tests = comparison.tests
     agree = "p < 0.05 exactly where the interval excludes 0"
@@ -245,7 +245,7 @@ def _cluster_name(contrast: Contrast) -> str:
     return str(*named) if len(named) == 1 else "item"
 
 
-def warnings(comparison: Comparison) -> list[str]:
+def warnings(comparison: RunComparison) -> list[str]:
     """All warnings, those of contrasts with their names; equal ones once."""
     own: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wug.errors import InputError
 from wug.formatting import plain
 from wug.labels import caption
-from wug.results.comparison import Comparison, Contrast, Side
+from wug.results.comparison import Contrast, RunComparison, Side
 from wug.views import charts
 from wug.views import comparison as text
 from wug.views.comparison import difference, interval, p_text, side_names, verdict
@@ -58,7 +58,7 @@ class ComparisonSection:
     warnings: tuple[str, ...]
 
 
-def section(comparison: Comparison) -> ComparisonSection:
+def section(comparison: RunComparison) -> ComparisonSection:
     """The section about a comparison."""
     names = text.side_names(comparison)
     return ComparisonSection(
@@ -93,7 +93,7 @@ def _row(contrast: Contrast) -> ContrastRow:
     )
 
 
-def chart(comparison: Comparison) -> altair.VConcatChart:
+def chart(comparison: RunComparison) -> altair.VConcatChart:
     """All charts below each other, under the names of the sides."""
     found = figures(comparison)
     if not found:
@@ -105,7 +105,7 @@ def chart(comparison: Comparison) -> altair.VConcatChart:
     return made
 
 
-def figures(comparison: Comparison) -> list[Figure]:
+def figures(comparison: RunComparison) -> list[Figure]:
     """One chart for proportions, in percentage points, and one per metric with other values."""
     names = side_names(comparison)
     panels: dict[str, list[Contrast]] = {}

@@ -47,7 +47,7 @@ from wug.views.text_display import direction_of, runs_of
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-    from wug.results.comparison import Comparison
+    from wug.results.comparison import RunComparison
 
 MAX_PAGE_ITEMS = 1400
 """Items in all sections of a page: a few megabytes."""
@@ -123,7 +123,7 @@ class _Charts:
 
 
 def render(
-    reports: Sequence[ReportedResult], comparison: Comparison | None = None, lead: ReportLead | None = None
+    reports: Sequence[ReportedResult], comparison: RunComparison | None = None, lead: ReportLead | None = None
 ) -> str:
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:

@@ -12,7 +12,7 @@ import pytest
 import tiny_masked
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec
-from wug.types import Reading, Request
+from wug.types import Request, TextReading
 
 TEXT = "the unbelievable boy swims ."
 
@@ -61,7 +61,7 @@ def test_the_likeliest_token_of_a_place_has_the_rank_one_and_its_own_log_probabi
     tiny_causal: Callable[..., Path],
 ) -> None:
     model = causal.load(ModelSpec("causal", str(tiny_causal()), options={"device": "cpu"}))
-    (scored,) = model.score([Request(TEXT, reading=Reading(distribution=True))])
+    (scored,) = model.score([Request(TEXT, reading=TextReading(distribution=True))])
     assert scored.ranks is not None
     for place, (rank, logprob) in enumerate(zip(scored.ranks, scored.logprobs, strict=True)):
         found = model.likeliest(TEXT, place, count=5)

@@ -20,7 +20,7 @@ from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
 from wug.texts import rows as text_rows
 from wug.texts.text import Span, joined, sentences
-from wug.types import Reading, Request, Scored, Scorer
+from wug.types import Request, Scored, Scorer, TextReading
 
 TEXT_KEYS, POSITION_KEYS = ("text_id", "text"), ("word_id", "position")
 """Key columns of a table of surprisals that does not use the names of the reading times; wug's own come first."""
@@ -72,7 +72,7 @@ def gaps(prepared: PreparedTable) -> int:
 def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
     """The columns that a model gives for every word, in bits."""
     texts = running_texts(prepared)
-    reading = Reading(distribution="entropy" in use, boundary="boundary" in use)
+    reading = TextReading(distribution="entropy" in use, boundary="boundary" in use)
     trained_on = getattr(model, "training_context", None)
     context = prepared.settings.context or ("sentence" if trained_on == "sentence" else "text")
     asked = [[(0, len(one.text))] if context == "text" else list(one.sentences) for one in texts]

@@ -45,7 +45,7 @@ from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
 from wug.scores import Scores, texts_of
 from wug.stages import stage
-from wug.types import Reading, Request, Token, Traits
+from wug.types import Request, TextReading, Token, Traits
 
 if TYPE_CHECKING:
     from wug.models.causal.forward import CausalEngine, PendingBatch
@@ -106,7 +106,7 @@ class ScoringPlan:
     """How requests with one reading are scored."""
 
     engine: CausalEngine
-    reading: Reading | None
+    reading: TextReading | None
     size: int | None
     """Tokens of a window, without the BOS token; None: any number."""
     stride: int
@@ -283,7 +283,7 @@ class CausalModel:
 
     def _assemble(self, prepared: PreparedRequests, pending: list[PendingBatch], plan: ScoringPlan) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
-        reading, inside = plan.reading or Reading(), prepared.where >= 0
+        reading, inside = plan.reading or TextReading(), prepared.where >= 0
 
         def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             """The values of the tokens; NaN for the first of a text without a BOS token."""

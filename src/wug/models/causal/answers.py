@@ -13,7 +13,7 @@ from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import no_panic
 from wug.scores import Scores
-from wug.types import Reading, Request, Scored
+from wug.types import Request, Scored, TextReading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RequestKind(NamedTuple):
     """What requests that are computed together have in common."""
 
-    reading: Reading | None
+    reading: TextReading | None
     bos: int | None
     """The token before each text; None for none."""
     after: bool = False

@@ -16,7 +16,7 @@ from wug.models.tokenization.sliding_windows import passages, refuse_long, to_th
 from wug.models.tokenization.tokens import TokenizedTexts, score_by
 from wug.options import Option
 from wug.scores import Scores, texts_of
-from wug.types import Reading, Request
+from wug.types import Request, TextReading
 
 if TYPE_CHECKING:
     from wug.models.decoding.teacher_forcing import TeacherForcing
@@ -93,7 +93,7 @@ class SourceScorer:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return self._tokenizer.words(texts)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
         texts = self._tokenizer.answers(requests)
         sources, special = self._sources(requests), len(self._lead)
         found = None

@@ -33,7 +33,7 @@ from wug.models.tokenization.tokens import (
 from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
 from wug.scores import Scores, texts_of
-from wug.types import Reading, Request, Token, Traits
+from wug.types import Request, TextReading, Token, Traits
 
 if TYPE_CHECKING:
     from wug.models.masked.forward import MaskedEngine
@@ -103,7 +103,7 @@ class MaskedModel:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
         return score_by(lambda request: (request.reading, request.apart is not None), requests, self._score_kind)
 
-    def _score_kind(self, requests: Sequence[Request], kind: tuple[Reading | None, bool]) -> Scores:
+    def _score_kind(self, requests: Sequence[Request], kind: tuple[TextReading | None, bool]) -> Scores:
         return self._score_apart(requests) if kind[1] else self._score(requests, kind[0])
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -131,7 +131,7 @@ class MaskedModel:
             logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         return likeliest(logits[0, targets.places[found[0]]], self._tokenize.hf, int(tokens.starts[place]), count)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
         tokens = self._tokenize([Request(request.text) for request in requests])
         parts = None
         if reading is not None:

@@ -40,7 +40,7 @@ from wug.models.tokenization.tokens import (
 )
 from wug.options import Option
 from wug.scores import Scores, texts_of
-from wug.types import Reading, Request
+from wug.types import Request, TextReading
 
 if TYPE_CHECKING:
     import torch
@@ -209,7 +209,7 @@ class SpanScorer:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokens.tokenize.hf.backend_tokenizer, texts)
 
-    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
         tokens = self._tokens.tokenize(requests, cut=False)
         size = self._size(requests, tokens, reading)
         boundary = reading is not None and reading.boundary
@@ -230,7 +230,7 @@ class SpanScorer:
         word_ends = np.concatenate(with_word_end) if boundary else None
         return tokens.keep(kept).scores(texts_of(requests), np.concatenate(columns, axis=1), word_ends)
 
-    def _size(self, requests: Sequence[Request], found: TokenizedTexts, reading: Reading | None) -> int | None:
+    def _size(self, requests: Sequence[Request], found: TokenizedTexts, reading: TextReading | None) -> int | None:
         """Tokens of a text per window; None: all of it."""
         tokens, limit = self._tokens, self._limits.source
         special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1

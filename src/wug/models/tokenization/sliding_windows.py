@@ -10,7 +10,7 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models.tokenization.ragged import Ints, Ragged
-from wug.types import Reading
+from wug.types import TextReading
 
 Piece: TypeAlias = tuple[int, int, int, int]
 """A passage reads the tokens from the first number to the last, and scores those from the second to the third."""
@@ -32,7 +32,7 @@ class Passages:
 
 
 def window_size(
-    reading: Reading, limit: int | None, special: int, model: object, *, without_bos: bool = False
+    reading: TextReading, limit: int | None, special: int, model: object, *, without_bos: bool = False
 ) -> tuple[int | None, int]:
     """Tokens of a text per window, without `special` tokens (None: any number), and the stride (default: half of it).
 

@@ -20,7 +20,7 @@ from wug.errors import InputError, StoreError, UnknownName
 from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
-from wug.results.comparison import Comparison, ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, RunComparison, compare
 from wug.results.learning_curves import learning_curves, step_of
 from wug.results.records import Run, Summary
 from wug.views import charts
@@ -314,7 +314,7 @@ ROUTES: list[BaseRoute] = [
 ]
 
 
-def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> Comparison:
+def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> RunComparison:
     query = request.query_params
     choice = ComparisonSettings(
         suites=[name for name in query.getlist("suite") if name],
