@@ -33,7 +33,7 @@ MAX_TITLE_CHARACTERS = 105
 MAX_INTERVAL_POINTS = 90
 """With more points, several lines are drawn without intervals."""
 MAX_DISTINCT_LINES = 16
-"""More lines are thin and alike until the reader selects one."""
+"""More lines are thin and have one shape until the reader selects one."""
 
 
 @dataclass(frozen=True, slots=True)
