@@ -22,7 +22,7 @@ import sample_results
 import wug
 from browsing import Served, follow
 from wug import stats
-from wug.types import Estimate, Outcome, Result, Signature
+from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import charts
 from wug.views.report import ReportedResult, render
 
@@ -586,6 +586,36 @@ def test_every_family_opens_with_a_question_and_an_example(everything: Served, c
             lacking.append((number, page.locator("h1").inner_text()))
     context.close()
     assert lacking == [(9, sample_results.HOSTILE)]  # a family that is not installed
+
+
+def test_completions_of_babylm_open_with_an_example_and_the_score_of_the_leaderboard(served: Served, page: Any) -> None:
+    outcomes = [
+        Outcome(
+            f"p{number % 2}/{number}",
+            "accuracy",
+            number > 9,
+            {"paradigm": f"p{number % 2}", "field": "syntax"},
+            {"options": ["She laughs.", "She laugh."], "logprobs": [-9.0, -8.0 - number / 5], "right": 1, "chosen": 1},
+        )
+        for number in range(40)
+    ]
+    mean = Estimate("accuracy", "macro=paradigms", 0.75, 2)
+    made = sample_results.pairs()
+    metrics = (Metric("accuracy", meaning="the right completion has the highest log-probability"),)
+    estimates = (*stats.estimates(outcomes), mean)
+    sample_results.keep(
+        served.site.store,
+        replace(
+            made, suite="blimp", kind="babylm", n=40, outcomes=tuple(outcomes), estimates=estimates, metrics=metrics
+        ),
+    )
+    drawn(page, "/result/1")
+    opening = page.locator(".opening")
+    assert opening.locator(".question").inner_text().startswith("Does the model give the right completion")
+    assert opening.locator(".example dd:not(.num)").all_inner_texts() == ["She laughs.", "She laugh."]
+    assert "Numbers are the log-probability" in opening.inner_text()
+    assert page.locator(".estimates tbody tr").all_inner_texts()[0].split()[:3] == ["mean", "of", "paradigms"]
+    assert page.locator("figure h2").all_inner_texts() == ["Accuracy by paradigm"]  # one field has a single value
 
 
 def test_a_word_that_is_split_in_one_condition_is_explained(served: Served, page: Any) -> None:

@@ -23,7 +23,7 @@ from wug.identity import Group
 from wug.rows import OutcomeRow, Rows
 from wug.types import DATA, Result
 from wug.views import charts
-from wug.views.chance import result_chance
+from wug.views.chance import chance_note, result_chance
 from wug.views.parts import EstimatesPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, TextPart, ViewPart
 
 if TYPE_CHECKING:
@@ -117,10 +117,11 @@ def dots(
     first: str,
     series: str = "",
     share: bool = True,
+    zero: bool = True,
 ) -> Figure:
-    """A dot chart of proportions, or of numbers around 0, with its table.
+    """A dot chart of proportions or other numbers, with its table.
 
-    `first` names the rows, `series` the dots in a row.
+    `first` names the rows, `series` the dots in a row; `zero` draws a line at 0 if values are not proportions.
     """
     grouped = any(one.group for one in points)
     names = list(dict.fromkeys((one.group, one.row) for one in points))
@@ -134,7 +135,7 @@ def dots(
             [one for one in points if (one.group, one.row) in drawn],
             title=what,
             share=share,
-            zero=not share,
+            zero=zero and not share,
             series_are=series or "model",
         ),
         title=title,
@@ -285,11 +286,24 @@ def items(result: Result, rows: Rows) -> ItemsView:
     return ItemsView(metric, _item, tuple(samples))
 
 
-def group_figures(result: Result) -> list[Figure]:
-    """One dot chart per metric and group field."""
-    metrics = dict.fromkeys(estimate.metric for estimate in result.estimates)
-    fields = [(metric, field, rows) for metric in metrics for field, rows in by_field(result, metric).items()]
-    return [_figure(result, metric, field, rows, f"groups-{i}") for i, (metric, field, rows) in enumerate(fields)]
+def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
+    """One dot chart per metric and group field with several values, with chance levels; by default of every metric."""
+    every = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
+    fields = [(metric, *one) for metric in every for one in by_field(result, metric).items() if len(one[1]) > 1]
+    for place, (metric, field, rows) in enumerate(fields):
+        points = [
+            point(row, chance=result_chance(result, metric, str(Group(field, row.group)))) for row in best_first(rows)
+        ]
+        yield dots(
+            f"groups-{place}",
+            f"{plain(metric).capitalize()} by {plain(field)}",
+            points,
+            note=f"{interval_note(result, metric)}{chance_note(one.chance for one in points)}",
+            what=plain(metric),
+            first=plain(field),
+            share=result.metric(metric).unit == "share",
+            zero=False,
+        )
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -305,20 +319,4 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
     return ItemView(
         failed=tuple(metric for metric in failed if metric != row.outcome.metric),
         parts=(FactsPart(known),) if known else (),
-    )
-
-
-def _figure(result: Result, metric: str, field: str, rows: list[FormattedEstimate], id: str) -> Figure:
-    chances = {row.group: result_chance(result, metric, str(Group(field, row.group))) for row in rows}
-    points = [point(row, chance=chances[row.group]) for row in rows[:MAX_CHART_ROWS]]
-    share = result.metric(metric).unit == "share"
-    cut = len(rows) > MAX_CHART_ROWS
-    more = f" The first {MAX_CHART_ROWS} of {len(rows)} groups; the table has them all." if cut else ""
-    return estimate_figure(
-        id,
-        f"{plain(metric).capitalize()} by {plain(field)}",
-        f"{interval_note(result, metric)}{more}".strip(),
-        partial(charts.intervals, points, title=plain(metric), share=share),
-        [({plain(field): row.group}, row) for row in rows],
-        plain(metric),
     )

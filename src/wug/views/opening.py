@@ -22,6 +22,8 @@ class Opening:
 
     question: str
     example: LinesPart | None
+    note: str
+    """What the numbers of the example are."""
     verdict: str
 
 
@@ -35,7 +37,9 @@ def opening_of(result: Result, rows: Rows, items: ItemsView) -> Opening:
     question = view.question(result) if hasattr(view, "question") else ""
     example = view.example(result, rows) if hasattr(view, "example") else _first_item(rows, items)
     own = view.verdict(result) if hasattr(view, "verdict") else ""
-    return Opening(question or _family_question(result.kind), example, own or verdict(result))
+    numbers = example is not None and any(line.value for line in example.lines)
+    note = items.samples[0].note if numbers and items.samples else ""
+    return Opening(question or _family_question(result.kind), example, note, own or verdict(result))
 
 
 def verdict(result: Result) -> str:
@@ -64,9 +68,9 @@ def verdict(result: Result) -> str:
 
 def _family_question(kind: str) -> str:
     family = family_of(kind)
-    _, _, question = ((family and family.__doc__) or "").partition("\n")[0].partition(": ")
-    question = question.partition("?")[0].strip()
-    return f"{question[:1].upper()}{question[1:]}?" if question else ""
+    _, _, text = ((family and family.__doc__) or "").partition("\n")[0].partition(": ")
+    question, mark, _ = text.partition("?")
+    return f"{question[:1].upper()}{question[1:]}?" if mark else ""
 
 
 def _first_item(rows: Rows, items: ItemsView) -> LinesPart | None:

@@ -9,17 +9,15 @@ from functools import partial
 from typing import Any
 
 from wug.families.links import MARGIN, link_label, shown_scale
-from wug.formatting import bits, finite, plain
-from wug.identity import Group
+from wug.formatting import bits, finite
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
 from wug.views import parts as page
-from wug.views.chance import chance_note, result_chance
 from wug.views.effects import effects_figure, group_effects
-from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
+from wug.views.grouped import group_figures, overall_parts
 from wug.views.text_display import Piece, Pieces, shortened
 
-METRIC, CHANCE = "accuracy", "chance"
+METRIC = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Accuracy and chance level, counts of outcomes, accuracy by group."""
     yield from overall_parts(result)
     yield page.DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
-    yield from _figures(result)
+    yield from group_figures(result, METRIC)
     if effects := effects_figure(result, rows):
         yield effects
     yield from group_effects(result, MARGIN)
@@ -139,30 +137,3 @@ def _tally(rows: Rows) -> page.CountsPart:
         ("not judged", why.total(), reasons),
     )
     return page.CountsPart(tuple(row for row in found_rows if row[1]))
-
-
-def _figures(result: Result) -> Iterator[page.Figure]:
-    fields = {name: rows for name, rows in by_field(result, METRIC).items() if len(rows) > 1}
-    for number, (name, rows) in enumerate(fields.items()):
-        chances = {row.group: row.text for row in by_field(result, CHANCE).get(name, ())}
-        points = [
-            point(
-                row,
-                name=_named(row.group, chances),
-                chance=result_chance(result, METRIC, str(Group(name, row.group))),
-            )
-            for row in best_first(rows)
-        ]
-        yield dots(
-            f"groups-{number}",
-            f"Accuracy by {plain(name)}",
-            points,
-            note=f"{interval_note(result, METRIC)}{chance_note(one.chance for one in points)}",
-            what="accuracy",
-            first=plain(name),
-        )
-
-
-def _named(group: str, chances: Mapping[str, str]) -> str:
-    """A group with its chance level, if that varies."""
-    return f"{group} (chance {chances[group]})" if group in chances else group

@@ -13,8 +13,7 @@ from wug.formatting import FormattedEstimate, finite, number, percent, plain
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
 from wug.views import parts as page
-from wug.views.chance import result_chance
-from wug.views.grouped import best_first, by_field, dots, interval_note, overall_parts, point
+from wug.views.grouped import group_figures, overall_parts
 from wug.views.text_display import Piece
 
 ANSWERED = "exact_match@1"
@@ -64,7 +63,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     metric = _metric(rows)
     if metric != ANSWERED:
         yield page.DeferredPart("types", "What the model prefers", partial(_types, rows, metric), figure=False)
-    yield from _figures(result, metric)
+    yield from group_figures(result, metric)
 
 
 def items(result: Result, rows: Rows) -> page.ItemsView:
@@ -167,12 +166,3 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
         for type, count in counts.most_common(MAX_FORM_TYPES)
     )
     return page.TablePart("types", "What the model prefers", columns, (("", tuple(found)),))
-
-
-def _figures(result: Result, metric: str) -> Iterator[page.Figure]:
-    fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1}
-    for place, (name, rows) in enumerate(fields.items()):
-        note = interval_note(result, metric)
-        title = f"{plain(metric).capitalize()} by {plain(name)}"
-        points = [point(row, chance=result_chance(result, metric)) for row in best_first(rows)]
-        yield dots(f"groups-{place}", title, points, note=note, what=plain(metric), first=plain(name))

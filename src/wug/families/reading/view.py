@@ -108,9 +108,18 @@ def delta_figure(results: Sequence[Result]) -> page.Figure | None:
         for e in result.estimates
         if e.metric == DELTA and Group.parse(e.group).field == MEASURE
     ]
-    note = "0: the predictors add nothing to the baseline."
-    shown = {"note": f"Dots with 95% intervals. {note}", "what": NATS, "series": "model" if several else ""}
-    return dots("delta-ll", "ΔLL by measure", points, first="measure", share=False, **shown) if points else None
+    if not points:
+        return None
+    return dots(
+        "delta-ll",
+        "ΔLL by measure",
+        points,
+        note="Dots with 95% intervals. 0: the predictors add nothing to the baseline.",
+        what=NATS,
+        first="measure",
+        series="model" if several else "",
+        share=False,
+    )
 
 
 def slope_figures(result: Result) -> Iterator[page.Figure]:
