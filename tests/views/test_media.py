@@ -494,7 +494,7 @@ def test_the_page_of_a_result_has_the_same_numbers(kept: Kept, name: str) -> Non
     [about] = first.iter("span")
     assert plain(words(value)) == line.value
     assert words(about) == " · ".join([line.metric, *([line.interval] if line.interval else []), f"n = {line.n}"])
-    _whole(page, result)
+    _whole(page, result, line)
     assert _warnings(page) == list(WARNINGS)
 
 
@@ -715,7 +715,7 @@ def _in_number_order(result: Result, lines: Sequence[Line]) -> list[Line]:
     return sorted(lines, key=key)
 
 
-def _whole(page: Element, result: Result) -> None:
+def _whole(page: Element, result: Result, *above: Line) -> None:
     """That a page has the numbers over all items, those for a first look in front, and no other ones."""
     tables = [
         [words(cell, "small") for cell in row] for one in classed(page, "table", "estimates") for row in one.iter("tr")
@@ -725,7 +725,7 @@ def _whole(page: Element, result: Result) -> None:
     wanted = [*first_look(result), *second_look(result)]
     for found in (rows, cards):
         assert found == [line for line in wanted if line in found]
-    assert set(first_look(result)) <= {*rows, *cards}
+    assert set(first_look(result)) <= {*rows, *cards, *above}
 
 
 def _card(card: Element) -> Line:
