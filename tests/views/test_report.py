@@ -260,7 +260,7 @@ def test_a_report_opens_with_its_date_and_a_summary_of_one_model_or_of_several()
     assert local_time("2026-10-15") in seen.text
     assert "gpt2 scores between 50.0% (agreement) and 75.0% (verbs) on 2 suites." in seen.text
     two = read(render([*one, ReportedResult(agreement(model="lstm/gulordava", estimates=right))]))
-    assert "Of 1 suite that several models share, the highest score is that of gulordava on 1." in two.text
+    assert "gulordava has the highest score on 1 of 1 shared suite." in two.text
     assert "Where models differ most agreement · gpt2 · 50.0%" in two.text
 
 

@@ -117,11 +117,10 @@ def dots(
     first: str,
     series: str = "",
     share: bool = True,
-    zero: bool = True,
 ) -> Figure:
-    """A dot chart of proportions or other numbers, with its table.
+    """A dot chart of proportions, or of numbers with a line at 0, with its table.
 
-    `first` names the rows, `series` the dots in a row; `zero` draws a line at 0 if values are not proportions.
+    `first` names the rows, `series` the dots in a row.
     """
     grouped = any(one.group for one in points)
     names = list(dict.fromkeys((one.group, one.row) for one in points))
@@ -135,7 +134,7 @@ def dots(
             [one for one in points if (one.group, one.row) in drawn],
             title=what,
             share=share,
-            zero=zero and not share,
+            zero=not share,
             series_are=series or "model",
         ),
         title=title,
@@ -302,7 +301,6 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
             what=plain(metric),
             first=plain(field),
             share=result.metric(metric).unit == "share",
-            zero=False,
         )
 
 

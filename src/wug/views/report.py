@@ -293,10 +293,11 @@ def _summary(sections: Sections) -> str:
     wins = Counter(top[0] for top in tops if len(top) == 1).most_common()
     if not wins:
         return f"{plural(len(models), 'model')} on {plural(len(groups), 'suite')}."
-    said = ", ".join(f"{model} on {count}" for model, count in wins)
+    (best, count), *others = wins
+    said = "".join(f", {model} on {count}" for model, count in others)
     tied = len(tops) - sum(count for _, count in wins)
     rest = f"; on {tied} the best models have the same score" if tied else ""
-    return f"Of {plural(len(shared), 'suite')} that several models share, the highest score is that of {said}{rest}."
+    return f"{best} has the highest score on {count} of {plural(len(shared), 'shared suite')}{said}{rest}."
 
 
 def _telling(sections: Sections) -> list[Figure]:
