@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.files import checksum, read_lines, user_path
@@ -14,8 +14,7 @@ EXCLUDE = Option("exclude", str, (), "items to leave out: names, GROUP=VALUE, or
 MAX_SIGNATURE_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """The items that are left."""
 
     places: tuple[int, ...]

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.choices.items import ChoiceItem, ChoicesSettings, candidate
@@ -30,8 +30,7 @@ _NUMBERED = re.compile(r"option_([1-9]\d{0,3})")
 _LIST = "options"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedChoices:
+class ParsedChoices(NamedTuple):
     """The items of a file, and the problems found in it."""
 
     format: str
@@ -39,8 +38,7 @@ class ParsedChoices:
     problems: list[Problem]
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicesFormat:
+class ChoicesFormat(NamedTuple):
     """A file format for choices."""
 
     title: str

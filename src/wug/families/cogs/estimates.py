@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ SCORES = ("precision", "recall", "f1")
 OVER_TYPES = "macro=types"
 
 
-@dataclass(frozen=True, slots=True)
-class OverlapCounts:
+class OverlapCounts(NamedTuple):
     """For each line, how many features prediction and gold form share, and how many each has."""
 
     common: Floats

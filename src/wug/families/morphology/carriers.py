@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, SuiteError
 from wug.families.morphology.item import WugItem
@@ -23,8 +22,7 @@ GENERIC = ("The word is {lemma}. Its form is {form}.",)
 DEFAULT_LANGUAGE = "eng"
 
 
-@dataclass(frozen=True, slots=True)
-class FilledCarrier:
+class FilledCarrier(NamedTuple):
     """A carrier with lemma and form in it."""
 
     text: str

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
@@ -100,8 +101,7 @@ def task_of(tag: str, language: str = "") -> str:
     return TASKS.get(tag) or TASKS.get(bare) or tag
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     lemma: str
     tag: str
     form: Form

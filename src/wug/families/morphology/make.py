@@ -9,11 +9,10 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, MissingExtra
 from wug.files import read_lines
@@ -26,8 +25,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzäöü"
 MAX_DRAWS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class NonceWord:
+class NonceWord(NamedTuple):
     """A new word with its candidate forms by type."""
 
     lemma: str

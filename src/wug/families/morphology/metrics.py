@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,8 +75,7 @@ class ScoredItem:
     by_carrier: tuple[tuple[float, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MetricOptions:
+class MetricOptions(NamedTuple):
     """How metrics are computed."""
 
     scale: float = 7.0

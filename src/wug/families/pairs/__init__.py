@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, SuiteError
 from wug.families.exclusion import kept
@@ -55,8 +55,7 @@ PHENOMENA = {
 """Phenomena of BLiMP and patterns of Marvin and Linzen (2018), by the circuits of Hu et al. (2020) where they fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedScores:
+class PublishedScores(NamedTuple):
     """The pairs of a file, and the judgements on its columns of log-probabilities."""
 
     suite: PairsSuite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wug.alignment import common_start
 from wug.types import Problem
@@ -15,8 +16,7 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff
 _PUNCTUATED = re.compile(r"(\W*)(\w|\w.*\w)(\W*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The words in which two sentences differ, as character offsets; they begin at the same offset."""
 
     start: int

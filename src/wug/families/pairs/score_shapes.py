@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import NamedTuple
 
 from wug.families.pairs import replies
 from wug.families.pairs.lint import describe_copies
@@ -28,8 +29,7 @@ class ScoredPair:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(NamedTuple):
     metrics: tuple[Metric, ...]
     judge: Callable[[ScoredPair], Iterator[Outcome]]
     margin: Callable[[Sequence[float]], float]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families import links as linking
@@ -65,8 +65,7 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnigramScore:
+class UnigramScore(NamedTuple):
     """The log-probability of a text under the unigram model."""
 
     logprob: float

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOL, Expression, SourceError, arity, parse
@@ -21,8 +21,7 @@ SPLITS = ("test", "dev", "train")
 MAX_FOLDER_DEPTH = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FilesOfTest:
+class FilesOfTest(NamedTuple):
     """A test and the files of its sources."""
 
     test: Test

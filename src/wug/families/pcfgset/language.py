@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError, caret, suggestion
 
@@ -75,8 +75,7 @@ class SourceError(InputError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionStep:
+class FunctionStep(NamedTuple):
     """A function applied to its arguments."""
 
     function: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_name, read_pair, stem
@@ -29,8 +29,7 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionLine:
+class ExceptionLine(NamedTuple):
     """A line with its target by the rules, and its target as an exception."""
 
     line: SourceLine

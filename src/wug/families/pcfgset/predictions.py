@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families import predictions as readers
@@ -19,8 +19,7 @@ _EPOCH = re.compile(r"\s*Epoch:?\s+(\d{1,9})\s*", re.IGNORECASE)
 _ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\S+)\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class TracedSample:
+class TracedSample(NamedTuple):
     """A sample of a localism trace: the steps, then the whole source."""
 
     number: int
@@ -30,8 +29,7 @@ class TracedSample:
     verdict: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """The accuracies of one epoch in an overgeneralisation log."""
 
     number: int

@@ -6,8 +6,8 @@ The published files call the synonym of a function its twin: `repeat_twin` means
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset import files
@@ -19,8 +19,7 @@ from wug.files import checksum
 from wug.types import Metric, Outcome, Problem, Row, Source
 
 
-@dataclass(frozen=True, slots=True)
-class SynonymPair:
+class SynonymPair(NamedTuple):
     """A line, and its source with a synonym for one function."""
 
     line: files.SourceLine

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from wug.errors import InputError, ModelError
 from wug.families.pcfgset import files
@@ -85,8 +85,7 @@ class PcfgSuite(Generic[T]):
         yield from self.outcomes(lambda sources: _generate(model, sources))
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredAnswers:
+class ScoredAnswers(NamedTuple):
     """A test, and the scores of outputs that were computed elsewhere."""
 
     suite: Suite

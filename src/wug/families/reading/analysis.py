@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,7 @@ SUSPICIOUS_T = 3.29
 """Absolute t of the next word's slope (p < .001) from which on times may belong to other words."""
 
 
-@dataclass(frozen=True, slots=True)
-class LagEffect:
+class LagEffect(NamedTuple):
     """A predictor at one word, added alone to the baseline."""
 
     lag: int

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ Surprisals = Mapping[tuple[str, str], Mapping[int, float]]
 """Bits by region, for each item and condition."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionEffect:
+class ConditionEffect(NamedTuple):
     """A difference between two conditions, averaged over items."""
 
     region: int

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -72,8 +72,7 @@ class Coefficients:
         return Interval(value - half, value + half)
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(NamedTuple):
     """A model evaluated on the test rows of every fold."""
 
     predicted: Floats
@@ -226,8 +225,7 @@ class Regression:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
+class _Solution(NamedTuple):
     slopes: Floats
     intercept: float
     rss: float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ TEXT_KEYS, POSITION_KEYS = ("text_id", "text"), ("word_id", "position")
 """Key columns of a table of surprisals that does not use the names of the reading times; wug's own come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningText:
+class RunningText(NamedTuple):
     """The words of one text in order."""
 
     text: str

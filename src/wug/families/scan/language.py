@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.errors import suggestion
 from wug.families.pcfgset.language import SourceError
@@ -39,8 +38,7 @@ left`.
 ACTIONS_PER_BIN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ScanPhrase:
+class ScanPhrase(NamedTuple):
     """A verb with its direction and repetition; what is absent is empty."""
 
     verb: str
@@ -61,8 +59,7 @@ class ScanPhrase:
         return once * REPETITIONS.get(self.repetition, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ScanCommand:
+class ScanCommand(NamedTuple):
     """One phrase, or two with a conjunction."""
 
     words: tuple[str, ...]

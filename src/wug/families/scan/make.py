@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError
 from wug.families.scan.language import VERBS, answer, commands, parse
@@ -26,8 +25,7 @@ FEW_SHOT_EXAMPLES = tuple(2**power for power in range(11))
 HELD_OUT_TEMPLATES = ("jump around right", "right", "opposite right", "around right")
 
 
-@dataclass(frozen=True, slots=True)
-class ScanPlan:
+class ScanPlan(NamedTuple):
     """What to make."""
 
     split: str

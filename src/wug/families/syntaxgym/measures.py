@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.alignment import SPACE_MARKS, first_texts, is_unknown
 from wug.errors import FormulaError, InputError
@@ -174,8 +174,7 @@ def _slices(scored: Scored, layout: SentenceLayout, eos: Eos) -> list[tuple[int,
     return slices
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredSentence:
+class MeasuredSentence(NamedTuple):
     """A sentence and the surprisal of each of its regions, by number from 1 on."""
 
     text: str

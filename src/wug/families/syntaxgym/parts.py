@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.families.syntaxgym.formula import Formula
 
@@ -32,8 +32,7 @@ class Region:
         return self.content.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceLayout:
+class SentenceLayout(NamedTuple):
     """A sentence with the spans of its regions."""
 
     text: str
@@ -76,8 +75,7 @@ class SuiteItem:
         return next((condition for condition in self.conditions if condition.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(NamedTuple):
     """A prediction, as in the file and parsed."""
 
     raw: str | Mapping[str, Any]

@@ -50,8 +50,7 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\Z")
 _NAMED = ("region_number", "region_name", "content")
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumns:
+class TableColumns(NamedTuple):
     """The parsed header of a table."""
 
     names: tuple[str, ...]

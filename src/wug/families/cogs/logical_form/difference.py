@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -34,8 +33,7 @@ ERRORS = {
 """The kinds of error; a prediction may have several, but `ill-formed` and `order` exclude the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class TermPair:
+class TermPair(NamedTuple):
     """A term of the gold form and the corresponding one of the prediction."""
 
     gold: str | None

@@ -11,7 +11,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.families.cogs.logical_form.match import equivalent
 from wug.families.cogs.logical_form.parse import LogicalForm
@@ -27,8 +27,7 @@ HILL_CLIMBS = 5
 MAX_EXACT_INDICES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SmatchScore:
+class SmatchScore(NamedTuple):
     """F1 of the terms of two forms."""
 
     f1: float

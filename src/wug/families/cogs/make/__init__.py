@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError
 from wug.families.cogs.make import grammar
@@ -22,8 +22,7 @@ MAX_DRAWS = 20_000
 """Consecutive duplicates after which we assume that there are no new sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Numbers of lines; the defaults are the published ones."""
 
     train: int = 24_155

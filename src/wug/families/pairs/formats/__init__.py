@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName, suggestion
 from wug.families.pairs.formats import lines, one_row, standard, two_rows
@@ -20,8 +21,7 @@ from wug.files import require_text, shortened
 from wug.types import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class PairsFormat:
+class PairsFormat(NamedTuple):
     """A file format for minimal pairs."""
 
     title: str

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.families import tables
 from wug.families.pairs.formats.labels import PairLabels
@@ -35,8 +36,7 @@ ORIGINAL_COLUMNS = (
 REQUIRED_COLUMNS = ("pattern", "constr_id", "sent_id", "form", "class", "type", "len_prefix", "sent")
 
 
-@dataclass(frozen=True, slots=True)
-class RowsOfPair:
+class RowsOfPair(NamedTuple):
     """The two rows of a pair."""
 
     item: str

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.families.pairs.conversion import tab_separated
@@ -44,8 +45,7 @@ _Sentences = tuple[str, list[str]]
 """A right sentence and its wrong versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """A generated pair."""
 
     pattern: str
@@ -60,8 +60,7 @@ class Example:
     """`word` if the word that differs shows the error, `sentence` if only the whole sentence does."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedTable:
+class GeneratedTable(NamedTuple):
     """A table of generated pairs as text, and warnings about pairs that it cannot hold."""
 
     text: str

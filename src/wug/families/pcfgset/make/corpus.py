@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import meaning, parse
@@ -100,8 +101,7 @@ SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" f
 SPLITS: Mapping[str, int] = {"train": 82_622, "dev": 4_860, "test": 9_721}
 
 
-@dataclass(frozen=True, slots=True)
-class SourceTarget:
+class SourceTarget(NamedTuple):
     """A source and its target."""
 
     source: str

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from itertools import accumulate
 from random import Random
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -82,8 +82,7 @@ def draw(grammar: PcfgGrammar, random: Random) -> Shape:
     return shape
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A part of a source still to be drawn."""
 
     depth: int

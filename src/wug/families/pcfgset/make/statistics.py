@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from wug.families.pcfgset.language import Expression, arity, parse
 
@@ -26,8 +25,7 @@ _KINDS: Mapping[int | None, str] = {1: "unary", 2: "binary"}
 MAX_LISTED_VALUES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStatistics:
+class SourceStatistics(NamedTuple):
     """Counts over the lines of a set."""
 
     lines: int

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
@@ -31,8 +32,7 @@ class ComparedValues:
     holds: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionResult:
+class PredictionResult(NamedTuple):
     """Whether a prediction holds, and by how much."""
 
     holds: bool

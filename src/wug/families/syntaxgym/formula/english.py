@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from wug.families.syntaxgym.formula import tree
 from wug.families.syntaxgym.formula.tree import WHOLE, Node, is_truth
@@ -80,16 +81,14 @@ class _Clause:
         return f"{self.pronoun or self.subject} {self.verb} {self.rest}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """The summed surprisal of some regions in one condition."""
 
     regions: tuple[int | str, ...]
     condition: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Rise:
+class _Rise(NamedTuple):
     """How much more surprising the same regions are in one condition than in another."""
 
     regions: tuple[int | str, ...]

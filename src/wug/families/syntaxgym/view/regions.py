@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wug.families.syntaxgym.suite import SUMMARY
 from wug.formatting import finite, number, plural
@@ -25,8 +25,7 @@ Tokens: TypeAlias = tuple[tuple[str | None, float | None], ...]
 """Tokens with their bits; None for a further part of the preceding character."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRegion:
+class ShownRegion(NamedTuple):
     """A region of a sentence with its tokens."""
 
     number: int
