@@ -88,9 +88,7 @@ FAULTY: dict[str, Callable[[int, str, float], Any]] = {
 }
 
 
-FAULTS = [
-    (fault, spread, layers, dtype) for fault in FAULTY for spread, layers, dtype in product(SPREADS, DEPTHS, DTYPES)
-]
+FAULTS = list(product(FAULTY, SPREADS, DEPTHS, DTYPES))
 
 
 @pytest.mark.parametrize(
