@@ -7,7 +7,7 @@
 
 The sentences are BLiMP's (WUG_REFERENCE_DATA or ../shared/data) or, where that is absent, the built-in suites. Every
 line is the median of some processes, in turns; all must print the same. Wall-clock time means little on a machine with
-other work, so CPU time stands beside it; ratios are to be read within one run.
+other work, so CPU time is shown too; compare ratios within one run only.
 """
 
 from __future__ import annotations

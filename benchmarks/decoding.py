@@ -12,7 +12,7 @@ Every way is a process of its own, the model is the built-in wug-pcfg, search is
 from before; the converted model is in the second line of wug's, is made in the first. CTranslate2's bare time is that
 of one `translate_batch` over all sources, tokens given, with the threads and the batches with which it is fastest here;
 what it needs to start (imports, tokenizer, loading) stands apart. Wall-clock time means little on a machine with other
-work, so CPU time stands beside it; ratios are to be read within one run.
+work, so CPU time is shown too; compare ratios within one run only.
 """
 
 from __future__ import annotations

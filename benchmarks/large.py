@@ -190,8 +190,8 @@ def compare_rounding(size: str, dtype: str, texts: list[str], tokenizer: Any, gi
         far = {way: np.abs(pooled[way] - pooled[EXACT]) for way in (TREES, SINGLE)}
         for what, measure in (("mean", np.mean), ("99th percentile", lambda gap: np.quantile(gap, 0.99))):
             tree, single = (float(measure(far[way])) for way in (TREES, SINGLE))
-            wanted = f"{what} of the gap from float32 ≤ that of single sentences, {single:.3g} nats per token"
-            aim(f"{size} {dtype} on {given.device}", wanted, f"{tree:.3g} nats per token", met=tree <= single)
+            wanted = f"{what} of the gap from float32 ≤ 1.1 × that of single sentences, {single:.3g} nats per token"
+            aim(f"{size} {dtype} on {given.device}", wanted, f"{tree:.3g} nats per token", met=tree <= 1.1 * single)
 
 
 def every_way(

@@ -194,7 +194,7 @@ def main() -> None:
                 told(f"the same, wug of {given.beside}", took(python(PLAIN, arguments), given.beside))
             if name in beside and not given.no_peers:
                 peer, code, words = beside[name]
-                told(f"beside it {peer}", took(python(code, words)))
+                told(f"for comparison: {peer}", took(python(code, words)))
 
 
 if __name__ == "__main__":

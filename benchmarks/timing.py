@@ -56,7 +56,7 @@ def took(command: Sequence[str], source: Path = ROOT / "src", **more: str) -> To
 def aim(line: str, wanted: str, got: str, *, met: bool, peer: str = "") -> None:
     """Keep what was aimed at beside what came out, in the file that WUG_BENCH_AIMS names; nothing without one.
 
-    A peer is what stands beside it in the same run, with its figure.
+    A peer is what is measured in the same run, with its figure.
     """
     if path := os.environ.get("WUG_BENCH_AIMS"):
         with Path(path).open("a", encoding="utf-8") as file:
