@@ -283,7 +283,7 @@ def _opennmt(folder: Path) -> None:
 def _lstm(folder: Path) -> None:
     from safetensors.torch import load
 
-    from wug.models.lstm.folder import save_word_lstm
+    from wug.models.lstm.weights import save_word_lstm
 
     words = seeds.VOCABULARY.decode().split()
     save_word_lstm(folder, load(seeds.safetensors()), json.loads(seeds.LSTM_CONFIG), words)

@@ -296,8 +296,7 @@ def _replay(name: str, folder: Path) -> None:
 
 def _folder(folder: Path) -> None:
     from wug.models.lstm import read_vocabulary
-    from wug.models.lstm.folder import read_shape, require_fit
-    from wug.models.lstm.weights import load_weights
+    from wug.models.lstm.weights import load_weights, read_shape, require_fit
 
     read_vocabulary(folder / "vocab.txt")
     shape = read_shape(folder / "config.json")

@@ -14,7 +14,7 @@ import pytest
 from wug.errors import InputError, ModelError, WugError
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import lstm
-from wug.models.lstm.folder import save_word_lstm
+from wug.models.lstm.weights import save_word_lstm
 from wug.models.spec import ModelSpec
 from wug.types import Request
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wug.errors import ModelError, first_line
-from wug.models.lstm.folder import save_word_lstm
+from wug.models.lstm.weights import save_word_lstm
 from wug.train.corpus import TokenRows
 from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask

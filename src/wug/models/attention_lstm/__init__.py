@@ -22,9 +22,8 @@ from wug.models.decoding.conditional_scoring import (
 )
 from wug.models.decoding.outputs import Decoded
 from wug.models.huggingface.devices import halving, pick_device
-from wug.models.lstm import folder as lstm_folder
-from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
-from wug.models.lstm.weights import read_safetensors, require_shapes
+from wug.models.lstm import weights as lstm_weights
+from wug.models.lstm.weights import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_safetensors, require_shapes
 from wug.models.spec import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH, Identity, ModelSpec
 from wug.models.tokenization.tokens import TokenizedTexts
 from wug.models.tokenization.words import (
@@ -97,10 +96,10 @@ def save_attention_lstm(
         raise ModelError(f"{folder}: a model of {shape.vocabulary:,} words, and a vocabulary of {len(vocabulary):,}")
     _require_special(folder / VOCABULARY, vocabulary)
     write_words(folder / VOCABULARY, vocabulary)
-    lstm_folder.write_tensors(folder / WEIGHTS, tensors)
+    lstm_weights.write_tensors(folder / WEIGHTS, tensors)
     named = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    lstm_folder.write_config(folder / CONFIG, {**named, **asdict(shape)})
+    lstm_weights.write_config(folder / CONFIG, {**named, **asdict(shape)})
 
 
 def load_attention_lstm(folder: Path) -> tuple[AttentionLSTM, Vocabulary]:
@@ -145,11 +144,11 @@ def _require_special(file: Path | None, names: Sequence[str]) -> None:
 
 def _read_shape(path: Path) -> AttentionShape:
     config = read_object(path)
-    lstm_folder.require_type(path, config, MODEL_TYPE)
+    lstm_weights.require_type(path, config, MODEL_TYPE)
     dropout = config.get("dropout", 0.0)
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"is {json.dumps(dropout)}; expected a number from 0 to 1", file=path, place="dropout")
-    found = lstm_folder.fields_in(path, config, AttentionShape, attention=ATTENTIONS)
+    found = lstm_weights.fields_in(path, config, AttentionShape, attention=ATTENTIONS)
     if (hidden := found["hidden"]) % 2:
         raise InputError(f"is {hidden}; expected an even number, half for each direction", file=path, place="hidden")
     return AttentionShape(**found, dropout=dropout)

@@ -13,16 +13,17 @@ import numpy.typing as npt
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import read_object, user_path
 from wug.models.huggingface.devices import pick_device, ran_out
-from wug.models.lstm.folder import (
+from wug.models.lstm.weights import (
     CONFIG,
     VOCABULARY,
     WEIGHTS,
     LstmConfig,
+    Weights,
     fingerprint,
+    load_weights,
     read_shape,
     require_fit,
 )
-from wug.models.lstm.weights import Weights, load_weights
 from wug.models.spec import DEVICE, DTYPE, EOS, FLOATS, Identity, ModelSpec
 from wug.models.tokenization.ragged import Ints, Ragged
 from wug.models.tokenization.words import (
