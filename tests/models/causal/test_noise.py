@@ -89,11 +89,10 @@ FAULTY: dict[str, Callable[[int, str, float], Any]] = {
 
 
 FAULTS = list(product(FAULTY, SPREADS, DEPTHS, DTYPES))
+SOME_FAULTS = each_kind(FAULTS, lambda case: (case[0], case[3]), most=2)
 
 
-@pytest.mark.parametrize(
-    ("fault", "spread", "layers", "dtype"), each_kind(FAULTS, lambda case: (case[0], case[3]), most=2)
-)
+@pytest.mark.parametrize(("fault", "spread", "layers", "dtype"), SOME_FAULTS)
 def test_a_model_for_which_trees_are_wrong_is_scored_without_them(
     fault: str, spread: float, layers: int, dtype: str
 ) -> None:
