@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.families.links import MARGIN, link_label, shown_scale
 from wug.formatting import bits, finite
@@ -20,8 +19,7 @@ from wug.views.text_display import Piece, Pieces, shortened
 METRIC = "accuracy"
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceOutcome:
+class ChoiceOutcome(NamedTuple):
     """The judgement on an item, from the details of its outcome."""
 
     contexts: tuple[str, ...]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +96,7 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CogsMetricOptions:
+class CogsMetricOptions(NamedTuple):
     """Which metrics to compute, and how."""
 
     reference_compat: bool = False

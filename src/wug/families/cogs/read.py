@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
@@ -51,8 +51,7 @@ EDITIONS: Mapping[str, tuple[str, Dialect]] = {key: tuple(edition) for key, edit
 """Name and dialect of the published files by the checksum of their lines. Their forms are known to be well-formed."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoldLine:
+class GoldLine(NamedTuple):
     """A sentence with its logical form, or another target."""
 
     number: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wug.samples import Sample, choice_sample, plain_sample
 from wug.types import Outcome, Problem, Result
@@ -11,8 +12,7 @@ from wug.types import Outcome, Problem, Result
 REGULAR = "regular"
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A form that the new word could have."""
 
     text: str

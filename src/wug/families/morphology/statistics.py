@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,7 @@ MAX_INNER_STEPS = 100
 BOOTSTRAP_SAMPLES = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class MixedFit:
+class MixedFit(NamedTuple):
     """A fitted beta mixed regression."""
 
     log_likelihood: float

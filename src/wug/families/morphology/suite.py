@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from wug.errors import InputError, ModelError
 from wug.families.context import sees_right
@@ -33,8 +33,7 @@ MAX_BYTE_SHARE = 0.2
 BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]|<\|unk\|>")
 
 
-@dataclass(frozen=True, slots=True)
-class ElicitationOptions:
+class ElicitationOptions(NamedTuple):
     """How a model is asked."""
 
     normalise: str = "none"

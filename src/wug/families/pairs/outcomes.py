@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,7 @@ TEXT_KEYS = ("good", "bad", "forms")
 """The sentences in the details; with published scores, `good` and `bad` are the scores and `forms` the words."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairOutcome:
+class PairOutcome(NamedTuple):
     """The judgement on a pair, from the details of its outcome."""
 
     value: Value

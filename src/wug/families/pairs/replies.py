@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.families.pairs.outcomes import ACCURACY
 from wug.families.pairs.pair import Pair
@@ -45,8 +45,7 @@ YES_NO_METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LabelReply:
+class LabelReply(NamedTuple):
     """The reply to one question: the log-probabilities of its two labels, or what was generated."""
 
     first: float | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -37,8 +36,7 @@ MAX_FLIPPED_UNITS = 50_000
 """Units up to which signs are drawn; beyond, the sum of flipped differences is normal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficients:
+class Coefficients(NamedTuple):
     """A fit on all rows, the intercept first."""
 
     values: Floats

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from wug.errors import InputError
 
 _FACTOR = re.compile(r"\s*(?P<name>`[^`]+`|[^+*:@`\s][^+*:@`]*)(?:@(?P<lag>[+-]?\d+))?\s*")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Factor:
+class Factor(NamedTuple):
     """A column, or its value at another word."""
 
     column: str
@@ -25,8 +24,7 @@ class Factor:
         return f"{name}@{self.lag}" if self.lag else name
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionTerm:
+class RegressionTerm(NamedTuple):
     """A product of factors, in most cases of one."""
 
     factors: tuple[Factor, ...]

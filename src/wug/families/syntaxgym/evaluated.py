@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.syntaxgym.files import SuiteOptions, choices
@@ -19,8 +20,7 @@ from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.types import Notice, Row
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedSuite:
+class EvaluatedSuite(NamedTuple):
     """A suite and the surprisal of its regions."""
 
     suite: SyntaxGymSuite

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, UnknownName, caret
 from wug.families.exclusion import EXCLUDE
@@ -46,8 +45,7 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteOptions:
+class SuiteOptions(NamedTuple):
     """The scoring options, parsed."""
 
     join: Join = "space"

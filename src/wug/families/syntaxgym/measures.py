@@ -30,8 +30,7 @@ REGION_METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RegionSurprisal:
+class RegionSurprisal(NamedTuple):
     """The surprisal of one region of one sentence."""
 
     number: int

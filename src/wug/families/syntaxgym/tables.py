@@ -58,8 +58,7 @@ class TableColumns(NamedTuple):
     layout: TableLayout
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteTable:
+class SuiteTable(NamedTuple):
     """A suite from a table."""
 
     document: dict[str, Any]

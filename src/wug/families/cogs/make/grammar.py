@@ -45,8 +45,7 @@ class WordClass(Generic[Word]):
         return random.choices(self.items, cum_weights=self.cumulative_weights)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
+class Lexicon(NamedTuple):
     """All words of the generator."""
 
     nouns: Mapping[str, WordClass[str]]
@@ -113,8 +112,7 @@ FRAMES: Mapping[str, tuple[str, ...]] = {
 ROLES = ("agent", "theme", "recipient")
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A noun with its article, perhaps modified, or a name."""
 
     word: str
@@ -124,8 +122,7 @@ class Phrase:
     within: Phrase | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A verb in a frame, with the phrases that fill its roles."""
 
     frame: str

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,8 +43,7 @@ class RowsOfPair(NamedTuple):
     bad: tables.Record
 
 
-@dataclass(frozen=True, slots=True)
-class TwoRowLayout:
+class TwoRowLayout(NamedTuple):
     """A table format with one sentence per row."""
 
     title: str

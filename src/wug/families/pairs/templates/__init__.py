@@ -6,7 +6,6 @@ import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -160,8 +159,7 @@ def _spaced(sentence: str) -> str:
     return f"{_BEFORE_PUNCTUATION.sub(' ', sentence)} <eos>"
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
+class _Variant(NamedTuple):
     """A pattern in one of its conditions, with the words for its slots."""
 
     values: Mapping[str, str]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import FormulaError, InputError, UnknownName, suggestion
 from wug.files import parse_toml, read_text, user_path
@@ -69,8 +69,7 @@ class SentenceTemplate:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A template with the features that vary in it."""
 
     name: str
@@ -92,8 +91,7 @@ class Pattern:
         return _FEATURE_NAME.sub(lambda found: values[found[1]], self.label)
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateGrammar:
+class TemplateGrammar(NamedTuple):
     """Patterns, and a lexicon for them."""
 
     language: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from random import Random
@@ -16,8 +15,7 @@ from wug.families.pcfgset.make.grammar import Natural, PcfgGrammar, Sampler, Sha
 from wug.files import read_lines
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DepthLength:
+class DepthLength(NamedTuple):
     """A depth and a length."""
 
     length: int
@@ -26,8 +24,7 @@ class DepthLength:
     """Number of functions on the longest path from the root to a string."""
 
 
-@dataclass(frozen=True, slots=True)
-class DepthLengthTable:
+class DepthLengthTable(NamedTuple):
     """The weight of each depth and length."""
 
     weights: tuple[tuple[DepthLength, float], ...]

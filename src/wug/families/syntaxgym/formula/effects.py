@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from wug.families.syntaxgym.formula.tree import Arithmetic, Atom, Call, Logic, Node, Number, Relation, is_truth, walk
 
@@ -13,8 +12,7 @@ OTHER_UNITS = ("log", "exp", "sqrt")
 """Functions of bits that are not bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedEffect:
+class PredictedEffect(NamedTuple):
     """A difference that is positive where the prediction holds: that of an inequality's larger and smaller side."""
 
     part: str

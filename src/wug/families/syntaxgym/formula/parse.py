@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import tree
@@ -60,8 +60,7 @@ _FIXES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     """`number`, `word`, `atom`, `end`, or the sign itself."""
     start: int
