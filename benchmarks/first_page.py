@@ -60,7 +60,7 @@ def result(kind: str, group: str, suite: str, model: str, value: float) -> Resul
     return Result(
         suite, kind, model, "complete", Signature((("suite", f"{suite}@1"), ("model", model))), ITEMS,
         (Estimate(metric, "all", right / ITEMS, ITEMS, interval.low, interval.high, "wilson"),),
-        meta={"circuit": group},
+        meta={"phenomenon": group},
         metrics=(Metric(metric, "share", "higher", True, "the share of items that are right"),),
     )  # fmt: skip
 

@@ -178,6 +178,7 @@ def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None
             page.wait_for_load_state("networkidle")
             if shot.name == "editor":
                 open_grid(page)
+            page.wait_for_function("!document.querySelector('[aria-busy=true], .waiting')", timeout=120_000)
             page.wait_for_timeout(600)
             page.screenshot(path=folder / f"view-{shot.name}.png", full_page=shot.full)
             print(folder / f"view-{shot.name}.png", flush=True)

@@ -23,7 +23,6 @@ import wug
 from browsing import Served, follow
 from wug import stats
 from wug.types import Estimate, Metric, Outcome, Result, Signature
-from wug.views import charts
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
@@ -184,11 +183,18 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
     assert len({round(x) for x in dots}) == 6
 
 
-def test_single_samples_are_not_joined_by_a_line() -> None:
-    points = [charts.LinePoint(x, 0.5, 0.1, 0.9, n, "a") for x, n in ((1, 8), (2, 9), (3, 1))]
-    line = charts.curves(points, x="depth", title="share").layer[1]
-    assert line.mark["type"] == "line"
-    assert [step["filter"] for step in line.to_dict()["transform"]] == ["datum.n === null || datum.n > 1"]
+def test_single_samples_are_not_joined_by_a_line(served: Served, page: Any) -> None:
+    outcomes = [
+        Outcome(str(number), "accuracy", number % 3 > 0, {"depth": str(depth)}, {})
+        for number, depth in enumerate([1] * 8 + [2] * 9 + [3])
+    ]
+    made = replace(sample_results.plain(), n=18, outcomes=tuple(outcomes), estimates=tuple(stats.estimates(outcomes)))
+    sample_results.keep(served.site.store, made)
+    page.goto("/result/1")
+    page.wait_for_selector("#f-by-depth .drawn:not(.loading) svg.marks")
+    assert page.locator(f"#f-by-depth {POINTS}").count() == 3
+    (line,) = page.locator("#f-by-depth g.mark-line path").evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    assert re.findall("[ML]", line) == ["M", "L"]
 
 
 def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
@@ -208,6 +214,43 @@ def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
     assert third == [(29.0 + 56.0 + 83.0) / 3]  # 2 + 9 · 3 · number
     table = list(csv.DictReader(io.StringIO(kept["CSV"].decode())))
     assert [float(row["bits"]) for row in table] == [row["bits"] for row in rows]
+
+
+def saved_text(page: Any) -> str:
+    """What the first chart of a page says when it is saved as a picture."""
+    with page.expect_download() as waiting:
+        page.locator(".tools a", has_text="SVG").first.click()
+    return " ".join(re.findall(r">([^<>]+)</t(?:ext|span)>", Path(waiting.value.path()).read_text(encoding="utf-8")))
+
+
+def test_a_saved_figure_says_what_it_shows(served: Served, page: Any) -> None:
+    for model in ("causal/alpha@1", "lstm/beta@1"):
+        sample_results.keep(served.site.store, sample_results.syntaxgym(items=8, model=model))
+    drawn(page, "/result/1")
+    text = saved_text(page)
+    for part in ("number_prep", "alpha", "n = 8", "surprisal (bits)"):
+        assert part in text, (part, text)
+    drawn(page, "/compare?run=1&run=2")
+    assert "beta − alpha" in saved_text(page)
+
+
+def test_every_chart_of_a_result_with_a_chance_level_draws_it(served: Served, page: Any) -> None:
+    pairs = sample_results.pairs(items=40)
+    third = Estimate("chance", "all", 1 / 3, 40)
+    choices = replace(pairs, suite="places", kind="choices", estimates=(*pairs.estimates, third))
+    sample_results.keep(served.site.store, pairs, choices)
+    lines = {
+        "/result/1": "chance 50%",
+        "/result/2": "chance 33.3%",
+        "/suite?name=reflexives": "chance 50%",
+        "/run/1": None,
+    }
+    for address, label in lines.items():
+        drawn(page, address)
+        texts = page.locator("svg.marks").first.locator("text").all_text_contents()
+        assert label is None or label in texts, (address, texts)
+    # Suites with different chance levels have a short line each.
+    assert page.get_by_text("Short grey lines are chance levels.").is_visible()
 
 
 def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served: Served, page: Any) -> None:
@@ -320,6 +363,12 @@ def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any)
     drawn(page, "/result/1?item=2")
     texts = page.locator("g.role-axis-label text").all_text_contents()
     assert any("match2 /" in text and "mismatch2" in text for text in texts)
+
+
+def test_an_address_with_an_items_name_shows_that_item(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, sample_results.syntaxgym(items=16))
+    page.goto("/result/1/item/16")
+    assert page.locator(".row-head strong").all_inner_texts() == ["16"]
 
 
 def test_two_models_are_drawn_side_by_side_and_in_one_chart(served: Served, page: Any) -> None:
@@ -477,6 +526,23 @@ def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any
     page.close()
 
 
+def test_five_models_fit_into_a_report(chromium: Any, tmp_path: Path) -> None:
+    results = [
+        ReportedResult(replace(one, model=f"causal/lab/model-{size}@1"), run=place)
+        for place, size in enumerate(("70m", "160m", "410m", "1b", "6.9b"))
+        for one in (sample_results.pairs(items=8), sample_results.syntaxgym())
+    ]
+    path = tmp_path / "report.html"
+    path.write_text(render(results), encoding="utf-8")
+    page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(path.as_uri())
+    heads = page.locator("table.grid thead th", has_text="model-")
+    assert heads.count() == 5
+    assert all(one["x"] + one["width"] <= 1440 for one in (head.bounding_box() for head in heads.all()))
+    assert page.evaluate("document.documentElement.scrollWidth") == 1440
+    page.close()
+
+
 def test_a_report_has_at_most_six_pages_on_paper(chromium: Any, report: str) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report)
@@ -545,6 +611,27 @@ def test_a_list_of_failing_items_says_that_they_fail(served: Served, page: Any) 
     assert page.locator(".sum").inner_text().startswith("2 items failing · criterion: every prediction holds")
     page.goto("/result/1/items?metric=prediction_0&value=false")
     assert " ".join(page.locator(".breaks").first.inner_text().split()).startswith("fails 3.00 ≤ 4.30")
+
+
+def test_lists_of_metrics_count_predictions_from_1(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, sample_results.syntaxgym())
+    for address in ("/result/1/items", "/result/1/numbers"):
+        page.goto(address)
+        shown = page.locator("select[name=metric] option").all_inner_texts()
+        assert {"prediction 1", "all predictions"} <= set(shown), address
+    page.select_option("select[name=metric]", label="prediction 1")
+    page.wait_for_url("**metric=prediction_0**")
+
+
+def test_a_marked_synonym_has_a_colour_of_the_page(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, sample_results.substitutivity())
+    page.goto("/result/1/items")
+    paint = "mark => [getComputedStyle(mark).backgroundColor, getComputedStyle(mark).color]"
+    for scheme, colours in (("light", "rgb(255, 246, 220)"), ("dark", "rgb(51, 41, 15)")):
+        page.emulate_media(color_scheme=scheme)
+        background, letters = page.locator("mark").first.evaluate(paint)
+        assert background == colours
+        assert letters == page.evaluate("getComputedStyle(document.body).color")
 
 
 def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Served, page: Any) -> None:

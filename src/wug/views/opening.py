@@ -58,7 +58,7 @@ def verdict(result: Result) -> str:
     interval = f"its 95% interval {format_estimate(result, estimate).interval}"
     if chance is None:
         if estimate.low <= HALF <= estimate.high:
-            return f"Neither most nor few items pass: 50% is in {interval}."
+            return f"It is not clear whether most items pass: 50% is in {interval}."
         return f"{'Most' if estimate.low > HALF else 'Few'} items pass: 50% is outside {interval}."
     if estimate.low <= chance <= estimate.high:
         return f"Not distinguishable from chance ({percent(chance)}), which is in {interval}."

@@ -265,7 +265,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         (("meta",), "x", "meta: must be an object, not the text 'x'"),
         (("meta",), {}, "meta: 'name' is missing"),
         (("meta", "name"), 5, "meta, name: must be text, not the number 5"),
-        (("meta", "name"), " ", "meta, name: must be text"),
+        (("meta", "name"), " ", "meta, name: is empty: give the suite a name"),
         (("meta", "metric"), "summ", "meta, metric: unknown metric 'summ'. Did you mean 'sum'?"),
         (("meta", "metric"), 3, "meta, metric: must be a metric's name or a list of them, not the number 3"),
         (("meta", "metric"), [], "meta, metric: must be a metric's name or a list of them, not a list"),

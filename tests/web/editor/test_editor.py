@@ -105,6 +105,14 @@ def test_a_draft_that_was_saved_is_listed_once(site: Site, client: TestClient, d
     assert "file:" not in page
 
 
+def test_drafts_are_no_files_to_open(site: Site, draft: Callable[..., str]) -> None:
+    address = draft(suite("mine"))
+    around = replace(site, folders=(site.store.path.parent,))
+    page = client_of(around).get("/editor").text
+    assert address in page
+    assert "file:" not in page
+
+
 def test_a_write_without_the_token_is_refused(client: TestClient) -> None:
     assert client.post("/editor/new.json", json={"from": "blank"}).status_code == 403
     assert client.put("/editor/0123456789ab/draft.json", json={}).status_code == 403

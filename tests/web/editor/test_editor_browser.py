@@ -300,6 +300,18 @@ def test_a_new_suite_opens_without_an_error(begin: Callable[..., Any], source: s
     page.keyboard.type("The boys")
     page.keyboard.press("Enter")
     expect(page.locator("#verdict")).to_contain_text("to fix")
+    expect(page.locator("#problems")).to_contain_text("is empty: give the suite a name")
+
+
+def test_a_draft_has_a_date_as_runs_have(begin: Callable[..., Any], site: Site) -> None:
+    page = begin()
+    site.store.finish(site.store.begin("x", "causal/x@1", "wug run x"), "complete")
+    page.goto("/editor")
+    changed = page.locator("#drafts time").inner_text()
+    page.goto("/runs")
+    started = page.locator(".run-list time").inner_text()
+    digits = [re.sub(r"\d", "0", text.replace("Sept", "Sep")) for text in (changed, started)]
+    assert digits[0] == digits[1]
 
 
 def test_names_that_cannot_be_are_refused_with_a_word(begin: Callable[..., Any]) -> None:

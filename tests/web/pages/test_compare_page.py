@@ -69,6 +69,28 @@ def test_models_are_compared_on_every_suite_that_any_of_their_runs_share(served:
     assert set(suites) == {"reflexives", "other", sample_results.syntaxgym().suite}
 
 
+def test_a_verdict_on_top_follows_holm_and_both_p_values_are_there(served: Served, site: Site, page: Any) -> None:
+    right = [True] * 60
+    for model, wrong, lost in (("a/x@1", 0, 0), ("a/y@1", 30, 6)):
+        run_factory.keep(
+            site.store.path,
+            run_factory.result("clear", model, run_factory.outcomes({"accuracy": right[wrong:] + [False] * wrong})),
+            *(
+                run_factory.result(name, model, run_factory.outcomes({"accuracy": right[lost:] + [False] * lost}))
+                for name in ("slight", "slight_too", "slight_three")
+            ),
+        )
+    page.goto("/compare?run=1&run=2")
+    verdict = page.locator(".verdict-line").inner_text()
+    assert verdict.startswith("x is better on ")
+    assert "after Holm's correction for 4 tests" in verdict
+    heads = page.locator("table.compared thead th").all_inner_texts()
+    assert {"p", "p (Holm)"} <= set(heads)
+    notes = page.locator("main > p.left").last.inner_text()
+    assert "Holm" in notes
+    assert page.locator("table.compared", has_text="McNemar").count() == 0  # methods are named once, below
+
+
 def test_a_model_with_one_run_is_that_run_and_an_unknown_one_is_an_error(client: TestClient, site: Site) -> None:
     sample_results.keep(site.store, sample_results.pairs(items=8, model="a/x@1"))
     sample_results.keep(site.store, sample_results.pairs(items=8, model="a/y@1"))

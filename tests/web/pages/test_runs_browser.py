@@ -138,6 +138,44 @@ def test_one_click_says_which_model_is_best_on_agreement(served: Served, page: A
     expect(page.locator(".scope")).to_contain_text("Compared on 2 suites")
 
 
+def test_a_row_of_the_list_has_suites_headline_and_duration(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/runs")
+    cells = page.locator("#run-1 td, #run-1 th").all_inner_texts()
+    assert cells[3:5] == ["reflexives, number_prep", "66.7–74.6%"]
+    assert cells[7].endswith(" s")
+
+
+def test_values_far_apart_have_shades_far_apart(served: Served, page: Any) -> None:
+    for share in (49, 90, 100):
+        outcomes = [Outcome(str(n), "accuracy", n < share) for n in range(100)]
+        run_factory.keep(served.site.store.path, run_factory.result("s", f"causal/m{share}@1", outcomes))
+    page.goto("/?sort=suite%3As")
+    assert page.locator("td.value").all_inner_texts() == ["49.0", "90.0", "100"]
+    colours = page.locator("td.value").evaluate_all("all => all.map(cell => getComputedStyle(cell).backgroundColor)")
+    assert len(set(colours)) == 3
+
+
+@pytest.mark.parametrize("address", ["/", "/compare", "/sweeps"])
+def test_an_empty_store_suggests_a_command_for_this_store(served: Served, page: Any, address: str) -> None:
+    page.goto(address)
+    command = page.locator("pre.copy code").first.inner_text()
+    assert command.startswith("wug run wug_syntaxgym --model ")
+    assert command.endswith(f"--store {served.site.store.path}")
+
+
+def test_with_drafts_alone_the_first_page_says_what_to_run_and_where_they_are(served: Served, page: Any) -> None:
+    store = served.site.store
+    number = store.begin("draft", A, "wug run my_suite.json", origin="editor")
+    store.add(number, sample_results.syntaxgym(suite="my_suite", model=A))
+    store.finish(number, "complete")
+    page.goto("/")
+    assert page.locator("pre.copy code").first.inner_text().endswith(f"--store {store.path}")
+    assert page.locator("form.filters").count() == 0
+    follow(page, page.locator(".tabs a", has_text="Drafts").click)
+    assert page.locator(".run-list tbody tr").count() == 1
+
+
 def test_models_that_are_ticked_are_compared(served: Served, page: Any) -> None:
     fill(served.site.store)
     page.goto("/")

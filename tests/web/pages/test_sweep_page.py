@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -160,6 +161,29 @@ def test_every_tick_of_a_logarithmic_axis_has_its_own_number(served: Any, page: 
     assert ticks[-1] == "8k"
     assert "0k" not in ticks
     assert len(set(ticks)) == len(ticks)
+
+
+def test_the_axis_is_called_by_its_unit_with_a_switch_to_a_logarithm_and_a_line_at_chance(
+    served: Any, page: Any
+) -> None:
+    keep_sweep(served.site.store, "s", {f"causal:x/epoch-{epoch}": epoch for epoch in (1, 2, 4, 8)})
+    page.goto("/sweeps/1")
+    points = page.locator(".plot path[aria-roledescription='point']")
+
+    def gaps() -> list[float]:
+        expect(points).to_have_count(4)
+        places = sorted(point.bounding_box()["x"] for point in points.all())
+        return [after - before for before, after in pairwise(places)]
+
+    first, _, last = gaps()
+    assert last > 3 * first
+    texts = page.locator(".plot svg.marks text").all_text_contents()
+    assert "epoch" in texts
+    assert "chance 50%" in texts
+    page.select_option("select[name=scale]", "log")
+    page.wait_for_url("**scale=log**")
+    first, _, last = gaps()
+    assert last == pytest.approx(first, abs=2)
 
 
 def test_a_sweep_is_renamed_and_one_row_in_the_list_of_runs(served: Any, page: Any) -> None:

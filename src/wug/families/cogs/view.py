@@ -315,7 +315,7 @@ def _facts(outcome: Outcome) -> list[str]:
         facts.append(f"edit distance {number(detail['edit_distance'])}")
     if isinstance(detail.get("terms_f1"), int | float):
         facts.append(f"F1 of terms {number(detail['terms_f1'])}")
-    if broken := [shortened(str(rule)) for rule in detail.get("violations") or ()]:
+    if broken := list(dict.fromkeys(shortened(str(rule)) for rule in detail.get("violations") or ())):
         facts.append(f"breaks {', '.join(broken)}")
     return facts
 

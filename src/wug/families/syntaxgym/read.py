@@ -101,7 +101,9 @@ def _head(meta: object, problems: ProblemList) -> dict[str, Any]:
         return {}
     if "name" not in meta:
         problems.error("meta", "'name' is missing")
-    elif not isinstance(meta["name"], str) or not meta["name"].strip() or not _encodable(meta["name"]):
+    elif isinstance(meta["name"], str) and not meta["name"].strip():
+        problems.error("meta, name", "is empty: give the suite a name")
+    elif not isinstance(meta["name"], str) or not _encodable(meta["name"]):
         problems.error("meta, name", f"must be text, not {describe(meta['name'])}")
     for key in ("author", "description", "reference"):
         if not isinstance(meta.get(key), str | None):

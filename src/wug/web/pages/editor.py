@@ -58,8 +58,12 @@ def draft_store(site: Site) -> DraftStore:
 
 def _start_page(request: Request) -> Response:
     site = site_of(request)
-    drafts = draft_store(site).list()
-    found = [(folder, find_suites(folder)) for folder in site.folders]
+    store = draft_store(site)
+    drafts, own = store.list(), store.folder.resolve()
+    found = [
+        (folder, [name for name in find_suites(folder) if (folder / name).resolve().parent != own])
+        for folder in site.folders
+    ]
     stems = {Path(name).name.partition(".")[0]: name for _, names in found for name in names}
     # A draft that was saved is listed once: it has what the file has, or more.
     slugs = {draft.name: re.sub(r"[^\w.+-]+", "_", draft.name).strip("._") for draft in drafts if not draft.origin}

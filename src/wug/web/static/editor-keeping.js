@@ -32,7 +32,7 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
       try { if (JSON.parse(localStorage.getItem(name)).kept) localStorage.removeItem(name); } catch { localStorage.removeItem(name); }
     }
   };
-  const clock = (ms) => new Date(ms).toLocaleTimeString();
+  const clock = (ms) => new Date(ms).toLocaleTimeString("en-GB");
 
   /* The draft of the server or of the browser, whichever was changed last. */
   const load = async () => {

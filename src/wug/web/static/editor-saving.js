@@ -9,6 +9,9 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
   const known = () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
   const slug = () => (String(state().meta.name ?? "").normalize("NFC").replace(/[^\p{L}\p{N}_.+-]+/gu, "_").replace(/^[._]+|[._]+$/g, "").slice(0, 80) || "suite");
 
+  const quoted = (path) => (/^[\w/.+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+  const told = (path) => notice(`Saved as ${path}. To run it in the terminal: wug run ${quoted(path)}`, "good");
+
   const open = () => {
     if (!by("save") || dialog.open) return;
     finish();
@@ -50,7 +53,7 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
     finish();
     try {
       const path = await write(saved);
-      if (path) notice(`Saved as ${path}`, "good");
+      if (path) told(path);
     } catch (error) { notice(error.message, "bad"); }
   };
 
@@ -61,7 +64,7 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
       const path = await write({ folder: by("save-folder").value, name: by("save-name").value });
       if (!path) return;
       dialog.close();
-      notice(`Saved as ${path}`, "good");
+      told(path);
     } catch (error) {
       by("save-error").textContent = error.message;
       by("save-error").hidden = false;

@@ -7,7 +7,7 @@ const say = (text) => { failure.textContent = text; failure.hidden = false; };
 for (const time of document.querySelectorAll("time[data-ms]")) {
   const moment = new Date(Number(time.dataset.ms));
   time.dateTime = moment.toISOString();
-  time.textContent = moment.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  time.textContent = moment.toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 const begin = async (address, given) => {
