@@ -13,9 +13,9 @@ from command_line import refused, wug
 from reference import reference
 from wug import data
 from wug.errors import InputError
-from wug.reproduce.plan import Planner, where_to_get
+from wug.reproduce.plan import Planner, missing_data_message
 from wug.reproduce.recipe import parse, read
-from wug.reproduce.table import cells, rows_of
+from wug.reproduce.table import cells, table_rows
 
 OUTPUT = "pairs/gulordava_eval_output_en"
 RESULTS = "gulordava-results/evaluation_output/English"
@@ -157,7 +157,7 @@ def test_a_miniature_of_blimp_asks_some_pairs_of_each_paradigm(tmp_path: Path, m
 
 def test_a_paper_s_model_stands_in_the_table_without_a_value_of_ours(tmp_path: Path) -> None:
     recipe = parse(RECIPE.replace("SET", "gulordava-results"), "released", Path("released.toml"))
-    both, first, paper = rows_of(Planner(recipe, tmp_path, small=False).plan([]))
+    both, first, paper = table_rows(Planner(recipe, tmp_path, small=False).plan([]))
     assert [row.pending for row in (both, first, paper)] == [True, True, False]
     assert cells(paper)[:4] == ("original", "the paper alone", "0.900", "")
     assert cells(first)[3] == "not yet"
@@ -168,7 +168,7 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
 ) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("gulordava2018"), tmp_path / "work", small=False).plan([], ["nonce"])
-    message, command = where_to_get(plan.absent).splitlines()
+    message, command = missing_data_message(plan.absent).splitlines()
     assert message.count("CC-BY-NC-4.0") == 2  # the scores, and the sentences for our own model
     assert command.split()[:3] == ["wug", "data", "get"]
     assert command.split()[-2:] == ["gulordava-en", "--accept"]
@@ -177,10 +177,10 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
 def test_of_a_set_the_parts_are_wanted_that_a_recipe_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("kim2020"), tmp_path / "work", small=False).plan([1], ["gen"])
-    assert where_to_get(plan.absent).splitlines()[1].split() == [
+    assert missing_data_message(plan.absent).splitlines()[1].split() == [
         *("wug", "data", "get", "cogs/train.tsv", "cogs/test.tsv", "cogs/gen.tsv"),
     ]
-    (folder,) = {step.made.parent for step in plan.absent}
+    (folder,) = {step.output.parent for step in plan.absent}
     (trained,) = (step for step in plan.steps if step.name == "lstm-cogs-train.tsv-1")
     assert str(folder / "train.tsv") in trained.command
 
@@ -211,14 +211,14 @@ def test_a_file_that_users_have_to_unpack_is_asked_for_and_only_its_row_waits(
     monkeypatch.setattr(data, "fetched", lambda name: True)
     plan = Planner(read("li2023"), tmp_path / "work", small=True).plan([1], networks=["lstm"])
     (absent,) = plan.absent
-    assert where_to_get(plan.absent).splitlines() == [
-        f"not unpacked: {absent.made}",
+    assert missing_data_message(plan.absent).splitlines() == [
+        f"not unpacked: {absent.output}",
         "    its archive has a password: wug data show slog",
     ]
     waiting = [step.name for step in plan.steps if absent.name in step.needs]
     assert [step.name for step in plan.steps if step.kind == "test" and step.name not in waiting] == [
         "slog-varfree_LF-test.tsv-lstm-slog-varfree_LF-train.tsv-1"
     ]
-    absent.made.parent.mkdir(parents=True)
-    absent.made.touch()
+    absent.output.parent.mkdir(parents=True)
+    absent.output.touch()
     assert not Planner(read("li2023"), tmp_path / "work", small=True).plan([1]).absent

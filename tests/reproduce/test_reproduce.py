@@ -18,10 +18,10 @@ import run_factory
 from command_line import refused, wug
 from timeouts import PATIENCE
 from wug.errors import InputError
-from wug.reproduce.page import courses
+from wug.reproduce.page import training_curves
 from wug.reproduce.plan import Planner, ReproductionPlan
 from wug.reproduce.recipe import names, parse, read
-from wug.reproduce.table import cells, rows_of, table
+from wug.reproduce.table import cells, table, table_rows
 from wug.reproduce.work import LocalRunner, StepCommand, run_steps
 from wug.tables import table_text
 
@@ -122,20 +122,20 @@ def planned(folder: Path, seeds: Sequence[int], *rows: str) -> ReproductionPlan:
 def answered(plan: ReproductionPlan, values: Mapping[str, Mapping[str, float]]) -> None:
     """As if these tests had been made: their values of `accuracy` by group, of ten items each."""
     for step in plan.steps:
-        step.made.parent.mkdir(parents=True, exist_ok=True)
+        step.output.parent.mkdir(parents=True, exist_ok=True)
         if step.name in values:
             estimates = [
                 {"metric": "accuracy", "group": group, "value": value, "n": 10, "low": 0, "high": 1, "method": "wilson"}
                 for group, value in values[step.name].items()
             ]
             result = {"model": "m", "signature": f"signature of {step.name}", "estimates": estimates}
-            step.made.write_text(json.dumps([result]), encoding="utf-8")
+            step.output.write_text(json.dumps([result]), encoding="utf-8")
 
 
 def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path) -> None:
     plan = planned(tmp_path, (1, 2), "task")
     answered(plan, {"base-test.src-t5-base-1": {"all": 0.39}, "base-test.src-t5-base-2": {"all": 0.41}})
-    (task,) = json.loads(table_text(table(rows_of(plan)), "json"))
+    (task,) = json.loads(table_text(table(table_rows(plan)), "json"))
     assert (task["row"], task["published"], task["published_sd"], task["seeds"]) == ("task", 0.5, 0.1, [1, 2])
     assert (task["value"], task["n"], task["method"]) == (pytest.approx(0.4), 10, "t over seeds")
     assert task["sd"] == pytest.approx(0.02 / 2**0.5)  # (0.01² + 0.01²) / (2 - 1)
@@ -143,14 +143,14 @@ def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path)
     assert (task["low"], task["high"]) == pytest.approx((0.4 - 0.12706, 0.4 + 0.12706), abs=1e-4)
     assert task["difference"] == pytest.approx(-0.1)
     assert task["signatures"] == [f"signature of base-test.src-t5-base-{seed}" for seed in (1, 2)]
-    text = cells(rows_of(plan)[0])
+    text = cells(table_rows(plan)[0])
     assert text[2:] == ("0.500 ± 0.100", "0.400 ± 0.014", "[0.273, 0.527]", "-0.10", "10", "1, 2")
 
 
 def test_an_interval_over_seeds_ends_where_shares_do(tmp_path: Path) -> None:
     plan = planned(tmp_path, (1, 2), "task")
     answered(plan, {"base-test.src-t5-base-1": {"all": 0.98}, "base-test.src-t5-base-2": {"all": 1.0}})
-    (task,) = rows_of(plan)
+    (task,) = table_rows(plan)
     assert (task.high, task.method) == (1.0, "t over seeds")
     assert task.value == pytest.approx(0.99)
     assert task.low == pytest.approx(0.99 - 0.12706, abs=1e-4)
@@ -161,8 +161,8 @@ def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp
     text = RECIPE.replace('metric = "overgeneralisation"', 'metric = "overgeneralisation"\ncurves = "epoch"')
     plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=False).plan([1], ["profile"])
     (training,) = (step for step in plan.steps if step.kind == "train")
-    training.made.parent.mkdir(parents=True)
-    training.made.touch()
+    training.output.parent.mkdir(parents=True)
+    training.output.touch()
     for epoch, right in ((1, 1), (2, 3), (2, 3), (3, 2)):
         given = run_factory.outcomes({"overgeneralisation": [place < right for place in range(4)]})
         model = f"seq2seq/{training.name}-epoch{epoch}@{epoch}{epoch}"
@@ -170,10 +170,10 @@ def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp
     run_factory.keep(
         plan.store, run_factory.result("over", f"seq2seq/{training.name}0-epoch1@9", given)
     )  # of another one
-    (row,) = rows_of(plan)
+    (row,) = table_rows(plan)
     assert (row.value, row.n, row.seeds) == (0.75, 4, (1,))
     assert f"{training.name}-epoch2@22" in row.signatures[0]
-    (figure,) = courses(plan)
+    (figure,) = training_curves(plan)
     assert [(record["epoch"], record["overgeneralisation"]) for record in figure.records] == [
         (1.0, 0.25),
         (2.0, 0.75),
@@ -190,7 +190,7 @@ def test_a_curve_has_a_line_for_each_network_and_the_numbers_of_a_field_in_their
     t5 = {"all": 0.5, "depth=10": 0.2, "depth=2": 0.6, "length=3": 1.0}
     given = {f"base-test.src-t5-base-{seed}": {**t5, "depth=2": seed / 2} for seed in (1, 2)}
     answered(plan, {**given, "base-test.src-lstm-base-1": {"depth=2": 0.25}})
-    (figure,) = courses(plan)
+    (figure,) = training_curves(plan)
     assert figure.title == "Task: accuracy by depth"
     assert [(record["of"], record["depth"], record["accuracy"]) for record in figure.records] == [
         ("Transformer", 2.0, 0.75),
@@ -315,7 +315,7 @@ def test_the_recipes_that_come_along_can_be_planned_in_miniature(name: str, tmp_
     for step in plan.steps:
         assert set(step.needs) <= taken, f"{step.name} before what it needs"
         taken.add(step.name)
-    assert all(row.value is None for row in rows_of(plan))
+    assert all(row.value is None for row in table_rows(plan))
 
 
 def test_an_unknown_recipe_names_the_nearest() -> None:
@@ -353,8 +353,8 @@ def test_whoever_ends_it_ends_what_is_under_way(tmp_path: Path) -> None:
 def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:
     plan = Planner(parse(RECIPE, "small", Path("small.toml")), tmp_path, small=False).plan([1], ["task"])
     for step in plan.steps:
-        step.made.parent.mkdir(parents=True, exist_ok=True)
-        step.made.touch()
+        step.output.parent.mkdir(parents=True, exist_ok=True)
+        step.output.touch()
     told: list[str] = []
     assert run_steps(plan, runner=LocalRunner(1), tell=told.append) == []
     assert told == []

@@ -69,7 +69,7 @@ class OtherMachine:
         return {"CPU": 1.0}
 
     def remote(self, **needs: object) -> Callable[[Any], Any]:
-        assert needs == {"max_retries": cluster.RETRIES, "num_cpus": 1}
+        assert needs == {"max_retries": cluster.MAX_RETRIES, "num_cpus": 1}
         return lambda function: type("Task", (), {"remote": staticmethod(lambda asked: lambda: function(asked))})
 
     def get(self, pending: Callable[[], Any]) -> Any:
@@ -140,12 +140,12 @@ def launch(tmp_path: Path) -> StepCommand:
 def test_a_parcel_has_what_the_command_reads_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "unasked.src").touch()
     sent = remote_step(launch(tmp_path))
-    cluster._unpack(sent.parcel, tmp_path / "opened")
+    cluster._unpack(sent.archive, tmp_path / "opened")
     found = sorted(str(p.relative_to(tmp_path / "opened")) for p in (tmp_path / "opened").rglob("*") if p.is_file())
     inside = ["plan/materials/base-0/test.src", "plan/materials/base-0/test.tgt"]
     assert found == ["given-1/given.src", "given-1/given.tgt", *inside]
-    assert sent.places == {str(tmp_path / "work"): "plan", str(tmp_path): "given-1"}
-    assert sent.fetched == ""
+    assert sent.paths == {str(tmp_path / "work"): "plan", str(tmp_path): "given-1"}
+    assert sent.returned_folder == ""
 
 
 def test_a_command_that_fails_there_is_told_here_with_what_it_said(
@@ -163,4 +163,4 @@ def test_a_command_that_fails_there_is_told_here_with_what_it_said(
     assert f"--option {scratch}/given-1/given.src" in said
     assert f"run {scratch}/plan/materials/base-0/test.src" in said
     assert (scratch / "sent").exists()  # what it left is there for another try
-    assert run_remote_step(remote_step(asked)).code == 3
+    assert run_remote_step(remote_step(asked)).exit_status == 3

@@ -52,7 +52,7 @@ def command(recipe: str | None, **given: Any) -> None:
     wug reproduce gulordava2018 -o page.html        a page with figures
     """
     from wug.reproduce import recipe as recipes
-    from wug.reproduce.plan import Planner, where_to_get
+    from wug.reproduce.plan import Planner, missing_data_message
     from wug.reproduce.work import run_steps
 
     form, output, small = given["form"], given["output"], given["small"]
@@ -83,9 +83,9 @@ def command(recipe: str | None, **given: Any) -> None:
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
-                common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.why}")
+                common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.reason}")
         if plan.absent:
-            common.say(where_to_get(plan.absent))
+            common.say(missing_data_message(plan.absent))
         raise SystemExit(1)
     if not given["so_far"]:
         common.say(f"the runs: wug view --store {plan.store}")
@@ -109,7 +109,7 @@ def _runner(executor: str, jobs: int | None, device: str | None) -> Iterator[Ste
 
 
 def _describe(plan: ReproductionPlan) -> None:
-    from wug.reproduce.plan import where_to_get
+    from wug.reproduce.plan import missing_data_message
 
     for step in plan.steps:
         time = f"about {step.minutes:g} min" if step.minutes else ""
@@ -126,13 +126,13 @@ def _describe(plan: ReproductionPlan) -> None:
     total = len(plan.steps) - len(plan.absent)
     common.say(f"{len(left)} of {total} steps to run, {training if trained else 'none of them a training'}")
     if plan.absent:
-        common.say(where_to_get(plan.absent))
+        common.say(missing_data_message(plan.absent))
 
 
 def _deliver(plan: ReproductionPlan, form: str, output: Path | None, remark: str) -> None:
-    from wug.reproduce.table import rows_of, table
+    from wug.reproduce.table import table, table_rows
 
-    rows = rows_of(plan)
+    rows = table_rows(plan)
     if form == "table":
         _show("\n".join(filter(None, (plan.recipe.title, remark))), rows, plan.recipe.note)
     elif form == "html":
@@ -146,10 +146,10 @@ def _deliver(plan: ReproductionPlan, form: str, output: Path | None, remark: str
 def _show(title: str, rows: list[TableRow], note: str) -> None:
     from rich.table import Table
 
-    from wug.reproduce.table import HEAD, cells
+    from wug.reproduce.table import COLUMNS, cells
 
     shown = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for name in HEAD:
+    for name in COLUMNS:
         numeric = name in ("published", "here", "95% interval", "difference", "n")
         shown.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:

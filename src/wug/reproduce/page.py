@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import RecipeTest
-from wug.reproduce.table import EPOCH, HEAD, TableRow, cells, fields_in, grouped, mean, values_in
+from wug.reproduce.table import COLUMNS, EPOCH, TableRow, cells, cells_by_row, mean, values_by_field, values_by_group
 from wug.results.reader import RunReader
 from wug.views.charts import LinePoint, Point
 from wug.views.grouped import curve, dots
 from wug.views.parts import Figure, TableCell, TableColumn, TablePart, TablePartRow, TextPart, ViewPart
 from wug.views.report import ReportedResult, ReportLead, render
 
-SEVERAL = "Means over seeds, with 95% intervals (Student's)."
-ONE = "With 95% intervals over items."
+INTERVALS_OVER_SEEDS = "Means over seeds, with 95% intervals (Student's)."
+INTERVALS_OVER_ITEMS = "With 95% intervals over items."
 
 
 def comparison_figures(rows: Sequence[TableRow]) -> list[Figure]:
@@ -22,76 +22,78 @@ def comparison_figures(rows: Sequence[TableRow]) -> list[Figure]:
 
     Rows that break a test down have a separate chart, with one dot per model.
     """
-    whole = [row for row in rows if not row.within]
-    tests, networks = (
-        list(dict.fromkeys(names)) for names in zip(*((row.row, row.network) for row in whole), strict=True)
-    )
+    main_rows = [row for row in rows if not row.within]
+    tests = list(dict.fromkeys(row.row for row in main_rows))
+    networks = list(dict.fromkeys(row.network for row in main_rows))
     by_network = len(networks) <= len(tests)
-    found = []
-    for place, name in enumerate(networks if by_network else tests):
-        chosen = [row for row in whole if (row.network if by_network else row.row) == name]
-        if not any(row.value is not None for row in chosen):
+    figures = []
+    for index, name in enumerate(networks if by_network else tests):
+        chart_rows = [row for row in main_rows if (row.network if by_network else row.row) == name]
+        if not any(row.value is not None for row in chart_rows):
             continue
-        points = [point for row in chosen for point in _points(row, row.row if by_network else row.network)]
+        points = [point for row in chart_rows for point in _points(row, row.row if by_network else row.network)]
         points.sort(key=lambda point: point.series != "published")  # the same colour in every chart
         first = "test" if by_network else "model"
         note = "The published values, and ours with 95% intervals."
-        found.append(dots(f"comparison-{place}", name, points, note=note, what="value", first=first, series="found"))
-    return found + list(_broken_down(rows))
+        figures.append(dots(f"comparison-{index}", name, points, note=note, what="value", first=first, series="found"))
+    return figures + list(_breakdown_figures(rows))
 
 
-def courses(plan: ReproductionPlan) -> Iterator[Figure]:
+def training_curves(plan: ReproductionPlan) -> Iterator[Figure]:
     """For each test and each of its curves, a chart with one line per network."""
     tests: dict[str, list[list[RecipeCell]]] = {}
-    for group in grouped(plan):
+    for group in cells_by_row(plan):
         tests.setdefault(group[0].test.row, []).append(group)
-    for place, (row, networks) in enumerate(tests.items()):
+    for index, (row, networks) in enumerate(tests.items()):
         test = networks[0][0].test
         for field in test.curves:
-            points = list(_course(plan, test, networks, field))
+            points = list(_curve_points(plan, test, networks, field))
             if len({point.x for point in points}) < 2:
                 continue
             several = any(len(group) > 1 for group in networks)
             yield curve(
-                f"course-{place}-{field}",
-                _title(row.partition(",")[0], test.metric, field),
+                f"course-{index}-{field}",
+                _curve_title(row.partition(",")[0], test.metric, field),
                 points,
-                note=SEVERAL if several else ONE,
+                note=INTERVALS_OVER_SEEDS if several else INTERVALS_OVER_ITEMS,
                 x=field,
                 what=test.metric if not test.secondary else "share",
             )
 
 
-def _course(
+def _curve_points(
     plan: ReproductionPlan, test: RecipeTest, networks: Sequence[list[RecipeCell]], field: str
 ) -> Iterator[LinePoint]:
     for group in networks:
         for metric in (test.metric, *test.secondary):
-            name = " · ".join((group[0].network.title, *([metric.replace("_", " ")] if test.secondary else [])))
-            parts = fields_in(values_in(plan, group, metric), field)
-            for value in sorted(filter(_is_number, parts), key=float):
-                ours = mean(parts[value])
-                assert ours.value is not None, "a part exists because it has values"
-                n = None if field == EPOCH else ours.n  # epochs with few exceptions are shown too
-                yield LinePoint(float(value), ours.value, ours.low, ours.high, n, name)
+            title = group[0].network.title
+            name = f"{title} · {metric.replace('_', ' ')}" if test.secondary else title
+            by_value = values_by_field(values_by_group(plan, group, metric), field)
+            for value in sorted(filter(_is_number, by_value), key=float):
+                average = mean(by_value[value])
+                assert average.value is not None, "a part exists because it has values"
+                n = None if field == EPOCH else average.n  # epochs with few exceptions are shown too
+                yield LinePoint(float(value), average.value, average.low, average.high, n, name)
 
 
-def _broken_down(rows: Sequence[TableRow]) -> Iterator[Figure]:
+def _breakdown_figures(rows: Sequence[TableRow]) -> Iterator[Figure]:
     """For each test that is broken down, its parts with one dot per model."""
     tests = dict.fromkeys(row.within for row in rows if row.within)
-    for place, test in enumerate(tests):
-        parts = [row for row in rows if row.within == test and row.value is not None]
+    for index, test in enumerate(tests):
+        test_rows = [row for row in rows if row.within == test and row.value is not None]
         points = [
             Point(row.row.strip(), row.value, row.low, row.high, row.n, row.network)
-            for row in parts
+            for row in test_rows
             if row.value is not None
         ]
         if points:
-            title = f"{_capital(test)}, in parts"
+            title = f"{_capitalised(test)}, in parts"
             note = (
-                "With 95% intervals." if len({row.network for row in parts}) == 1 else "With 95% intervals, by model."
+                "With 95% intervals."
+                if len({row.network for row in test_rows}) == 1
+                else "With 95% intervals, by model."
             )
-            yield dots(f"parts-{place}", title, points, note=note, what="value", first="part", series="model")
+            yield dots(f"parts-{index}", title, points, note=note, what="value", first="part", series="model")
 
 
 def _points(row: TableRow, name: str) -> Iterator[Point]:
@@ -109,16 +111,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _title(row: str, metric: str, field: str) -> str:
+def _curve_title(row: str, metric: str, field: str) -> str:
     """The title of a chart, such as `Localism: consistency by depth`."""
-    return f"{_capital(row)}{'' if metric in row else f': {metric}'.replace('_', ' ')} by {field}"
+    return f"{_capitalised(row)}{'' if metric in row else f': {metric}'.replace('_', ' ')} by {field}"
 
 
-def _capital(text: str) -> str:
+def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:].replace("_", " ")
 
 
-NUMERIC = ("published", "here", "95% interval", "difference", "n")
+NUMERIC_COLUMNS = ("published", "here", "95% interval", "difference", "n")
 
 
 def as_page(plan: ReproductionPlan, rows: Sequence[TableRow], remark: str = "") -> str:
@@ -126,23 +128,25 @@ def as_page(plan: ReproductionPlan, rows: Sequence[TableRow], remark: str = "") 
     recipe = plan.recipe
     prose = " ".join(text for text in (f"{recipe.reference}." if recipe.reference else "", recipe.note, remark) if text)
     opening: tuple[ViewPart, ...] = (TextPart(prose, lead=True),) if prose else ()
-    parts = (*opening, table(rows), *comparison_figures(rows), *courses(plan))
+    parts = (*opening, table(rows), *comparison_figures(rows), *training_curves(plan))
     return render(list(_reports(plan, rows)), lead=ReportLead(recipe.title, parts))
 
 
 def table(rows: Sequence[TableRow]) -> TablePart:
     """The table, with a heading per test; parts of a test are shown in charts."""
     rows = [row for row in rows if not row.within]
-    kept = [place for place, name in enumerate(HEAD) if place and (name != "seeds" or any(row.seeds for row in rows))]
+    shown = [
+        column for column, name in enumerate(COLUMNS) if column and (name != "seeds" or any(row.seeds for row in rows))
+    ]
     tests: dict[str, list[TablePartRow]] = {}
     for row in rows:
         texts = cells(row)
-        tests.setdefault(row.row.strip(), []).append(TablePartRow(tuple(TableCell(texts[place]) for place in kept)))
+        tests.setdefault(row.row.strip(), []).append(TablePartRow(tuple(TableCell(texts[column]) for column in shown)))
     return TablePart(
         id="published",
         title="The paper's table, with computed values",
-        columns=tuple(TableColumn(HEAD[place], numeric=HEAD[place] in NUMERIC) for place in kept),
-        groups=tuple((test, tuple(found)) for test, found in tests.items()),
+        columns=tuple(TableColumn(COLUMNS[column], numeric=COLUMNS[column] in NUMERIC_COLUMNS) for column in shown),
+        groups=tuple((test, tuple(test_rows)) for test, test_rows in tests.items()),
         note=_intervals(rows),
         style="types",
     )
@@ -150,22 +154,22 @@ def table(rows: Sequence[TableRow]) -> TablePart:
 
 def _intervals(rows: Sequence[TableRow]) -> str:
     methods = dict.fromkeys(row.method for row in rows if row.method)
-    over = [method.removeprefix("t over ") for method in methods if method.startswith("t over ")]
+    units = [method.removeprefix("t over ") for method in methods if method.startswith("t over ")]
     items = [method for method in methods if not method.startswith("t over ")]
-    parts = [f"Student's over {one}" for one in over] + ([f"over items ({', '.join(items)})"] if items else [])
+    parts = [f"Student's over {unit}" for unit in units] + ([f"over items ({', '.join(items)})"] if items else [])
     return f"Intervals: {'; '.join(parts)}." if parts else ""
 
 
 def _reports(plan: ReproductionPlan, rows: Sequence[TableRow]) -> Iterator[ReportedResult]:
-    wanted = {signature for row in rows for signature in row.signatures}
-    if not wanted:
+    missing = {signature for row in rows for signature in row.signatures}
+    if not missing:
         return
     reader = RunReader(plan.store)
     for run in reader.runs():
-        found = {str(stored.result.signature) for stored in reader.stored(run.id)} & wanted
-        if not found:
+        signatures = {str(stored.result.signature) for stored in reader.stored(run.id)} & missing
+        if not signatures:
             continue
-        wanted -= found
+        missing -= signatures
         for stored in reader.stored(run.id, outcomes=True):
-            if str(stored.result.signature) in found:
+            if str(stored.result.signature) in signatures:
                 yield ReportedResult(stored.result, run=run.id, command=run.command, created=run.started)

@@ -22,7 +22,7 @@ class PlanStep:
     kind: Kind
     name: str
     command: tuple[str, ...]
-    made: Path
+    output: Path
     """The file or folder that it writes, which exists if and only if the step is done."""
     needs: tuple[str, ...] = ()
     minutes: float = 0.0
@@ -30,7 +30,7 @@ class PlanStep:
     @property
     def done(self) -> bool:
         """Whether its output exists."""
-        return self.kind != "data" and self.made.exists()
+        return self.kind != "data" and self.output.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +81,23 @@ class Planner:
         recipe = self._recipe
         for name in networks:
             if name not in recipe.networks:
-                known = "; ".join(recipe.networks)
-                raise InputError(f"the recipe {recipe.name} has no network {name!r}. There are: {known}")
+                available = "; ".join(recipe.networks)
+                raise InputError(f"the recipe {recipe.name} has no network {name!r}. There are: {available}")
         for row in only:
             if row not in recipe.rows:
                 raise InputError(f"the recipe {recipe.name} has no row {row!r}. There are: {'; '.join(recipe.rows)}")
-        chosen = [test for test in recipe.tests if not only or test.row in only]
-        seeds, wanted = list(seeds), networks or tuple(recipe.networks)
+        tests = [test for test in recipe.tests if not only or test.row in only]
+        seeds, network_names = list(seeds), networks or tuple(recipe.networks)
         # One seed of every row before the next seed, so that the table is complete as early as possible.
         for seed in seeds:
             for network in recipe.networks.values():
-                for test in chosen:
-                    if network.train and network.name in wanted and network.name in test.published:
+                for test in tests:
+                    if network.train and network.name in network_names and network.name in test.published:
                         self._test(test, network, seed)
         cells = [
             cell
-            for test in chosen
-            for network in (recipe.networks[name] for name in test.published if name in wanted)
+            for test in tests
+            for network in (recipe.networks[name] for name in test.published if name in network_names)
             for cell in self._cells(test, network, seeds)
         ]
         steps = sorted(self._steps.values(), key=lambda step: step.kind != "data")
@@ -112,7 +112,7 @@ class Planner:
         return [RecipeCell(test, network, None, self._test(test, network, 0) if network.model else None)]
 
     def _test(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
-        suite, needs = self._filled(test.suite, seed)
+        suite, needs = self._substitute(test.suite, seed)
         model, options = network.model, test.options
         if self._small and network.model:
             options += network.small
@@ -120,43 +120,42 @@ class Planner:
             trained = self._train(test, network, seed)
             if test.profile:
                 return trained  # tests the model after epochs
-            model, needs = str(self._steps[trained].made.parent.parent), (*needs, trained)
+            model, needs = str(self._steps[trained].output.parent.parent), (*needs, trained)
         name = _name(test.suite, network.name, test.train_on, seed)
-        kept = ("--store", str(self._store), "--format", "json")
-        command = ("run", suite, "--model", model, *options, *self._options, *kept)
+        output_options = ("--store", str(self._store_path), "--format", "json")
+        command = ("run", suite, "--model", model, *options, *self._options, *output_options)
         self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
     def _score(self, network: RecipeNetwork) -> str:
-        words = [self._filled(word, 0) for word in network.score]
+        words = [self._substitute(word, 0) for word in network.score]
         needs = tuple(dict.fromkeys(step for _, steps in words for step in steps))
         name = _name("scores", network.name)
-        command = ("score", *(word for word, _ in words), "--store", str(self._store), "--format", "json")
+        command = ("score", *(word for word, _ in words), "--store", str(self._store_path), "--format", "json")
         self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
     def _train(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
-        source, needs = self._filled(test.train_on, seed)
+        source, needs = self._substitute(test.train_on, seed)
         name = _name(network.name, test.train_on, seed)
         folder = self._folder / "models" / name
-        longer = () if self._small else test.train.get(network.name, "").split()
-        profile = [self._filled(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
-        words = [*(network.small if self._small else network.train), *longer, *profile]
+        extra_arguments = () if self._small else test.train.get(network.name, "").split()
+        profile = [self._substitute(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
+        words = [*(network.small if self._small else network.train), *extra_arguments, *profile]
         command = (
-            *("train", *_overridden(words), source),
+            *("train", *_without_overridden(words), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
-            *(("--store", str(self._store)) if profile else ()),
+            *(("--store", str(self._store_path)) if profile else ()),
         )
-        made = folder / "training" / "finished"
-        self._add(PlanStep("train", name, command, made, needs, 0.5 if self._small else network.minutes))
+        finished = folder / "training" / "finished"
+        self._add(PlanStep("train", name, command, finished, needs, 0.5 if self._small else network.minutes))
         return name
 
-    def _filled(self, text: str, seed: int) -> tuple[str, tuple[str, ...]]:
+    def _substitute(self, text: str, seed: int) -> tuple[str, tuple[str, ...]]:
         """A text with the paths of the materials in it, and the steps that make them."""
-        made = {name: self._material(name, seed) for name in materials_in(text)}
-        return text.format(**{name: path for name, (path, _) in made.items()}), tuple(
-            step for _, steps in made.values() for step in steps
-        )
+        materials = {name: self._material(name, seed) for name in materials_in(text)}
+        paths = {name: path for name, (path, _) in materials.items()}
+        return text.format(**paths), tuple(step for _, steps in materials.values() for step in steps)
 
     def _material(self, name: str, seed: int) -> tuple[Path, tuple[str, ...]]:
         material = self._recipe.materials[name]
@@ -164,7 +163,7 @@ class Planner:
             return self._published(material)
         step = _name(name, seed)
         path = self._folder / "materials" / step
-        words = [self._filled(word, seed) for word in (material.small if self._small else material.make)]
+        words = [self._substitute(word, seed) for word in (material.small if self._small else material.make)]
         needs = tuple(step for _, steps in words for step in steps)
         command = ("make", *(word for word, _ in words), "--seed", str(seed), "-o", str(path))
         self._add(PlanStep("make", step, command, path, needs))
@@ -176,40 +175,40 @@ class Planner:
         from wug.data.folder import place
 
         parts = [f"{material.data}/{part}" for part in material.parts] or [material.data]
-        absent = [name for name in parts if not data.fetched(name)]
-        for name in absent:
+        missing = [name for name in parts if not data.fetched(name)]
+        for name in missing:
             accept = ("--accept",) if data.find(name).set.restriction else ()
             self._add(PlanStep("data", name, ("data", "get", name, *accept), place(name)))
         folder = place(material.data)
         for file in (file for file in material.unpacked if not (folder / file).exists()):
-            absent.append(name := f"{material.data}/{file}")
+            missing.append(name := f"{material.data}/{file}")
             self._add(PlanStep("data", name, ("data", "show", material.data), folder / file))
-        return folder, tuple(absent)
+        return folder, tuple(missing)
 
     @property
-    def _store(self) -> Path:
+    def _store_path(self) -> Path:
         return self._folder / "runs"
 
     def _add(self, step: PlanStep) -> None:
         self._steps.setdefault(step.name, step)
 
 
-def where_to_get(absent: Sequence[PlanStep]) -> str:
+def missing_data_message(steps: Sequence[PlanStep]) -> str:
     """A message about all missing published sets, with the command that fetches them."""
     from wug import data
 
-    packed = [step for step in absent if "get" not in step.command]
-    absent = [step for step in absent if step not in packed]
+    archives = [step for step in steps if "get" not in step.command]
+    steps = [step for step in steps if step not in archives]
     hint = "    its archive has a password: wug"
-    unpack = [f"not unpacked: {step.made}\n{hint} {' '.join(step.command)}" for step in packed]
-    if not absent:
+    unpack = [f"not unpacked: {step.output}\n{hint} {' '.join(step.command)}" for step in archives]
+    if not steps:
         return "\n".join(unpack)
-    sets = {part.set.name: part.set for part in (data.find(step.name) for step in absent)}
-    named = "; ".join(
-        f"{name} ({chosen.title}, {chosen.licence or 'no licence named'})" for name, chosen in sets.items()
+    sets = {part.set.name: part.set for part in (data.find(step.name) for step in steps)}
+    titles = "; ".join(
+        f"{name} ({published.title}, {published.licence or 'no licence named'})" for name, published in sets.items()
     )
-    accept = " --accept" if any("--accept" in step.command for step in absent) else ""
-    get = f"not on this machine: {named}\n    wug data get {' '.join(step.name for step in absent)}{accept}"
+    accept = " --accept" if any("--accept" in step.command for step in steps) else ""
+    get = f"not on this machine: {titles}\n    wug data get {' '.join(step.name for step in steps)}{accept}"
     return "\n".join((get, *unpack))
 
 
@@ -217,13 +216,17 @@ def _name(*parts: object) -> str:
     return re.sub(r"[^A-Za-z0-9.=_]+", "-", "-".join(str(part) for part in parts if str(part))).strip("-")
 
 
-def _overridden(words: Sequence[str]) -> list[str]:
+def _without_overridden(words: Sequence[str]) -> list[str]:
     """The words of a command in which later options replace earlier ones, except `--suite`."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word.startswith("--"):
             groups.append([])
         groups[-1].append(word)
-    last = {group[0]: place for place, group in enumerate(groups) if group}
-    kept = (group for place, group in enumerate(groups) if group and (group[0] == "--suite" or last[group[0]] == place))
-    return [word for group in kept for word in group]
+    last_index = {group[0]: index for index, group in enumerate(groups) if group}
+    selected = (
+        group
+        for index, group in enumerate(groups)
+        if group and (group[0] == "--suite" or last_index[group[0]] == index)
+    )
+    return [word for group in selected for word in group]

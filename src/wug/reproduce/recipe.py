@@ -150,33 +150,33 @@ def _test(
     row: dict[str, Any], networks: Mapping[str, RecipeNetwork], materials: Mapping[str, Material], file: Path
 ) -> RecipeTest:
     cells = {network: _published(cell) for network, cell in row.pop("published").items()}
-    if not isinstance(longer := row.pop("train", {}), dict):
+    if not isinstance(arguments := row.pop("train", {}), dict):
         raise TypeError('train of a test is by network, as in { lstm = "--steps 9000" }')
-    test = RecipeTest(published=cells, train=longer, **_frozen(row))
+    test = RecipeTest(published=cells, train=arguments, **_frozen(row))
     for network in (*cells, *test.train):
-        known = networks.get(network)
-        what = ""
-        if known is None:
-            what = f"unknown network {network!r}.{suggestion(network, networks)}"
-        elif known.train and not test.train_on:
-            what = f"network {network!r} is to be trained: say on what, with train_on"
-        elif known.model and not test.suite:
-            what = f"network {network!r} is to be tested: say with what, with suite"
+        definition = networks.get(network)
+        problem = ""
+        if definition is None:
+            problem = f"unknown network {network!r}.{suggestion(network, networks)}"
+        elif definition.train and not test.train_on:
+            problem = f"network {network!r} is to be trained: say on what, with train_on"
+        elif definition.model and not test.suite:
+            problem = f"network {network!r} is to be tested: say with what, with suite"
         elif test.small and not test.profile:
-            what = "small: only a test with a profile has a separate training"
-        if what:
-            raise InputError(what, file=file, place=f"test {test.row!r}")
+            problem = "small: only a test with a profile has a separate training"
+        if problem:
+            raise InputError(problem, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
 
 
 def _require_one_training(tests: Iterable[RecipeTest], file: Path) -> None:
-    wanted: dict[str, RecipeTest] = {}
+    first_tests: dict[str, RecipeTest] = {}
     for test in tests:
-        first = wanted.setdefault(test.train_on, test)
+        first = first_tests.setdefault(test.train_on, test)
         if test.train != first.train:
-            what = f"is asked of the model that {first.row!r} trains, with another train: give both the same"
-            raise InputError(what, file=file, place=f"test {test.row!r}")
+            problem = f"is asked of the model that {first.row!r} trains, with another train: give both the same"
+            raise InputError(problem, file=file, place=f"test {test.row!r}")
 
 
 def _require_known(texts: Iterable[str], materials: Mapping[str, Material], file: Path, place: str) -> None:

@@ -43,41 +43,45 @@ class MeanValue:
     n: int = 0
 
 
-def values_in(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric: str) -> list[dict[str, CellValue]]:
+def values_by_group(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric: str) -> list[dict[str, CellValue]]:
     """The values of a metric by group, for each complete training or model of the cells."""
-    return [found for cell in cells for found in (_profile if cell.test.profile else _results)(plan, cell, metric)]
+    values: list[dict[str, CellValue]] = []
+    for cell in cells:
+        read = _profile_values if cell.test.profile else _result_values
+        values += read(plan, cell, metric)
+    return values
 
 
-def mean(found: Sequence[CellValue]) -> MeanValue:
+def mean(values: Sequence[CellValue]) -> MeanValue:
     """The mean, with Student's interval if there are several values, clipped for proportions."""
-    if not found:
+    if not values:
         return MeanValue()
-    values = [result.estimate.value for result in found]
-    value, n = fmean(values), max(result.estimate.n for result in found)
-    if len(values) == 1:
-        only = found[0].estimate
-        return MeanValue(value, None, only.low, only.high, only.method or "", n)
-    sd = stdev(values)
-    half = t_quantile(len(values) - 1, 0.975) * sd / len(values) ** 0.5
-    low, high = value - half, value + half
-    if all((result.estimate.method or "").startswith(PROPORTION_METHODS) for result in found):
+    numbers = [result.estimate.value for result in values]
+    value, n = fmean(numbers), max(result.estimate.n for result in values)
+    if len(numbers) == 1:
+        estimate = values[0].estimate
+        return MeanValue(value, None, estimate.low, estimate.high, estimate.method or "", n)
+    sd = stdev(numbers)
+    half_width = t_quantile(len(numbers) - 1, 0.975) * sd / len(numbers) ** 0.5
+    low, high = value - half_width, value + half_width
+    if all((result.estimate.method or "").startswith(PROPORTION_METHODS) for result in values):
         low, high = max(0.0, low), min(1.0, high)
-    trained = any(result.seed is not None for result in found)
+    trained = any(result.seed is not None for result in values)
     return MeanValue(value, sd, low, high, "t over seeds" if trained else "t over models", n)
 
 
-def fields_in(values: Iterable[Mapping[str, CellValue]], field: str) -> dict[str, list[CellValue]]:
+def values_by_field(values: Iterable[Mapping[str, CellValue]], field: str) -> dict[str, list[CellValue]]:
     """The values by a field of groups, such as `depth`."""
-    parts: dict[str, list[CellValue]] = {}
-    for found in values:
-        for group, result in found.items():
+    by_field: dict[str, list[CellValue]] = {}
+    for by_group in values:
+        for group, result in by_group.items():
             parsed = Group.parse(group)
             if parsed.field == field:
-                parts.setdefault(parsed.value, []).append(result)
-    return parts
+                by_field.setdefault(parsed.value, []).append(result)
+    return by_field
 
 
-def _results(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict[str, CellValue]]:
+def _result_values(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict[str, CellValue]]:
     """The values of a complete test by group; one mapping per model for released scores."""
     step = None if cell.step is None else plan.step(cell.step)
     if step is None or not step.done:
@@ -88,43 +92,43 @@ def _results(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict
             for estimate in result["estimates"]
             if estimate["metric"] == metric
         }
-        for result in json.loads(read_text(step.made))
+        for result in json.loads(read_text(step.output))
         if not result["model"].startswith("mean/")  # added by `wug score`; computed here
     ]
 
 
-def _profile(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict[str, CellValue]]:
+def _profile_values(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict[str, CellValue]]:
     """The tests of a complete training in the store: the highest value by group, and each epoch."""
     if cell.step is None or not plan.step(cell.step).done or not plan.store.exists():
         return []
     highest: dict[str, CellValue] = {}
     epochs: dict[int, CellValue] = {}
-    for epoch, result in _tests(plan, cell.step):
+    for epoch, result in _epoch_results(plan, cell.step):
         for estimate in result.estimates:
             if estimate.metric != metric:
                 continue
-            found = CellValue(estimate, str(result.signature), cell.seed)
-            before = highest.get(estimate.group)
-            if before is None or estimate.value > before.estimate.value:
-                highest[estimate.group] = found
+            value = CellValue(estimate, str(result.signature), cell.seed)
+            best = highest.get(estimate.group)
+            if best is None or estimate.value > best.estimate.value:
+                highest[estimate.group] = value
             if estimate.group == cell.test.group:
-                epochs[epoch] = found
+                epochs[epoch] = value
     return [{**highest, **{f"{EPOCH}={epoch}": epochs[epoch] for epoch in sorted(epochs)}}]
 
 
-def _tests(plan: ReproductionPlan, training: str) -> Iterable[tuple[int, Result]]:
+def _epoch_results(plan: ReproductionPlan, training: str) -> Iterable[tuple[int, Result]]:
     """The epoch and the result of each test during a training, in order."""
     from wug.results.reader import RunReader
 
     reader = RunReader(plan.store)
     for run in reversed(reader.runs()):
-        _, within, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{training}-epoch")
-        if within and run.status == "complete":
+        _, matched, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{training}-epoch")
+        if matched and run.status == "complete":
             for stored in reader.stored(run.id, outcomes=False):
                 yield int(epoch), stored.result
 
 
-HEAD = ("test", "model", "published", "here", "95% interval", "difference", "n", "seeds")
+COLUMNS = ("test", "model", "published", "here", "95% interval", "difference", "n", "seeds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +156,23 @@ class TableRow:
         return None if self.published is None or self.value is None else self.value - self.published.value
 
 
-def rows_of(plan: ReproductionPlan) -> list[TableRow]:
+def table_rows(plan: ReproductionPlan) -> list[TableRow]:
     """The rows, as far as they are known."""
     rows = []
-    for cells in grouped(plan):
+    for cells in cells_by_row(plan):
         test, network = cells[0].test, cells[0].network
-        values = values_in(plan, cells, test.metric)
-        here = [found[test.group] for found in values if test.group in found]
-        rows.append(_row(test.row, network, test.published[network.name], here, test.source))
-        parts = fields_in(values, test.by) if test.by else {}
-        rows += [replace(_row(f"  {part}", network, None, here, ""), within=test.row) for part, here in parts.items()]
+        values = values_by_group(plan, cells, test.metric)
+        row_values = [by_group[test.group] for by_group in values if test.group in by_group]
+        rows.append(_row(test.row, network, test.published[network.name], row_values, test.source))
+        breakdown = values_by_field(values, test.by) if test.by else {}
+        rows += [
+            replace(_row(f"  {part}", network, None, row_values, ""), within=test.row)
+            for part, row_values in breakdown.items()
+        ]
     return rows
 
 
-def grouped(plan: ReproductionPlan) -> list[list[RecipeCell]]:
+def cells_by_row(plan: ReproductionPlan) -> list[list[RecipeCell]]:
     """The cells of each row and network, one per seed."""
     groups: dict[tuple[str, str], list[RecipeCell]] = {}
     for cell in plan.cells:
@@ -174,17 +181,17 @@ def grouped(plan: ReproductionPlan) -> list[list[RecipeCell]]:
 
 
 def _row(
-    row: str, network: RecipeNetwork, published: PublishedValue | None, found: Sequence[CellValue], source: str
+    row: str, network: RecipeNetwork, published: PublishedValue | None, values: Sequence[CellValue], source: str
 ) -> TableRow:
     return TableRow(
         row=row,
         network=network.title,
         published=published,
-        **asdict(mean(found)),
-        seeds=tuple(result.seed for result in found if result.seed is not None),
-        signatures=tuple(result.signature for result in found),
+        **asdict(mean(values)),
+        seeds=tuple(result.seed for result in values if result.seed is not None),
+        signatures=tuple(result.signature for result in values),
         source=source,
-        pending=network.is_computed and not found,
+        pending=network.is_computed and not values,
     )
 
 
@@ -199,18 +206,18 @@ def table(rows: Sequence[TableRow]) -> RowTable:
 
     entries = [entry(row) for row in rows]
     names = list(entries[0]) if entries else []
-    shown = FormattedTable(HEAD, [cells(row) for row in rows], "llrrcrrl")
-    return RowTable(names, [list(one.values()) for one in entries], display=Display([shown]), document=entries)
+    formatted = FormattedTable(COLUMNS, [cells(row) for row in rows], "llrrcrrl")
+    return RowTable(names, [list(data.values()) for data in entries], display=Display([formatted]), document=entries)
 
 
 def cells(row: TableRow) -> tuple[str, ...]:
     """The row as text, with as many decimals as the paper."""
-    places = 3 if row.published is None or round(row.published.value, 3) == row.published.value else 4
+    decimals = 3 if row.published is None or round(row.published.value, 3) == row.published.value else 4
     return (
         row.row,
         row.network,
-        "" if row.published is None else _with_sd(row.published.value, row.published.sd, places),
-        ("not yet" if row.pending else "") if row.value is None else _with_sd(row.value, row.sd, places),
+        "" if row.published is None else _with_sd(row.published.value, row.published.sd, decimals),
+        ("not yet" if row.pending else "") if row.value is None else _with_sd(row.value, row.sd, decimals),
         "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]",
         "" if row.difference is None else f"{round(row.difference, 2) + 0.0:+.2f}",
         f"{row.n:,}" if row.n else "",
@@ -218,5 +225,5 @@ def cells(row: TableRow) -> tuple[str, ...]:
     )
 
 
-def _with_sd(value: float, sd: float | None, places: int) -> str:
-    return f"{value:.{places}f}" if sd is None else f"{value:.{places}f} ± {sd:.{places}f}"
+def _with_sd(value: float, sd: float | None, decimals: int) -> str:
+    return f"{value:.{decimals}f}" if sd is None else f"{value:.{decimals}f} ± {sd:.{decimals}f}"

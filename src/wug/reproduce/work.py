@@ -27,7 +27,7 @@ class StepCommand:
     step: PlanStep
     command: tuple[str, ...]
     """Without `wug`."""
-    out: Path
+    stdout: Path
     log: Path
     """The file to which its standard error is appended."""
     lock_files: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class StepRunner(Protocol):
     def parallel(self) -> int:
         """The number of commands that run at a time."""
 
-    def run(self, launch: StepCommand) -> int:
+    def run(self, step_command: StepCommand) -> int:
         """Run a command and return its exit status."""
 
     def stop(self) -> None:
@@ -55,15 +55,15 @@ class LocalRunner:
     parallel: int
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set, init=False, compare=False)
 
-    def run(self, launch: StepCommand) -> int:
+    def run(self, step_command: StepCommand) -> int:
         """Run a command and return its exit status."""
-        with launch.log.open("ab") as stderr, launch.out.open("wb") as out:
+        with step_command.log.open("ab") as stderr, step_command.stdout.open("wb") as stdout:
             process = subprocess.Popen(
-                [sys.executable, "-m", "wug", *launch.command],
-                stdout=out,
+                [sys.executable, "-m", "wug", *step_command.command],
+                stdout=stdout,
                 stderr=stderr,
                 stdin=subprocess.DEVNULL,
-                pass_fds=launch.lock_files,
+                pass_fds=step_command.lock_files,
             )
             self._running.add(process)
             try:
@@ -103,7 +103,7 @@ class FailedStep:
     """A step that failed, and why."""
 
     step: PlanStep
-    why: str
+    reason: str
 
 
 def run_steps(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list[FailedStep]:
@@ -123,13 +123,13 @@ def run_steps(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list
                 for step in _ready(waiting, running.values(), failures)[: max(0, runner.parallel - len(running))]:
                     del waiting[step.name]
                     tell(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
-                    running[pool.submit(_taken, plan.folder, step, runner)] = step
+                    running[pool.submit(_run_step, plan.folder, step, runner)] = step
                 if not running:
                     break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    step, why = running.pop(future), future.result()
-                    if why:
-                        failures.append(FailedStep(step, why))
+                    step, reason = running.pop(future), future.result()
+                    if reason:
+                        failures.append(FailedStep(step, reason))
                         tell(f"failed: {step.kind} {step.name}")
         except BaseException:
             runner.stop()
@@ -139,49 +139,49 @@ def run_steps(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list
 
 def _ready(waiting: dict[str, PlanStep], running: Iterable[PlanStep], failures: Sequence[FailedStep]) -> list[PlanStep]:
     """The steps whose requirements are done; those that need a failed one are dropped."""
-    lost = {failure.step.name for failure in failures}
-    for step in [step for step in waiting.values() if lost & set(step.needs)]:
+    failed = {failure.step.name for failure in failures}
+    for step in [step for step in waiting.values() if failed & set(step.needs)]:
         del waiting[step.name]
-        lost.add(step.name)
-    busy = {step.name for step in running} | set(waiting)
-    return [step for step in waiting.values() if not busy & set(step.needs)]
+        failed.add(step.name)
+    unfinished = {step.name for step in running} | set(waiting)
+    return [step for step in waiting.values() if not unfinished & set(step.needs)]
 
 
-def _taken(folder: Path, step: PlanStep, runner: StepRunner) -> str:
+def _run_step(folder: Path, step: PlanStep, runner: StepRunner) -> str:
     """Run a step; returns the error, or nothing."""
     with locked(folder / "locks" / step.name) as lock_files:
         if step.done:  # by another process in the meantime
             return ""
-        write_text(_noted(folder, step), json.dumps(list(step.command)) + "\n")
+        write_text(_command_file(folder, step), json.dumps(list(step.command)) + "\n")
         log = folder / "logs" / f"{step.name}.txt"
         log.parent.mkdir(parents=True, exist_ok=True)
-        step.made.parent.mkdir(parents=True, exist_ok=True)
-        partial = step.made.with_name(f".{step.made.name}.part")
-        command = tuple(str(partial) if word == str(step.made) else word for word in step.command)
+        step.output.parent.mkdir(parents=True, exist_ok=True)
+        partial = step.output.with_name(f".{step.output.name}.part")
+        command = tuple(str(partial) if word == str(step.output) else word for word in step.command)
         if step.kind == "make":
             shutil.rmtree(partial, ignore_errors=True)
-        out = partial if step.kind == "test" else Path(os.devnull)
-        code = runner.run(StepCommand(folder, step, command, out, log, lock_files))
-        if code:
+        stdout = partial if step.kind == "test" else Path(os.devnull)
+        exit_status = runner.run(StepCommand(folder, step, command, stdout, log, lock_files))
+        if exit_status:
             return f"{_last_line(log)} ({log})"
         if step.kind != "train":  # a training marks itself as complete
-            partial.replace(step.made)
-        return "" if step.done else f"it did not write {step.made}"
+            partial.replace(step.output)
+        return "" if step.done else f"it did not write {step.output}"
 
 
 def _require_same(folder: Path, step: PlanStep) -> None:
-    note = _noted(folder, step)
-    if note.exists() and json.loads(read_text(note)) != list(step.command):
-        begun = " ".join(json.loads(read_text(note)))
+    command_file = _command_file(folder, step)
+    if command_file.exists() and json.loads(read_text(command_file)) != list(step.command):
+        earlier = " ".join(json.loads(read_text(command_file)))
         raise InputError(
-            f"contains the step {step.name} of another command:\n    wug {begun}\n"
+            f"contains the step {step.name} of another command:\n    wug {earlier}\n"
             f"now\n    wug {' '.join(step.command)}\n"
             "Use the same options to resume, or another --folder",
             file=folder,
         )
 
 
-def _noted(folder: Path, step: PlanStep) -> Path:
+def _command_file(folder: Path, step: PlanStep) -> Path:
     return folder / "commands" / f"{step.name}.json"
 
 

@@ -84,20 +84,20 @@ class TrainingFolder:
         if not self.begun:
             return
         try:
-            found = dict(json.loads(read_text(self._recipe)))
+            earlier = dict(json.loads(read_text(self._recipe)))
         except (ValueError, TypeError) as error:
-            what = f"cannot be read as JSON ({error}). Delete the folder to start again"
-            raise InputError(what, file=self._recipe) from None
-        differing = [key for key in config if found.get(key) != config[key]]
+            problem = f"cannot be read as JSON ({error}). Delete the folder to start again"
+            raise InputError(problem, file=self._recipe) from None
+        differing = [key for key in config if earlier.get(key) != config[key]]
         if differing:
             differ = "; ".join(
-                f"{_DESCRIPTIONS.get(key, key)} = {_shown(found.get(key))}, now {_shown(config[key])}"
+                f"{_DESCRIPTIONS.get(key, key)} = {_shown(earlier.get(key))}, now {_shown(config[key])}"
                 for key in differing
             )
-            done, resume = (
+            kind, resume = (
                 ("finished training", "") if self.finished else ("training", "the same options to resume, or ")
             )
-            raise ModelError(f"{self.path.parent} contains a {done} with {differ}. Use {resume}another folder")
+            raise ModelError(f"{self.path.parent} contains a {kind} with {differ}. Use {resume}another folder")
 
     def write(self, model: torch.nn.Module, optimiser: _Restorable, average: _Restorable, state: TrainingState) -> None:
         """Write a checkpoint; if the process is killed meanwhile, the one before stays."""
@@ -107,16 +107,16 @@ class TrainingFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as out:
-                learnt = {"model": model.state_dict(), "optimiser": optimiser.state(), "average": average.state()}
-                torch.save({**learnt, **asdict(state)}, out)
+                weights = {"model": model.state_dict(), "optimiser": optimiser.state(), "average": average.state()}
+                torch.save({**weights, **asdict(state)}, out)
                 out.flush()
                 os.fsync(out.fileno())
             partial.replace(self.checkpoint)
         except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError on a full disk
             partial.unlink(missing_ok=True)
-            why = (error.strerror if isinstance(error, OSError) else None) or "the disk may be full"
+            reason = (error.strerror if isinstance(error, OSError) else None) or "the disk may be full"
             raise ModelError(
-                f"{self.checkpoint}: cannot be written: {why}. The checkpoint before it is kept: free "
+                f"{self.checkpoint}: cannot be written: {reason}. The checkpoint before it is kept: free "
                 "some space, and run the same command to resume"
             ) from error
 

@@ -62,10 +62,10 @@ class TokenRows:
 
     def starts(self, step: int) -> npt.NDArray[np.int64]:
         """The start positions of the rows of a step, each at the beginning of a unit."""
-        epoch, place = divmod(step, self.steps_per_epoch)
-        draw = np.random.default_rng([self.seed, epoch, place])
-        possible = np.searchsorted(self.stream.starts, len(self.stream.ids) - self.length, side="right")
-        return self.stream.starts[draw.integers(0, possible, self.batch)]
+        epoch, step_in_epoch = divmod(step, self.steps_per_epoch)
+        generator = np.random.default_rng([self.seed, epoch, step_in_epoch])
+        n_starts = np.searchsorted(self.stream.starts, len(self.stream.ids) - self.length, side="right")
+        return self.stream.starts[generator.integers(0, n_starts, self.batch)]
 
 
 def read_units(paths: Sequence[Path], unit: Unit, seed: int) -> list[str]:
@@ -78,20 +78,20 @@ def read_units(paths: Sequence[Path], unit: Unit, seed: int) -> list[str]:
     if not units:
         raise InputError("there is no text to train on", file=paths[0] if paths else None)
     order = np.random.default_rng(seed).permutation(len(units))
-    return [units[place] for place in order]
+    return [units[index] for index in order]
 
 
 def sentences(paragraph: str) -> list[str]:
     """Split a paragraph after . ! ? before a capital letter, but not after a title or an initial."""
-    found: list[str] = []
-    begin = 0
+    texts: list[str] = []
+    start = 0
     for end in _END.finditer(paragraph):
         if not _TITLE.search(paragraph, max(0, end.start() - 8), end.start()):
-            found.append(paragraph[begin : end.start()])
-            begin = end.end()
-    found.append(paragraph[begin:])
+            texts.append(paragraph[start : end.start()])
+            start = end.end()
+    texts.append(paragraph[start:])
     # A quotation of several sentences leaves its first quotation mark to one and its last to another.
-    return [text.replace('"', "") if text.count('"') == 1 else text for text in found]
+    return [text.replace('"', "") if text.count('"') == 1 else text for text in texts]
 
 
 def encode(
@@ -99,12 +99,12 @@ def encode(
 ) -> Ids:
     """The token ids of all units, each preceded by BOS and, if `end` is given, followed by it."""
     closing = [] if end is None else [end]
-    parts: list[Ids] = []
-    for first in range(0, len(units), CHUNK_UNITS):
-        found = ids_of(list(units[first : first + CHUNK_UNITS]))
-        flat = chain.from_iterable(chain((bos,), ids, closing) for ids in found)
-        parts.append(np.fromiter(flat, dtype=np.uint16))
-    return np.concatenate(parts)
+    chunks: list[Ids] = []
+    for start in range(0, len(units), CHUNK_UNITS):
+        chunk_ids = ids_of(list(units[start : start + CHUNK_UNITS]))
+        flat = chain.from_iterable(chain((bos,), ids, closing) for ids in chunk_ids)
+        chunks.append(np.fromiter(flat, dtype=np.uint16))
+    return np.concatenate(chunks)
 
 
 def corpus_checksum(paths: Sequence[Path]) -> str:

@@ -44,14 +44,14 @@ def read_examples(path: Path) -> Examples:
     A folder has train.src and train.tgt (PCFG SET), tasks_train_*.txt (SCAN) or train.tsv (COGS).
     """
     if path.is_dir():
-        path = _within(path)
+        path = _training_file(path)
     if path.suffix == ".src" or path.name.endswith(".src.gz"):
-        other = path.with_name(path.name.replace(".src", ".tgt"))
-        sources, targets = read_lines(path), read_lines(other)
+        target_path = path.with_name(path.name.replace(".src", ".tgt"))
+        sources, targets = read_lines(path), read_lines(target_path)
         if len(sources) != len(targets):
-            raise InputError(f"has {len(sources):,} lines, and {other.name} has {len(targets):,}", file=path)
+            raise InputError(f"has {len(sources):,} lines, and {target_path.name} has {len(targets):,}", file=path)
     else:
-        sources, targets = _columns(path)
+        sources, targets = _read_columns(path)
     if not sources:
         raise InputError("there are no examples", file=path)
     return Examples(tuple(sources), tuple(targets))
@@ -71,8 +71,8 @@ def length_buckets(
     """The examples in buckets of similar length, each with at least `min_size` examples unless it is the only one."""
     sizes = np.array([(len(source), len(target)) for source, target in zip(sources, targets, strict=True)])
     return [
-        LengthBucket(_padded([sources[place] for place in places]), _padded([targets[place] for place in places]))
-        for places in bucket_by_length(sizes, min_size)
+        LengthBucket(_padded([sources[index] for index in indices]), _padded([targets[index] for index in indices]))
+        for indices in bucket_by_length(sizes, min_size)
     ]
 
 
@@ -85,13 +85,13 @@ def bucket_by_length(sizes: Ints, min_size: int) -> list[Ints]:
     buckets = [np.arange(len(sizes))]
     cuts = [_best_cut(sizes, min_size)]
     while len(buckets) < MAX_BUCKETS:
-        place = max(range(len(buckets)), key=lambda place: cuts[place].saved)
-        cut, bucket = cuts[place], buckets[place]
+        index = max(range(len(buckets)), key=lambda bucket: cuts[bucket].saved)
+        cut, bucket = cuts[index], buckets[index]
         if not cut.saved:
             break
         below = sizes[bucket, cut.axis] <= cut.bound
-        buckets[place : place + 1] = [bucket[below], bucket[~below]]
-        cuts[place : place + 1] = [_best_cut(sizes[half], min_size) for half in buckets[place : place + 2]]
+        buckets[index : index + 1] = [bucket[below], bucket[~below]]
+        cuts[index : index + 1] = [_best_cut(sizes[part], min_size) for part in buckets[index : index + 2]]
     return buckets
 
 
@@ -108,7 +108,7 @@ def _best_cut(sizes: Ints, min_size: int) -> _Cut:
     """The split that saves most padding; one that saves nothing if there is none."""
     best = _Cut()
     for axis in (0, 1):
-        for bound in np.unique(_full(sizes[:, axis]))[:-1]:
+        for bound in np.unique(_rounded_up(sizes[:, axis]))[:-1]:
             below = sizes[:, axis] <= bound
             if min_size <= np.count_nonzero(below) <= len(sizes) - min_size:
                 saved = _cost(sizes) - _cost(sizes[below]) - _cost(sizes[~below])
@@ -117,10 +117,10 @@ def _best_cut(sizes: Ints, min_size: int) -> _Cut:
 
 
 def _cost(sizes: Ints) -> int:
-    return len(sizes) * int(_full(sizes.max(axis=0)) @ TOKEN_COSTS)
+    return len(sizes) * int(_rounded_up(sizes.max(axis=0)) @ TOKEN_COSTS)
 
 
-def _full(lengths: Ints) -> Ints:
+def _rounded_up(lengths: Ints) -> Ints:
     return -(-lengths // PADDING_MULTIPLE) * PADDING_MULTIPLE
 
 
@@ -139,43 +139,47 @@ class Batches:
 
     def of(self, step: int) -> tuple[int, Ints]:
         """The bucket of a step, and the indices of its examples in it."""
-        epoch, place = divmod(step, self.steps_per_epoch)
+        epoch, step_in_epoch = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._steps = epoch, self._plan(epoch)
-        return self._steps[place]
+        return self._steps[step_in_epoch]
 
     def _plan(self, epoch: int) -> list[tuple[int, Ints]]:
-        draw = np.random.default_rng([self._seed, epoch])
+        generator = np.random.default_rng([self._seed, epoch])
         steps = []
         for bucket, size in enumerate(self._sizes):
-            order = draw.permutation(size)
-            for first in range(0, size - self._batch + 1, self._batch):
-                steps.append((bucket, order[first : first + self._batch]))
-        return [steps[place] for place in draw.permutation(len(steps))]
+            order = generator.permutation(size)
+            for start in range(0, size - self._batch + 1, self._batch):
+                steps.append((bucket, order[start : start + self._batch]))
+        return [steps[index] for index in generator.permutation(len(steps))]
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:
-    longest = int(_full(np.array(max(map(len, rows)))))
+    longest = int(_rounded_up(np.array(max(map(len, rows)))))
     table = np.zeros((len(rows), longest), dtype=np.int64)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
+    for index, row in enumerate(rows):
+        table[index, : len(row)] = row
     return table
 
 
-def _within(folder: Path) -> Path:
+def _training_file(folder: Path) -> Path:
     names = ("train.src", "train.tsv", "tasks_train_*.txt")
-    found = [
-        path for name in names for end in ("", ".gz") for path in sorted(folder.glob(name + end)) if path.is_file()
+    paths = [
+        path
+        for name in names
+        for suffix in ("", ".gz")
+        for path in sorted(folder.glob(name + suffix))
+        if path.is_file()
     ]
-    if not found:
+    if not paths:
         raise InputError("has no train.src (PCFG SET), train.tsv (COGS) or tasks_train_*.txt (SCAN)", file=folder)
-    if len(found) > 1:
-        several = " and ".join(path.name for path in found)
+    if len(paths) > 1:
+        several = " and ".join(path.name for path in paths)
         raise InputError(f"has {several}: name the file to train on", file=folder)
-    return found[0]
+    return paths[0]
 
 
-def _columns(path: Path) -> tuple[list[str], list[str]]:
+def _read_columns(path: Path) -> tuple[list[str], list[str]]:
     sources: list[str] = []
     targets: list[str] = []
     for number, line in enumerate(read_lines(path), 1):

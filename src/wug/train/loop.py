@@ -64,18 +64,18 @@ class WeightAverage:
     """The mean of the weights over the last steps, taken every hundredth of the training."""
 
     def __init__(self, model: torch.nn.Module, config: TrainingConfig) -> None:
-        apart = max(1, config.steps // 100)
-        first = config.steps - (config.average - 1) * apart
-        self._at = set(range(max(1, first), config.steps + 1, apart)) if config.average > 1 else set()
+        interval = max(1, config.steps // 100)
+        first = config.steps - (config.average - 1) * interval
+        self._snapshot_steps = set(range(max(1, first), config.steps + 1, interval)) if config.average > 1 else set()
         self._model, self._mean = model, None
-        if self._at:
+        if self._snapshot_steps:
             from torch.optim.swa_utils import AveragedModel
 
             self._mean = AveragedModel(model)
 
     def take(self, step: int) -> None:
         """Add the weights after `step` steps, if they count."""
-        if self._mean is not None and step in self._at:
+        if self._mean is not None and step in self._snapshot_steps:
             self._mean.update_parameters(self._model)
 
     def apply(self) -> None:
@@ -139,48 +139,48 @@ class _Loop:
         import torch
 
         self._task.model.train()
-        config, done = self._config, self._first
-        while done < config.steps and not self._is_stale:
-            torch.manual_seed(config.seed * 1_000_003 + done)  # dropout and masks, on every device
-            self._optimiser.set_rate(config.rate_at(done))
+        config, step = self._config, self._first
+        while step < config.steps and not self._is_stale:
+            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout and masks, on every device
+            self._optimiser.set_rate(config.rate_at(step))
             with _memory_errors(self._folder, config.batch):
-                self._unread.append(self._steps.take(self._task.batch(done)).clone())
-            done += 1
-            self._average.take(done)
-            self._after(done)
+                self._unread.append(self._steps.take(self._task.batch(step)).clone())
+            step += 1
+            self._average.take(step)
+            self._after(step)
         self._average.apply()
-        return self._state(done)
+        return self._state(step)
 
     @property
     def _is_stale(self) -> bool:
         return self._settings.patience is not None and self._stale > self._settings.patience
 
-    def _after(self, done: int) -> None:
+    def _after(self, step: int) -> None:
         config, settings = self._config, self._settings
-        epoch, within = divmod(done, self._task.steps_per_epoch)
-        over = within == 0 or done == config.steps
-        due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
-        if done % REPORT_EVERY_STEPS == 0 or due or over:
-            self._read_losses(done)
-        if over and self._judge is not None:
-            self._test(self._judge, epoch + (within > 0), done)
-            due = True
-        if (due or self._is_stale) and (done < config.steps or settings.keep_checkpoint):
-            self._folder.write(self._task.model, self._optimiser, self._average, self._state(done))
+        epoch, step_in_epoch = divmod(step, self._task.steps_per_epoch)
+        epoch_ends = step_in_epoch == 0 or step == config.steps
+        writes_checkpoint = bool(settings.checkpoint_every) and step % settings.checkpoint_every == 0
+        if step % REPORT_EVERY_STEPS == 0 or writes_checkpoint or epoch_ends:
+            self._read_losses(step)
+        if epoch_ends and self._judge is not None:
+            self._test(self._judge, epoch + (step_in_epoch > 0), step)
+            writes_checkpoint = True
+        if (writes_checkpoint or self._is_stale) and (step < config.steps or settings.keep_checkpoint):
+            self._folder.write(self._task.model, self._optimiser, self._average, self._state(step))
 
-    def _read_losses(self, done: int) -> None:
-        self._losses += _values(self._unread, done)
-        before, when = self._last_report
+    def _read_losses(self, step: int) -> None:
+        self._losses += _values(self._unread, step)
+        last_step, last_time = self._last_report
         now = time.monotonic()
         if self._report is not None:
             recent = self._losses[-REPORT_EVERY_STEPS:]
-            rate = (done - before) / max(now - when, 1e-9)
-            self._report(TrainingProgress(done, self._config.steps, sum(recent) / len(recent), rate))
-        self._last_report = done, now
+            rate = (step - last_step) / max(now - last_time, 1e-9)
+            self._report(TrainingProgress(step, self._config.steps, sum(recent) / len(recent), rate))
+        self._last_report = step, now
 
-    def _test(self, judge: Judge, epoch: int, done: int) -> None:
+    def _test(self, judge: Judge, epoch: int, step: int) -> None:
         self._task.model.eval()
-        value = judge(epoch, done)
+        value = judge(epoch, step)
         self._task.model.train()
         if value is not None and (self._best is None or value > self._best):
             self._best, self._stale = value, 0
@@ -188,11 +188,11 @@ class _Loop:
                 self._settings.keep_best()
         elif value is not None:
             self._stale += 1
-        self._last_report = done, time.monotonic()
+        self._last_report = step, time.monotonic()
 
-    def _state(self, done: int) -> TrainingState:
+    def _state(self, step: int) -> TrainingState:
         seconds = self._before + time.monotonic() - self._began
-        return TrainingState(done, tuple(self._losses), seconds, self._best, self._stale)
+        return TrainingState(step, tuple(self._losses), seconds, self._best, self._stale)
 
 
 def _values(unread: list[torch.Tensor], step: int) -> list[float]:

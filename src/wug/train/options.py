@@ -73,10 +73,10 @@ class NetworkSize:
 
     def require_pairs(self) -> None:
         """Raise InputError if a head has an odd number of dimensions: rotary positions rotate pairs."""
-        each = self.embedding_size // self.heads
-        if each % 2:
+        head_size = self.embedding_size // self.heads
+        if head_size % 2:
             raise InputError(
-                f"an embedding size of {self.embedding_size} gives each of {self.heads} attention heads {each} "
+                f"an embedding size of {self.embedding_size} gives each of {self.heads} attention heads {head_size} "
                 "dimensions: use a size that makes it an even number"
             )
 
@@ -133,7 +133,7 @@ EVERY_KIND = (
 
 
 def _about(options: tuple[Option, ...], **texts: str) -> tuple[Option, ...]:
-    return tuple(replace(one, help=texts.get(one.name, one.help)) for one in options)
+    return tuple(replace(option, help=texts.get(option.name, option.help)) for option in options)
 
 
 _TRANSFORMER = {"batch_size": 256, "learning_rate": 4e-3, "optimiser": "muon", "weight_decay": 0.1, "layers": 8}

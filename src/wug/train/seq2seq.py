@@ -48,7 +48,10 @@ class _Seq2SeqTask(TrainingTask):
         )
         buckets = length_buckets(sources, targets, batch)
         # On the model's device, so that rows are not copied at every step.
-        self._tables = [tuple(torch.from_numpy(table).to(device) for table in (p.sources, p.targets)) for p in buckets]
+        self._tables = [
+            (torch.from_numpy(bucket.sources).to(device), torch.from_numpy(bucket.targets).to(device))
+            for bucket in buckets
+        ]
         self._device = device
         self._batches = Batches([len(bucket.sources) for bucket in buckets], batch, seed)
         self.steps_per_epoch = self._batches.steps_per_epoch
@@ -58,11 +61,11 @@ class _Seq2SeqTask(TrainingTask):
         import torch
 
         bucket, order = self._batches.of(step)
-        places = torch.from_numpy(order)
+        indices = torch.from_numpy(order)
         if torch.device(self._device).type == "cuda":  # asynchronous from pinned memory
-            places = places.pin_memory().to(self._device, non_blocking=True)
+            indices = indices.pin_memory().to(self._device, non_blocking=True)
         sources, targets = self._tables[bucket]
-        return {"sources": sources[places], "targets": targets[places]}
+        return {"sources": sources[indices], "targets": targets[indices]}
 
 
 T5_SPECIAL = (PADDING, CLOSING, UNKNOWN)
@@ -224,8 +227,8 @@ class AttentionLSTMTask(_Seq2SeqTask):
         import torch
 
         sources, targets = batch["sources"], batch["targets"]
-        known = torch.nn.functional.pad(targets[:, :-1], (1, 0), value=self._start)
-        logits = self.model(sources, sources != 0, known)
+        inputs = torch.nn.functional.pad(targets[:, :-1], (1, 0), value=self._start)
+        logits = self.model(sources, sources != 0, inputs)
         labels = targets.masked_fill(targets == 0, IGNORED)
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
 

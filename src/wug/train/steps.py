@@ -66,28 +66,30 @@ class Optimiser:
     ) -> None:
         import torch
 
-        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-        device = named[0][1].device
+        parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        device = parameters[0][1].device
         # Tied output layers are the same tensor as the embeddings.
         embeddings = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
         matrices = {
-            id(p) for name, p in named if p.ndim == 2 and id(p) not in embeddings and not name.startswith("lm_head")
+            id(p)
+            for name, p in parameters
+            if p.ndim == 2 and id(p) not in embeddings and not name.startswith("lm_head")
         }
         with_muon = matrices if config.optimiser == "muon" else set()
-        factors = {id(p): (rate_factors or {}).get(name, 1.0) for name, p in named}
+        factors = {id(p): (rate_factors or {}).get(name, 1.0) for name, p in parameters}
         self._rates = {factor: torch.zeros((), device=device) for factor in dict.fromkeys(factors.values())}
         self._decay = config.weight_decay
-        stacks = _grouped((p for _, p in named if id(p) in with_muon), lambda p: (p.shape, factors[id(p)]))
+        stacks = _grouped((p for _, p in parameters if id(p) in with_muon), lambda p: (p.shape, factors[id(p)]))
         self._stacks = [(stack, self._rates[factor]) for (_, factor), stack in stacks.items()]
         self._momenta = [torch.zeros(len(s), *s[0].shape, device=device) for s, _ in self._stacks]
-        rest = (p for _, p in named if id(p) not in with_muon)
-        groups = _grouped(rest, lambda p: (id(p) in matrices, factors[id(p)]))
+        adam_parameters = (p for _, p in parameters if id(p) not in with_muon)
+        groups = _grouped(adam_parameters, lambda p: (id(p) in matrices, factors[id(p)]))
         self._adam_factors = [factor for _, factor in groups]
         on_gpu = device.type == "cuda"
         self._adam = torch.optim.AdamW(
             [
-                {"params": found, "weight_decay": config.weight_decay if decays else 0.0}
-                for (decays, _), found in groups.items()
+                {"params": group, "weight_decay": config.weight_decay if decays else 0.0}
+                for (decays, _), group in groups.items()
             ],
             lr=next(iter(self._rates.values())) if on_gpu else config.rate,
             betas=(0.9, 0.98),
@@ -113,10 +115,10 @@ class Optimiser:
             for (stack, rate), momentum in zip(self._stacks, self._momenta, strict=True):
                 gradients = torch.stack([p.grad for p in stack])
                 momentum.lerp_(gradients, 1 - MOMENTUM)
-                moves = orthogonal(gradients.lerp(momentum, MOMENTUM))
+                updates = orthogonal(gradients.lerp(momentum, MOMENTUM))
                 scale = ADAM_UPDATE_RMS * max(stack[0].shape) ** 0.5
                 torch._foreach_mul_(stack, 1 - rate * self._decay)
-                torch._foreach_add_(stack, list((moves * (-scale * rate)).unbind()))
+                torch._foreach_add_(stack, list((updates * (-scale * rate)).unbind()))
 
     def clear(self) -> None:
         """Drop the gradients."""

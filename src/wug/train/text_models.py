@@ -55,8 +55,8 @@ class TextTask(TrainingTask):
         """The tokens of rows."""
         import torch
 
-        places = torch.arange(length, device=starts.device)
-        return self._stream[starts[:, None] + places].long()
+        offsets = torch.arange(length, device=starts.device)
+        return self._stream[starts[:, None] + offsets].long()
 
     def mask_dtype(self) -> torch.dtype:
         """The dtype of masks: that of the queries."""
@@ -89,11 +89,11 @@ def block_mask(tokens: torch.Tensor, bos: int, *, causal: bool, dtype: torch.dty
     import torch
 
     sentence = (tokens == bos).cumsum(1)
-    seen = sentence[:, None, :, None] == sentence[:, None, None, :]
+    visible = sentence[:, None, :, None] == sentence[:, None, None, :]
     if causal:
-        place = torch.arange(tokens.shape[1], device=tokens.device)
-        seen = seen & (place[:, None] >= place)
-    return torch.zeros(seen.shape, dtype=dtype, device=tokens.device).masked_fill(~seen, torch.finfo(dtype).min)
+        position = torch.arange(tokens.shape[1], device=tokens.device)
+        visible = visible & (position[:, None] >= position)
+    return torch.zeros(visible.shape, dtype=dtype, device=tokens.device).masked_fill(~visible, torch.finfo(dtype).min)
 
 
 def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folder: Path, dtype: str) -> None:
@@ -102,12 +102,15 @@ def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folde
     from transformers import logging
 
     logging.disable_progress_bar()
-    kind = getattr(torch, dtype)
+    torch_dtype = getattr(torch, dtype)
     # Tied weights are one tensor, and must stay one, so that they are written once.
     copies: dict[int, torch.Tensor] = {}
-    weights = {n: copies.setdefault(t.data_ptr(), t.to(kind)) for n, t in model.state_dict().items()}
+    weights = {
+        name: copies.setdefault(tensor.data_ptr(), tensor.to(torch_dtype))
+        for name, tensor in model.state_dict().items()
+    }
     before = model.config.dtype
-    model.config.dtype = kind
+    model.config.dtype = torch_dtype
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # In a temporary folder first: a full disk must not leave half of the weights.
@@ -144,9 +147,9 @@ class CausalTask(TextTask):
         import torch
 
         tokens = self.rows_of(batch["starts"], self.rows.length + 1)
-        seen, targets = tokens[:, :-1], tokens[:, 1:]
-        mask = block_mask(seen, self.bos, causal=True, dtype=self.mask_dtype())
-        logits = self.model(input_ids=seen, attention_mask=mask, use_cache=False).logits
+        inputs, targets = tokens[:, :-1], tokens[:, 1:]
+        mask = block_mask(inputs, self.bos, causal=True, dtype=self.mask_dtype())
+        logits = self.model(input_ids=inputs, attention_mask=mask, use_cache=False).logits
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
 
@@ -185,9 +188,9 @@ class MaskedTask(TextTask):
 
         tokens = self.rows_of(batch["starts"], self.rows.length)
         mask = block_mask(tokens, self.bos, causal=False, dtype=self.mask_dtype())
-        hidden, targets, read = self.hide(tokens)
+        hidden, targets, masked = self.hide(tokens)
         layers = {"full_attention": mask, "sliding_attention": mask}
-        states = self.model.model(input_ids=read, attention_mask=layers).last_hidden_state
+        states = self.model.model(input_ids=masked, attention_mask=layers).last_hidden_state
         guessed = states.gather(1, hidden[..., None].expand(-1, -1, states.shape[-1]))
         logits = self.model.decoder(self.model.head(guessed))
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
@@ -199,13 +202,13 @@ class MaskedTask(TextTask):
         # A fixed number per row, so that shapes are constant; special tokens are never chosen.
         chances = torch.rand(tokens.shape, device=tokens.device)
         is_special = (tokens == self.bos) | (tokens == self.tokenizer.sep_token_id)
-        places = chances.masked_fill(is_special, -1.0).topk(int(MASKED_SHARE * tokens.shape[1]), dim=1).indices
-        targets = tokens.gather(1, places)
-        fate = torch.rand(targets.shape, device=tokens.device)
-        other = torch.randint(SPECIAL_TOKENS, len(self.tokenizer), targets.shape, device=tokens.device)
-        shown = torch.where(fate < SHOWN_AS_MASK, self.tokenizer.mask_token_id, targets)
-        shown = torch.where(fate > 1 - SHOWN_AS_OTHER, other, shown)
-        return places, targets, tokens.scatter(1, places, shown)
+        positions = chances.masked_fill(is_special, -1.0).topk(int(MASKED_SHARE * tokens.shape[1]), dim=1).indices
+        targets = tokens.gather(1, positions)
+        draw = torch.rand(targets.shape, device=tokens.device)
+        random_tokens = torch.randint(SPECIAL_TOKENS, len(self.tokenizer), targets.shape, device=tokens.device)
+        replacements = torch.where(draw < SHOWN_AS_MASK, self.tokenizer.mask_token_id, targets)
+        replacements = torch.where(draw > 1 - SHOWN_AS_OTHER, random_tokens, replacements)
+        return positions, targets, tokens.scatter(1, positions, replacements)
 
 
 INIT_RANGE = 0.1

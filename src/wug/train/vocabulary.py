@@ -108,6 +108,6 @@ def word_ids(
 ) -> Iterator[list[int]]:
     """The ids of the words of each text."""
     index = {word: number for number, word in enumerate(vocabulary)}
-    other = index[unknown]
+    unknown_id = index[unknown]
     for text in texts:
-        yield [index.get(word, other) for word in words_of(text.lower() if lowercase else text, mode)]
+        yield [index.get(word, unknown_id) for word in words_of(text.lower() if lowercase else text, mode)]
