@@ -7,7 +7,7 @@ from typing import Any
 
 import run_factory
 import sample_results
-from wug.results import run_admin as tidying
+from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.results.sweeps import Planned, plan_text
@@ -42,7 +42,7 @@ def fill(store: Store) -> None:
     )
     store.finish(store.begin("3", "causal/x@1", "wug run x"), "failed", "the server does not answer\nat port 9")
     sample_results.keep(store, sample_results.pairs(items=8))
-    tidying.remove(store, [store.run(4)])
+    run_admin.remove(store, [store.run(4)])
     number = store.begin("5", "causal/y@1", "wug run y")
     ProgressReporter().begin(store, number, 6, 1200, 4000)
     store.finish(number, "interrupted")
@@ -51,8 +51,8 @@ def fill(store: Store) -> None:
     number = store.begin("7", "causal/gpt2@607a30d", "wug run mine.json", origin="editor")
     store.add(number, sample_results.syntaxgym(suite="mine"))
     store.finish(number, "complete")
-    tidying.rename(store, store.run(1), "a name")
-    tidying.annotate(store, store.run(1), "a note")
+    run_admin.rename(store, store.run(1), "a name")
+    run_admin.annotate(store, store.run(1), "a note")
     steps = (0, 1000, 2000)
     plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives", "easy"])
     store.begin_sweep("k", "alpha@step*", "wug run", plan)

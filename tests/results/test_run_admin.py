@@ -10,8 +10,7 @@ import pytest
 
 import run_factory
 from wug.errors import InputError, StoreError
-from wug.results import run_admin as tidying
-from wug.results import run_names as naming
+from wug.results import run_admin, run_names
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
 
@@ -23,8 +22,8 @@ def store(tmp_path: Path) -> Store:
     for model in ("causal/a@1", "causal/b@1", "causal/c@1"):
         run_factory.keep(path, run_factory.result("s", model, run_factory.outcomes({"accuracy": [True, False]})))
     made = Store(path)
-    tidying.rename(made, made.run(2), "first try")
-    tidying.rename(made, made.run(3), "final")
+    run_admin.rename(made, made.run(2), "first try")
+    run_admin.rename(made, made.run(3), "final")
     return made
 
 
@@ -44,53 +43,53 @@ def count(store: Store, table: str) -> int:
 )
 def test_a_name_that_would_mislead_is_refused(store: Store, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        tidying.rename(store, store.run(1), name)
+        run_admin.rename(store, store.run(1), name)
     assert store.run(1).name is None
 
 
 def test_an_empty_name_and_an_empty_note_take_away_what_was_there(store: Store) -> None:
-    tidying.annotate(store, store.run(2), " with commas \r\n and lines ")
+    run_admin.annotate(store, store.run(2), " with commas \r\n and lines ")
     assert (store.run(2).name, store.run(2).note) == ("first try", "with commas \n and lines")
-    tidying.rename(store, store.run(2), " ")
-    tidying.annotate(store, store.run(2), "")
+    run_admin.rename(store, store.run(2), " ")
+    run_admin.annotate(store, store.run(2), "")
     assert (store.run(2).name, store.run(2).note) == (None, None)
 
 
 def test_a_removed_run_vanishes_everywhere_until_that_is_undone(store: Store) -> None:
     before = store.reader.state()
-    tidying.remove(store, [store.run(2)])
+    run_admin.remove(store, [store.run(2)])
     assert [run.id for run in store.runs()] == [3, 1]
     assert [one.run for one in store.reader.overview()] == [1, 3]
     assert store.reader.state() != before
     for look in (lambda: store.run(2), lambda: store.results(2), lambda: store.reader.result(2)):
         with pytest.raises(StoreError, match="wug runs undo 2 restores it"):
             look()
-    tidying.restore(store, [naming.find(store.reader, "first", removed=True)])
+    run_admin.restore(store, [run_names.find(store.reader, "first", removed=True)])
     assert [run.id for run in store.runs()] == [3, 2, 1]
     assert len(store.results(2)[0].outcomes) == 2
 
 
 def test_what_was_removed_in_one_go_is_undone_in_one_go(store: Store) -> None:
-    tidying.remove(store, [store.run(1)])
-    tidying.remove(store, [store.run(2), store.run(3)])
-    assert [run.id for run in tidying.last_removed(store.reader)] == [3, 2]
+    run_admin.remove(store, [store.run(1)])
+    run_admin.remove(store, [store.run(2), store.run(3)])
+    assert [run.id for run in run_admin.last_removed(store.reader)] == [3, 2]
 
 
 def test_purging_deletes_removed_runs_with_all_that_is_theirs_and_nothing_else(store: Store) -> None:
-    tidying.remove(store, [store.run(1), store.run(3)])
-    assert tidying.purge(store) == 2
+    run_admin.remove(store, [store.run(1), store.run(3)])
+    assert run_admin.purge(store) == 2
     assert (count(store, "runs"), count(store, "results"), len(list((store.path / OUTCOMES).iterdir()))) == (1, 1, 1)
-    assert tidying.purge(store) == 0
+    assert run_admin.purge(store) == 0
     assert store.results(2)[0].model == "causal/b@1"
 
 
 def test_a_run_that_goes_on_is_removed_by_force_alone_and_not_purged(store: Store) -> None:
     number = store.begin("going", "causal/d@1", "wug run")
     with pytest.raises(StoreError, match="is still running: stop it first"):
-        tidying.remove(store, [store.run(1), store.run(number)])
+        run_admin.remove(store, [store.run(1), store.run(number)])
     assert len(store.runs()) == 4
-    tidying.remove(store, [store.run(number)], force=True)
-    assert tidying.purge(store) == 0
+    run_admin.remove(store, [store.run(number)], force=True)
+    assert run_admin.purge(store) == 0
 
 
 def test_a_removed_run_is_not_taken_up_again(store: Store) -> None:
@@ -98,15 +97,15 @@ def test_a_removed_run_is_not_taken_up_again(store: Store) -> None:
     store.finish(number, "interrupted")
     assert store.begin("again", "causal/d@1", "wug run") == number
     store.finish(number, "interrupted")
-    tidying.remove(store, [store.run(number)])
+    run_admin.remove(store, [store.run(number)])
     assert store.begin("again", "causal/d@1", "wug run") == number + 1
 
 
 def test_names_notes_and_removal_leave_the_checksum_of_a_run_as_it_is(store: Store) -> None:
     with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         (before,) = db.execute("SELECT checksum FROM runs WHERE id = 1").fetchone()
-    tidying.rename(store, store.run(1), "a name")
-    tidying.annotate(store, store.run(1), "a note")
+    run_admin.rename(store, store.run(1), "a name")
+    run_admin.annotate(store, store.run(1), "a note")
     with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         assert db.execute("SELECT checksum FROM runs WHERE id = 1").fetchone() == (before,)
     assert store.run(1).name == "a name"

@@ -68,7 +68,7 @@ def test_a_text_runs_as_its_first_letter_does(text: str, way: str) -> None:
 
 def test_words_of_another_script_and_numbers_run_their_own_way() -> None:
     texts = ["رأى", "iPhone", ",", "2", "4", ".", "اليوم", "."]
-    found = [(run.direction, texts[run.places.start : run.places.stop]) for run in runs(texts)]
+    found = [(run.direction, texts[run.positions.start : run.positions.stop]) for run in runs(texts)]
     assert found == [("rtl", ["رأى"]), ("ltr", ["iPhone", ",", "2", "4"]), ("rtl", [".", "اليوم", "."])]
     assert [run.direction for run in runs(["The", "dog", "."])] == ["ltr"]
 

@@ -6,10 +6,11 @@ from wug.types import Outcome, Result, Signature
 from wug.views.parts import (
     CodePart,
     FactsPart,
-    ItemVerdict,
+    ItemStatement,
     ItemView,
     LabelledText,
     LinesPart,
+    StatementsPart,
     TableCell,
     TableColumn,
     TablePart,
@@ -17,7 +18,6 @@ from wug.views.parts import (
     TextPart,
     TreeNode,
     TreePart,
-    VerdictsPart,
 )  # fmt: skip
 from wug.views.text import failing_lines, item_lines, part_lines, pieces_text
 from wug.views.text_display import Piece
@@ -84,7 +84,7 @@ def test_a_tree_goes_in_with_every_step_and_says_where_it_goes_wrong() -> None:
 def test_verdicts_facts_code_and_prose() -> None:
     parts = (
         TextPart("edit distance 5"),
-        VerdictsPart((ItemVerdict(True, "3.0 > 1.0", "(2;%a%) > (2;%b%)"), ItemVerdict(False, "1.0 > 3.0", "b"))),
+        StatementsPart((ItemStatement(True, "3.0 > 1.0", "(2;%a%) > (2;%b%)"), ItemStatement(False, "1.0 > 3.0", "b"))),
         CodePart("cat ( x _ 1 )\nAND sleep"),
         FactsPart({"a": {"b": [1, 2]}, "c": "d"}),
     )
@@ -114,7 +114,7 @@ def test_control_characters_are_seen_and_begin_no_line() -> None:
     )
     for part in (
         *parts,
-        VerdictsPart((ItemVerdict(True, evil, ""),)),
+        StatementsPart((ItemStatement(True, evil, ""),)),
         TreePart((TreeNode(True, 0, evil, piece),), 1, cut=False),
     ):
         [line] = part_lines(part)

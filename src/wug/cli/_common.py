@@ -41,7 +41,7 @@ DIFFERING_ITEMS = 20
 """Items that differ, listed per metric in the comparison of a report."""
 
 
-def given(name: str) -> bool:
+def on_command_line(name: str) -> bool:
     """Whether the user wrote an option on the command line, not in the environment."""
     context = click.get_current_context(silent=True)
     return context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -49,9 +49,9 @@ def given(name: str) -> bool:
 
 def _in_existing_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """The callback of --store and --cache: a folder named on the command line must exist."""
-    on_command_line = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     kind = OUTPUT_FOLDER if param is STORE else OUTPUT_FILE
-    return kind.convert(value, param, ctx) if on_command_line and value is not None else value
+    return kind.convert(value, param, ctx) if typed and value is not None else value
 
 
 STORE = option(
@@ -152,13 +152,13 @@ def with_options(*options: click.Parameter) -> Callable[[click.Command], click.C
     return decorate
 
 
-def resolve_format(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
+def resolve_format(form: str | None, output: Path | None, formats_by_suffix: Mapping[str, str]) -> str | None:
     """The format that is given, or that of the file's suffix; an error if they differ."""
     if output is None or form is None:
-        return form if output is None else format_of(output, known)
-    named = known.get(output.suffix.lower())
-    if named is not None and named != form:
-        raise InputError(f"its suffix means {named}, not {form}: change one of them", file=output)
+        return form if output is None else format_of(output, formats_by_suffix)
+    suffix_format = formats_by_suffix.get(output.suffix.lower())
+    if suffix_format is not None and suffix_format != form:
+        raise InputError(f"its suffix means {suffix_format}, not {form}: change one of them", file=output)
     return form
 
 
@@ -166,7 +166,7 @@ def open_store(store_path: Path | None) -> Store:
     """The run store to read; one that the command names must exist."""
     from wug.results.store import Store
 
-    if store_path is not None and given("store_path") and not store_path.exists():
+    if store_path is not None and on_command_line("store_path") and not store_path.exists():
         raise InputError("no such run store. See --store", file=store_path)
     return Store(store_path or default_store())
 
@@ -175,7 +175,9 @@ def suggested_command(*words: object, cache: bool = False) -> str:
     """A command to run next, with the same --store, and the same --cache if that matters."""
     context = click.get_current_context(silent=True)
     names = {"store_path": "--store", **({"cache": "--cache"} if cache else {})}
-    stores = [part for name in names if context and given(name) for part in (names[name], context.params[name])]
+    stores = [
+        part for name in names if context and on_command_line(name) for part in (names[name], context.params[name])
+    ]
     return visible(shlex.join(map(str, ("wug", *words, *stores))))
 
 
@@ -248,8 +250,8 @@ def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool =
         return
     require_format(form, output)
     chunks = registry.find(tables.WRITERS, form).write(table, raw=raw)
-    while some := "".join(islice(chunks, 1000)):
-        printing.emit(some, end="")
+    while text := "".join(islice(chunks, 1000)):
+        printing.emit(text, end="")
 
 
 def require_format(form: str, output: Path | None) -> None:
@@ -279,9 +281,12 @@ def keep(results: Sequence[Result], store_path: Path | None) -> str:
     store = Store(store_path or default_store())
     numbers: dict[str, int] = {}
     for model in dict.fromkeys(result.model for result in results):
-        own = [result for result in results if result.model == model]
-        with store.writing(run_key([result.signature for result in own], {}), model, command_line()) as (number, _):
-            for result in own:
+        model_results = [result for result in results if result.model == model]
+        with store.writing(run_key([result.signature for result in model_results], {}), model, command_line()) as (
+            number,
+            _,
+        ):
+            for result in model_results:
                 store.add(number, result)
         numbers[model] = number
     return next_steps(numbers)
@@ -302,15 +307,15 @@ def next_steps(runs: Mapping[str, int]) -> str:
 def log_paths(store_path: Path | None, cache: Path | None) -> None:
     """With -v, say where runs and model outputs are stored."""
     log = logging.getLogger("wug")
-    for what, path in (("runs", store_path), ("model outputs", cache)):
-        log.info("%s are %s", what, "not stored" if path is None else f"stored in {path}")
+    for label, path in (("runs", store_path), ("model outputs", cache)):
+        log.info("%s are %s", label, "not stored" if path is None else f"stored in {path}")
 
 
 def quiet() -> bool:
     """Whether the user gave --quiet."""
     context = click.get_current_context(silent=True)
-    found = context and context.find_object(Verbosity)
-    return bool(found and found.quiet)
+    verbosity = context and context.find_object(Verbosity)
+    return bool(verbosity and verbosity.quiet)
 
 
 def say(text: str) -> None:

@@ -47,8 +47,11 @@ def tell(text: str, **fields: object) -> None:
         _write(sys.stderr, visible(text) + "\n")
         return
     level, colon, rest = text.partition(": ")
-    known = colon and level in ("error", "warning", "failed")
-    record = {"level": level.replace("failed", "error") if known else "info", "message": rest if known else text}
+    has_level = colon and level in ("error", "warning", "failed")
+    record = {
+        "level": level.replace("failed", "error") if has_level else "info",
+        "message": rest if has_level else text,
+    }
     _write(sys.stderr, json.dumps({**record, **fields}, ensure_ascii=True) + "\n")
 
 
@@ -61,8 +64,8 @@ def console(width: int | None = None, *, stderr: bool = False) -> Console:
     """A console that shows control characters; `width` applies if it is not a terminal."""
     from wug.views.terminal import SafeConsole
 
-    made = SafeConsole(stderr=stderr, soft_wrap=False)
-    return made if made.is_terminal or width is None else SafeConsole(stderr=stderr, width=width)
+    terminal = SafeConsole(stderr=stderr, soft_wrap=False)
+    return terminal if terminal.is_terminal or width is None else SafeConsole(stderr=stderr, width=width)
 
 
 def silence_stdout() -> None:

@@ -15,6 +15,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.files import user_path
+from wug.results.progress import duration
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
@@ -37,26 +38,26 @@ def with_sweep_file(request: RunRequest) -> RunRequest:
     from wug.evaluation.sweep_file import read
 
     path = user_path(names[0])
-    found = read(path)
+    sweep_file = read(path)
     return dataclasses.replace(
         request,
-        suites=found.suites,
-        models=found.models,
-        suite_options={**found.suite, **request.suite_options},
-        model_options={**found.model, **request.model_options},
-        family=request.family or found.kind,
-        tags=request.tags or found.tags,
-        limit=request.limit or found.limit,
-        interval=found.interval or request.interval,
-        sweep=request.sweep or found.name or path.stem,
+        suites=sweep_file.suites,
+        models=sweep_file.models,
+        suite_options={**sweep_file.suite, **request.suite_options},
+        model_options={**sweep_file.model, **request.model_options},
+        family=request.family or sweep_file.kind,
+        tags=request.tags or sweep_file.tags,
+        limit=request.limit or sweep_file.limit,
+        interval=sweep_file.interval or request.interval,
+        sweep=request.sweep or sweep_file.name or path.stem,
     )
 
 
 def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> None:
     """Print the results, and what failed on stderr."""
     if report.results and plan.sweep is not None:
-        found = [(name, recorded.number, recorded.results) for name, recorded in report.found.items()]
-        common.deliver_runs(found, options, _hint(plan, report))
+        runs = [(name, recorded.number, recorded.results) for name, recorded in report.found.items()]
+        common.deliver_runs(runs, options, _hint(plan, report))
     elif report.results:
         common.deliver_new(report.results, options, _hint(plan, report))
     for failure in report.failures:
@@ -81,15 +82,15 @@ def show_dry_run(plan: Plan, request: RunRequest, form: str) -> int:
     from wug.evaluation.service import opened_cache, opened_store
 
     with opened_store(request.store) as store, opened_cache(request.cache) as cache:
-        found = dry_run(plan, store, cache)
+        preview = dry_run(plan, store, cache)
     if form == "json":
-        printing.emit(json.dumps(found.as_data(), ensure_ascii=False, indent=2))
+        printing.emit(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
         return 0
-    printing.echo(found.heading)
-    width = min(MAX_NAME_COLUMNS, max((len(str(one.model)) for one in found.models), default=0))
-    for one in found.models:
-        printing.echo(f"  {one.model!s:<{width}}  {one.state}")
-    printing.echo(found.total)
+    printing.echo(preview.heading)
+    width = min(MAX_NAME_COLUMNS, max((len(str(planned.model)) for planned in preview.models), default=0))
+    for planned in preview.models:
+        printing.echo(f"  {planned.model!s:<{width}}  {planned.state}")
+    printing.echo(preview.total)
     return 0
 
 
@@ -152,12 +153,5 @@ def line(event: RunEvent, seconds: float) -> str:
         parts.append(f"{done:,} of {total:,} requests")
     new = event.done - event.resumed + (done / total if total else 0.0)
     if new > 0 and event.done < event.models:
-        parts.append(f"about {_duration(seconds * (event.models - event.resumed - new) / new)} left")
+        parts.append(f"about {duration(seconds * (event.models - event.resumed - new) / new)} left")
     return " · ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -114,13 +114,13 @@ def train(task: TrainingTask, training: Training, device: str, settings: dict[st
         keep_best=(lambda: task.save(folder / "best", training.dtype)) if suites else None,
     )
     parameters = sum(p.numel() for p in task.model.parameters())
-    where = device
+    hardware = device
     if device == "cpu":
         torch.set_num_threads(training.threads or free_threads())
-        where = f"cpu, threads: {torch.get_num_threads()}"
+        hardware = f"cpu, threads: {torch.get_num_threads()}"
     common.say(
         f"training {parameters / 1e6:.1f}M parameters for {config.steps:,} steps "
-        f"({config.steps / task.steps_per_epoch:.1f} epochs) on {where}, {config.precision}"
+        f"({config.steps / task.steps_per_epoch:.1f} epochs) on {hardware}, {config.precision}"
     )
     judge = _test_after_epochs(task, suites, training, device) if suites else None
     with _progress() as report:

@@ -192,9 +192,9 @@ class _Corpus:
 
     def settings(self, kind: str) -> dict[str, Any]:
         """What the loss depends on, besides the schedule."""
-        given = self._training
-        text = {"kind": kind, "text": self.checksum, "unit": given.unit, "vocab": given.vocab}
-        return {**text, "length": given.context_length, **_sizes(given)}
+        training = self._training
+        text = {"kind": kind, "text": self.checksum, "unit": training.unit, "vocab": training.vocab}
+        return {**text, "length": training.context_length, **_sizes(training)}
 
 
 def _sizes(training: Training) -> dict[str, Any]:
@@ -221,14 +221,14 @@ def _network_size(training: Training) -> NetworkSize:
 def _with_lstm_defaults(training: Training) -> Training:
     context = click.get_current_context()
 
-    def given(name: str) -> bool:
+    def is_set(name: str) -> bool:
         return context.get_parameter_source(name) is not ParameterSource.DEFAULT
 
-    if given("heads"):
+    if is_set("heads"):
         raise click.UsageError("--heads is for --network t5: an LSTM attends with one head")
     if training.share_layers:
         raise click.UsageError("--share-layers is for --network t5")
-    defaults: dict[str, Any] = {name: value for name, value in LSTM_DEFAULTS.items() if not given(name)}
+    defaults: dict[str, Any] = {name: value for name, value in LSTM_DEFAULTS.items() if not is_set(name)}
     return replace(training, heads=1, **defaults)
 
 

@@ -73,8 +73,8 @@ def add_global_flags(command: click.Command) -> click.Command:
     if not isinstance(command.make_parser, partial):
         command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
     if isinstance(command, click.Group):
-        for below in command.commands.values():
-            add_global_flags(below)
+        for subcommand in command.commands.values():
+            add_global_flags(subcommand)
     return command
 
 

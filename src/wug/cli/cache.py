@@ -42,11 +42,11 @@ def show(cache: Path | None) -> None:
     from wug.evaluation.cache import Cache
 
     with closing(Cache(path)) as opened:
-        found = opened.models()
+        models = opened.models()
     printing.emit(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
-    for one in found:
-        day = datetime.fromtimestamp(one.written, UTC).date()
-        printing.emit(f"{one.bytes / 1e6:>9,.1f} MB  {one.outputs:>11,} outputs  {day}  {one.model}")
+    for entry in models:
+        day = datetime.fromtimestamp(entry.written, UTC).date()
+        printing.emit(f"{entry.bytes / 1e6:>9,.1f} MB  {entry.outputs:>11,} outputs  {day}  {entry.model}")
 
 
 @common.with_options(common.CACHE)
@@ -68,7 +68,7 @@ def clear(model: str | None, older_than: float | None, everything: bool, cache: 
     path = cache or common.default_cache()
     before = None if older_than is None else time.time() - older_than * DAY_SECONDS
     with closing(Cache(path)) as opened:
-        names = [one.model for one in opened.models()]
+        names = [entry.model for entry in opened.models()]
         if model is not None and model not in names:
             raise UnknownName("model", model, names)
         deleted = opened.clear(model=model, before=before)

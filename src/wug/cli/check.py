@@ -29,32 +29,32 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     """
     from wug.evaluation.opening import check_place, find_suites, refuse_unknown_options
 
-    words = [find_suites(text, kind, suite_options) for text in files]
-    places = [place for one in words for place in one.places]
-    refuse_unknown_options(places, kind, suite_options)
+    matches = [find_suites(text, kind, suite_options) for text in files]
+    locations = [location for match in matches for location in match.places]
+    refuse_unknown_options(locations, kind, suite_options)
     errors = 0
-    for place in places:
-        found = check_place(place, kind, suite_options)
-        errors += any(problem.level == "error" or strict for problem in found.problems)
-        total = f" ({plural(sum(found.counts.values()), 'item')})" if len(found.counts) == 1 else ""
-        printing.echo(f"{place.path}: {_summary(found.problems)}{total}")
-        for problem in found.problems:
+    for location in locations:
+        report = check_place(location, kind, suite_options)
+        errors += any(problem.level == "error" or strict for problem in report.problems)
+        total = f" ({plural(sum(report.counts.values()), 'item')})" if len(report.counts) == 1 else ""
+        printing.echo(f"{location.path}: {_summary(report.problems)}{total}")
+        for problem in report.problems:
             printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
-        for file, items in found.counts.items() if not total else ():
+        for file, items in report.counts.items() if not total else ():
             printing.echo(f"  {file}: {plural(items, 'item')}")
-        for line in found.meaning:
+        for line in report.meaning:
             printing.echo(f"  {line}")
-    for one in words:
-        errors += bool(one.unread and strict)
-        for path, why in one.unread.items():
-            printing.echo(f"{path}: 1 warning\n  warning: not read: {why}")
-        for path, why in one.ignored.items():
-            printing.echo(f"{path}: left out: {why}")
+    for match in matches:
+        errors += bool(match.unread and strict)
+        for path, reason in match.unread.items():
+            printing.echo(f"{path}: 1 warning\n  warning: not read: {reason}")
+        for path, reason in match.ignored.items():
+            printing.echo(f"{path}: left out: {reason}")
     return 1 if errors else 0
 
 
 def _summary(problems: Sequence[Problem]) -> str:
     levels = [problem.level for problem in problems]
     counts = [(levels.count("error"), "error"), (levels.count("warning"), "warning")]
-    said = [plural(count, word) for count, word in counts if count]
-    return ", ".join(said) or "good"
+    parts = [plural(count, word) for count, word in counts if count]
+    return ", ".join(parts) or "good"

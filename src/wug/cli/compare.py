@@ -48,7 +48,7 @@ class CompareOptions:
     @property
     def table_format(self) -> str:
         """The format of --format, or of the file."""
-        return self.form if self.output is None or common.given("form") else format_suffixes()[self.suffix]
+        return self.form if self.output is None or common.on_command_line("form") else format_suffixes()[self.suffix]
 
     def deliver(self, table: Tabular) -> None:
         """Print or write a table."""
@@ -99,7 +99,7 @@ class CompareOptions:
     help="Output file; its suffix selects a report (.html), a chart (.svg, .png, .pdf) or a table (.csv, .md, .tex, "
     ".parquet, …).",
 )
-def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> None:
+def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> None:
     """Compare runs item by item, with intervals and p-values.
 
     RUN is a number, the beginning of a name, or last. Runs are compared on shared items. Runs joined by commas are one
@@ -118,94 +118,96 @@ def command(sides: tuple[str, ...], store_path: Path | None, **given: Any) -> No
     from wug.results.comparison import ComparisonSettings
     from wug.results.run_names import side
 
-    options = CompareOptions(**{name: given.pop(name) for name in CompareOptions.__slots__})
+    options = CompareOptions(**{name: values.pop(name) for name in CompareOptions.__slots__})
     if options.steps is not None and not options.curve:
         raise click.UsageError("--steps is for --curve")
     if options.output is not None:
         known = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
-        common.resolve_format(options.form if common.given("form") else None, options.output, known)
+        common.resolve_format(options.form if common.on_command_line("form") else None, options.output, known)
         if options.suffix in PAGES:
             charts.require()
         else:
             common.require_format(options.table_format, options.output)
     store = common.open_store(store_path)
-    choice = ComparisonSettings(**given)
+    settings = ComparisonSettings(**values)
     if options.curve and all(text.startswith("sweep:") for text in sides):
-        _sweeps(store, sides, choice, options)
+        _sweeps(store, sides, settings, options)
         return
     numbers = [side(store.reader, text) for text in sides]
     if options.protocols:
-        _protocols(store, [number for side in numbers for number in side], choice, options)
+        _protocols(store, [number for side in numbers for number in side], settings, options)
     elif options.curve:
-        _curve(store, [number for side in numbers for number in side], choice, options)
+        _curve(store, [number for side in numbers for number in side], settings, options)
     else:
-        _compare(store, numbers, choice, options)
+        _compare(store, numbers, settings, options)
 
 
-def _compare(store: Store, sides: list[list[int]], choice: ComparisonSettings, options: CompareOptions) -> None:
+def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.comparison import compare
-    from wug.views import comparison as report
+    from wug.views import comparison as comparison_view
     from wug.views.comparison_page import chart
 
-    found = compare(store, sides, choice)
+    comparison = compare(store, sides, settings)
     if options.in_terminal:
-        report.show(found, printing.console(width=160))
-        first = found.contrasts[0]
-        if not choice.items and any(contrast.disagreeing for contrast in found.contrasts):
+        comparison_view.show(comparison, printing.console(width=160))
+        first = comparison.contrasts[0]
+        if not settings.items and any(contrast.disagreeing for contrast in comparison.contrasts):
             runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
             differing = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
             common.say(f"the items that differ: {differing}")
     elif options.output is not None and options.suffix in CHARTS:
-        _save(chart(found), options.output)
+        _save(chart(comparison), options.output)
     elif options.output is not None and options.suffix in PAGES:
-        common.write_page(store, [number for side in found.sides for number in side.runs], found, options.output)
+        common.write_page(
+            store, [number for side in comparison.sides for number in side.runs], comparison, options.output
+        )
     else:
-        options.deliver(report.table(found))
+        options.deliver(comparison_view.table(comparison))
 
 
-def _protocols(store: Store, runs: list[int], choice: ComparisonSettings, options: CompareOptions) -> None:
+def _protocols(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:
     """The score under each protocol, and the items whose judgement differs from the first run with the same model."""
     from wug.views.result_tables import protocol_table
 
     if options.suffix in PAGES:
         raise click.UsageError("--protocols is a table: write .csv, .md, .tex or .json")
-    options.deliver(protocol_table([(run, result) for run in runs for result in store.results(run)], choice.suites))
+    options.deliver(protocol_table([(run, result) for run in runs for result in store.results(run)], settings.suites))
 
 
-def _curve(store: Store, runs: list[int], choice: ComparisonSettings, options: CompareOptions) -> None:
+def _curve(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.learning_curves import learning_curves
     from wug.views import sweeps
 
     steps = None if options.steps is None else _steps(options.steps)
-    curves = learning_curves(store, runs, suites=choice.suites, metrics=choice.metrics, steps=steps)
+    curves = learning_curves(store, runs, suites=settings.suites, metrics=settings.metrics, steps=steps)
     if options.in_terminal:
         sweeps.show_points(curves, printing.console(width=160))
     elif options.output is not None and options.suffix in PAGES:
-        _save(charts.stacked([charts.titled(one) for one in sweeps.curve_figures(curves)]), options.output)
+        _save(charts.stacked([charts.titled(figure) for figure in sweeps.curve_figures(curves)]), options.output)
     else:
         options.deliver(sweeps.curve_table(curves))
 
 
-def _sweeps(store: Store, names: tuple[str, ...], choice: ComparisonSettings, options: CompareOptions) -> None:
+def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, options: CompareOptions) -> None:
     """One sweep as curves, or two step by step; as a chart, the curves of all."""
     from wug.results.sweep_curves import compare_sweeps, sweep_curves
     from wug.results.sweeps import find
     from wug.views import sweeps
 
-    found = [find(store.reader, name) for name in names]
+    chosen = [find(store.reader, name) for name in names]
     drawn = options.output is not None and options.suffix in PAGES
-    if len(found) == 1 or drawn:
-        curves = sweep_curves(store.reader, found, suites=choice.suites, metrics=choice.metrics)
+    if len(chosen) == 1 or drawn:
+        curves = sweep_curves(store.reader, chosen, suites=settings.suites, metrics=settings.metrics)
         if options.output is not None and drawn:
-            _save(charts.stacked([charts.titled(one) for one in sweeps.sweep_figures(curves)]), options.output)
+            _save(charts.stacked([charts.titled(figure) for figure in sweeps.sweep_figures(curves)]), options.output)
         elif options.in_terminal:
             sweeps.show_curves(curves, printing.console(width=160))
         else:
             options.deliver(sweeps.curve_table(curves))
         return
-    if len(found) > 2:
+    if len(chosen) > 2:
         raise click.UsageError("--curve compares two sweeps; to draw more, use -o curves.svg")
-    compared = compare_sweeps(store, found[0], found[1], choice)
+    compared = compare_sweeps(store, chosen[0], chosen[1], settings)
     if options.in_terminal:
         sweeps.show_comparison(compared, printing.console(width=160))
     else:

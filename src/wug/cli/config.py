@@ -41,8 +41,8 @@ def command(form: str) -> None:
         "labels": "none",
     }
     rows = [
-        (name, defaults[name] if found.value is None else _text(found.value), found.source)
-        for name, found in settings().items()
+        (name, defaults[name] if setting.value is None else _text(setting.value), setting.source)
+        for name, setting in settings().items()
     ]
     common.deliver_table(RowTable(("key", "value", "source"), rows), form, None)
 

@@ -27,11 +27,11 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     """
     from wug.evaluation.opening import family_of, find_suites
 
-    places = find_suites(str(source), kind, suite_options).places
-    if len(places) > 1:
-        raise InputError(f"has {len(places)} suites: convert them one at a time", file=source)
-    path = places[0].path
-    family = family_of(path, kind or places[0].family or None, suite_options)
+    locations = find_suites(str(source), kind, suite_options).places
+    if len(locations) > 1:
+        raise InputError(f"has {len(locations)} suites: convert them one at a time", file=source)
+    path = locations[0].path
+    family = family_of(path, kind or locations[0].family or None, suite_options)
     module = registry.find("families", family)
     if "convert" not in vars(module):
         raise WugError(f"{family} has no other format to convert to")

@@ -78,27 +78,28 @@ def show(name: str, form: str) -> None:
     from wug import data
 
     selection = data.find(name)
-    chosen = selection.set
-    here = str(data.path(name)) if data.fetched(name) else None
+    data_set = selection.set
+    local_path = str(data.path(name)) if data.fetched(name) else None
     lines = {
-        "family": chosen.family,
-        "languages": ", ".join(chosen.languages),
-        "items": chosen.items,
+        "family": data_set.family,
+        "languages": ", ".join(data_set.languages),
+        "items": data_set.items,
         "size": selection.extent,
-        "licence": chosen.licence or "none named",
-        "terms": chosen.terms,
-        "cite": chosen.citation,
-        "source": f"{chosen.repository} at {chosen.commit}",
-        "note": chosen.note,
-        "path": here or f"not fetched: wug data get {selection.name}{' --accept' if chosen.restriction else ''}",
-        "parts": ", ".join(chosen.part_names()) if not selection.part else None,
+        "licence": data_set.licence or "none named",
+        "terms": data_set.terms,
+        "cite": data_set.citation,
+        "source": f"{data_set.repository} at {data_set.commit}",
+        "note": data_set.note,
+        "path": local_path
+        or f"not fetched: wug data get {selection.name}{' --accept' if data_set.restriction else ''}",
+        "parts": ", ".join(data_set.part_names()) if not selection.part else None,
     }
     if form != "table":
         files = [asdict(file) for file in selection.files]
-        document = asdict(chosen) | {"part": selection.part, "files": files, "path": here}
+        document = asdict(data_set) | {"part": selection.part, "files": files, "path": local_path}
         common.deliver_table(RowTable(("field", "value"), lines.items(), document=document), form, None)
         return
-    printing.echo(f"{selection.name}: {chosen.title}")
+    printing.echo(f"{selection.name}: {data_set.title}")
     for label, value in lines.items():
         if value:
             printing.echo(f"  {label:10} {value}")
@@ -119,10 +120,10 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     """
     from wug import data
 
-    others = [name for name in names if source is None or not _adopt(name, source)]
-    fetch([data.find(name) for name in others], accept, source)
+    downloads = [name for name in names if source is None or not _adopt(name, source)]
+    fetch([data.find(name) for name in downloads], accept, source)
     for name in names:
-        printing.echo(str(data.path(name) if name in others else data.adopted(name)))
+        printing.echo(str(data.path(name) if name in downloads else data.adopted(name)))
 
 
 def _adopt(name: str, source: Path) -> bool:
@@ -161,8 +162,8 @@ def path(name: str) -> None:
     """
     from wug import data
 
-    for place in data.paths(name):
-        printing.emit(str(place))
+    for file in data.paths(name):
+        printing.emit(str(file))
 
 
 @command.command()
@@ -198,20 +199,22 @@ def croissant(name: str, output: Path | None) -> None:
 def _row(selection: SetSelection) -> dict[str, object]:
     from wug.data.folder import missing
 
-    chosen = selection.set
+    data_set = selection.set
     return {
-        "set": chosen.name,
-        "title": chosen.title,
-        "family": chosen.family,
-        "languages": list(chosen.languages),
-        "items": chosen.items,
+        "set": data_set.name,
+        "title": data_set.title,
+        "family": data_set.family,
+        "languages": list(data_set.languages),
+        "items": data_set.items,
         "size": selection.extent,
-        "licence": chosen.licence,
+        "licence": data_set.licence,
         "fetched": not missing(selection),
     }
 
 
 def _licence(selection: SetSelection) -> str:
-    chosen = selection.set
-    said = f"{selection.name}: {selection.extent}, licence: {chosen.licence or 'none named'} · cite {chosen.citation}"
-    return "\n  ".join([said, *(text for text in (chosen.restriction, chosen.note) if text)])
+    data_set = selection.set
+    summary = (
+        f"{selection.name}: {selection.extent}, licence: {data_set.licence or 'none named'} · cite {data_set.citation}"
+    )
+    return "\n  ".join([summary, *(text for text in (data_set.restriction, data_set.note) if text)])

@@ -50,15 +50,15 @@ def command(output: Path, limit: int | None) -> None:
 
     charts.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for names, _ in RUNS.values() for name in names)}
-    require_packages(suite for some in suites.values() for suite in some)
-    kept = []
+    require_packages(suite for group in suites.values() for suite in group)
+    recorded = []
     for model, (names, items) in RUNS.items():
         sampled = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
         common.say(f"evaluating {model} on {sum(map(len, sampled)):,} items of {', '.join(names)}")
-        kept.append(_evaluate(model, sampled, output))
-    store, page, runs = Store(output / "store"), output / "report.html", [run.number or 0 for run in kept]
+        recorded.append(_evaluate(model, sampled, output))
+    store, page, runs = Store(output / "store"), output / "report.html", [run.number or 0 for run in recorded]
     common.write_page(store, runs, None, page)
-    common.deliver([_headline(result) for run in kept for result in run.results], common.ResultOptions())
+    common.deliver([_headline(result) for run in recorded for result in run.results], common.ResultOptions())
     printing.echo(_next(page, store.path, runs))
 
 

@@ -31,7 +31,7 @@ WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "md", "latex", "html")
 """Formats in which estimates are exported by default."""
 CHARTS = (".svg", ".png", ".pdf", ".html", ".json")
-LOOK = ("width", "height", "font_size", "palette")
+STYLE_OPTIONS = ("width", "height", "font_size", "palette")
 """Options of charts."""
 EXPORTED_BY_DUCKDB = ("csv", "tsv", "json", "jsonl", "parquet")
 """Formats in which DuckDB writes outcomes, however many there are."""
@@ -88,7 +88,7 @@ def command(
     output: Path | None,
     raw: bool,
     store_path: Path | None,
-    **more: Any,
+    **options: Any,
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
@@ -105,13 +105,13 @@ def command(
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
     if form is not None and form not in format_names():
-        for name in ("wide", "labels", "chart", "figure", *LOOK):
-            del more[name]
-        _exchange(form, _Chosen(store_path, words, suites), output, more)
+        for name in ("wide", "labels", "chart", "figure", *STYLE_OPTIONS):
+            del options[name]
+        _exchange(form, _Selection(store_path, words, suites), output, options)
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
-    drawn, wide, labels = more["chart"] or bool(more["figure"]), more["wide"], more["labels"]
+    drawn, wide, labels = options["chart"] or bool(options["figure"]), options["wide"], options["labels"]
     if drawn and form:
         raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
     if what == "suite" and (form := common.resolve_format(form, output, {".json": "json"})) not in (None, "json"):
@@ -126,30 +126,30 @@ def command(
         raise InputError("parquet is not text: name a file with -o")
     elif form is not None and not by_duckdb:
         common.require_format(form, output)
-    chosen = _Chosen(store_path, words, suites)
-    if unnamed := [one for one in labels if not all(one.partition("="))]:
+    selection = _Selection(store_path, words, suites)
+    if unnamed := [label for label in labels if not all(label.partition("="))]:
         raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
-    named = {model: name for model, _, name in (one.partition("=") for one in labels)}
+    names = {model: name for model, _, name in (label.partition("=") for label in labels)}
     if drawn and output is not None:
-        look = ChartStyle(**{name: more[name] for name in LOOK}, labels=named)
-        _chart(chosen, what, more["figure"], output, look)
+        look = ChartStyle(**{name: options[name] for name in STYLE_OPTIONS}, labels=names)
+        _chart(selection, what, options["figure"], output, look)
         return
-    if given := next((name for name in LOOK if more[name] is not None), None):
-        raise click.UsageError(f"--{given.replace('_', '-')} is for --chart")
+    if style_option := next((name for name in STYLE_OPTIONS if options[name] is not None), None):
+        raise click.UsageError(f"--{style_option.replace('_', '-')} is for --chart")
     if (wide or labels) and (what not in (None, "estimates") or not wide):
         raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
     form = form or ("table" if wide else "csv")
     what = what or ("estimates" if wide or form in FOR_PEOPLE else "outcomes")
     if what == "suite":
-        common.deliver_text(_evaluated(chosen.results()), output)
+        common.deliver_text(_evaluated(selection.results()), output)
     elif what == "outcomes" and form in EXPORTED_BY_DUCKDB:
-        _write_outcomes(chosen.results(), form, output, raw)
+        _write_outcomes(selection.results(), form, output, raw)
     else:
-        table = _wide(chosen, named) if wide else _table(chosen, what, form)
+        table = _wide(selection, names) if wide else _table(selection, what, form)
         common.deliver_table(table, form, output, raw=raw)
 
 
-class _Chosen:
+class _Selection:
     """The runs and suites that are exported."""
 
     def __init__(self, store_path: Path | None, words: Sequence[str], suites: Sequence[str]) -> None:
@@ -167,7 +167,9 @@ class _Chosen:
 
     def matching(self, results: Sequence[Result]) -> list[Result]:
         every = not self.suites
-        return [one for one in results if every or any(fnmatchcase(one.suite, pattern) for pattern in self.suites)]
+        return [
+            result for result in results if every or any(fnmatchcase(result.suite, pattern) for pattern in self.suites)
+        ]
 
     def compared(self) -> RunComparison:
         from wug.results.comparison import ComparisonSettings, compare
@@ -175,38 +177,40 @@ class _Chosen:
         return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self.suites))
 
 
-def _exchange(form: str, chosen: _Chosen, output: Path | None, about: Mapping[str, Any]) -> None:
+def _exchange(form: str, selection: _Selection, output: Path | None, about: Mapping[str, Any]) -> None:
     from wug.exchange.export import ExportedRun, ExportOptions, formats, write
 
     if form not in formats():
         raise UnknownName("format", form, [*format_names(), *formats()])
-    chosen.results(outcomes=False)  # refuses unknown suites
-    store = chosen.store
-    runs = [ExportedRun(store.run(number), tuple(chosen.matching(store.results(number)))) for number in chosen.runs]
+    selection.results(outcomes=False)  # refuses unknown suites
+    store = selection.store
+    runs = [
+        ExportedRun(store.run(number), tuple(selection.matching(store.results(number)))) for number in selection.runs
+    ]
     for line in write(form, runs, output, ExportOptions(**about)):
         common.say(line)
 
 
-def _wide(chosen: _Chosen, named: Mapping[str, str]) -> RowTable:
+def _wide(selection: _Selection, names: Mapping[str, str]) -> RowTable:
     from wug.views.result_tables import wide_table
 
-    results = chosen.results(outcomes=False)
-    return wide_table(results, {**config().labels_for(results), **named})
+    results = selection.results(outcomes=False)
+    return wide_table(results, {**config().labels_for(results), **names})
 
 
-def _table(chosen: _Chosen, what: str, form: str) -> RowTable:
+def _table(selection: _Selection, what: str, form: str) -> RowTable:
     """The rows to export: a comparison, estimates, surprisals by region, or outcomes."""
     from wug.views import comparison, result_tables
 
     if what == "comparison":
-        return comparison.table(chosen.compared())
-    results = chosen.results()
+        return comparison.table(selection.compared())
+    results = selection.results()
     if what == "surprisals":
         return _surprisals(results)
     if what == "outcomes":
         return result_tables.outcome_table(results)
-    found = result_tables.estimate_table(results)
-    return found if form in FOR_PEOPLE else replace(found, document=None)
+    estimates = result_tables.estimate_table(results)
+    return estimates if form in FOR_PEOPLE else replace(estimates, document=None)
 
 
 def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, raw: bool) -> None:
@@ -229,31 +233,31 @@ def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, r
 
 def _surprisals(results: list[Result]) -> RowTable:
     makers = {result.kind: registry.attribute("families", result.kind, "surprisals") for result in results}
-    made = [kind for kind, make in makers.items() if make]
-    if len(made) != 1:
-        raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(made)}: use --suite")
-    return RowTable(*makers[made[0]]([result for result in results if result.kind == made[0]]))
+    kinds = [kind for kind, make in makers.items() if make]
+    if len(kinds) != 1:
+        raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(kinds)}: use --suite")
+    return RowTable(*makers[kinds[0]]([result for result in results if result.kind == kinds[0]]))
 
 
 def _evaluated(results: list[Result]) -> str:
     writers = [(result, registry.attribute("families", result.kind, "evaluated_json")) for result in results]
-    kept = [(result, write) for result, write in writers if write]
-    if len(kept) != 1:
-        raise WugError(f"--what suite writes one suite with regions, not {len(kept)}: choose one with --suite")
-    [(result, write)] = kept
+    evaluated = [(result, write) for result, write in writers if write]
+    if len(evaluated) != 1:
+        raise WugError(f"--what suite writes one suite with regions, not {len(evaluated)}: choose one with --suite")
+    [(result, write)] = evaluated
     return json.dumps(write(result), ensure_ascii=False, indent=2)
 
 
-def _chart(chosen: _Chosen, what: str | None, figure: str | None, output: Path, style: ChartStyle) -> None:
+def _chart(selection: _Selection, what: str | None, figure: str | None, output: Path, style: ChartStyle) -> None:
     from wug.views.comparison_page import chart
     from wug.views.report import choose_figure
 
     if what == "comparison":
         if style.labels:
             raise click.UsageError("--label is not for the chart of a comparison")
-        charts.save(chart(chosen.compared()), output, style.apply)
+        charts.save(chart(selection.compared()), output, style.apply)
     else:
-        results = chosen.results()
+        results = selection.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
         shown = choose_figure(style.named(results), figure)
         charts.save(charts.titled(shown, style.title_characters), output, style.apply)

@@ -49,17 +49,17 @@ def command(
 
     options = common.ResultOptions(summary=summary, by=by, store_path=store_path, form=form)
     store = Store(store_path or common.default_store())
-    found = import_files(
+    imports = import_files(
         [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
     )
-    for notice in dict.fromkeys(one.notice for one in found if one.notice):
+    for notice in dict.fromkeys(stored.notice for stored in imports if stored.notice):
         printing.tell(notice)
-    _deliver(found, options, sweep)
+    _deliver(imports, options, sweep)
 
 
-def _deliver(found: Sequence[StoredImport], options: common.ResultOptions, sweep: str | None) -> None:
-    hint = common.next_steps({str(one.number): one.number for one in found})
+def _deliver(imports: Sequence[StoredImport], options: common.ResultOptions, sweep: str | None) -> None:
+    hint = common.next_steps({str(stored.number): stored.number for stored in imports})
     if sweep is not None:
         show, view = common.suggested_command("show", f"sweep:{sweep}"), common.suggested_command("view")
-        hint = f"{len(found)} runs saved · {show} · {view}"
-    common.deliver_runs([(one.results[0].model, one.number, one.results) for one in found], options, hint)
+        hint = f"{len(imports)} runs saved · {show} · {view}"
+    common.deliver_runs([(stored.results[0].model, stored.number, stored.results) for stored in imports], options, hint)

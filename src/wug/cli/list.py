@@ -46,17 +46,17 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
     """
     if tags and what not in (None, "suites"):
         raise click.UsageError(f"--tag is for suites, not for {what}")
-    made: dict[str, Callable[[], ListedRows]] = {
+    makers: dict[str, Callable[[], ListedRows]] = {
         "suites": lambda: _suites(tags),
         "models": _builtin_models,
         "runs": lambda: _runs(store_path, everything=everything),
     }
     if what is None and form != "json":
-        if common.given("form") and form != "table":
+        if common.on_command_line("form") and form != "table":
             raise click.UsageError(f"--format {form} needs one table: wug list suites, models or runs")
         form = "table"
     if form != "table":
-        rows = {name: make() for name, make in made.items() if what in (None, name)}
+        rows = {name: make() for name, make in makers.items() if what in (None, name)}
         if "models" in rows:
             rows["models"] += _kinds()
         table = Table.of_rows(rows[what] if what else ())
@@ -64,11 +64,11 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
         common.deliver_table(RowTable(table.names, table.values(), document=document), form, None)
         return
     if what in (None, "suites"):
-        _print_suites(made["suites"](), everything, tags)
+        _print_suites(makers["suites"](), everything, tags)
     if what in (None, "models"):
-        _print_models(made["models"](), everything=everything, gap=what is None)
+        _print_models(makers["models"](), everything=everything, gap=what is None)
     if what in (None, "runs"):
-        print_runs(_with_sweeps(made["runs"](), store_path), gap=what is None, max_rows=None if what else LATEST_RUNS)
+        print_runs(_with_sweeps(makers["runs"](), store_path), gap=what is None, max_rows=None if what else LATEST_RUNS)
 
 
 def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> None:
@@ -78,10 +78,10 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
         print_table([_family(name) for name, _ in registry.modules("families")])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
-        own = [row for row in rows if row["family"] == family]
-        every = f"  (wug run wug_{family} runs them all)" if len(own) > 1 and not tags else ""
-        printing.echo(f"{registry.summary('families', family)}{every}")
-        _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
+        family_rows = [row for row in rows if row["family"] == family]
+        hint = f"  (wug run wug_{family} runs them all)" if len(family_rows) > 1 and not tags else ""
+        printing.echo(f"{registry.summary('families', family)}{hint}")
+        _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in family_rows], indent="  ")
     if not tags:
         for family in sorted({name for name, _ in registry.modules("families")} - {row["family"] for row in rows}):
             printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
@@ -167,7 +167,7 @@ def _suites(tags: Iterable[str]) -> ListedRows:
             "tags": tags_of(suite),
         }
         for name, suite in opened
-        if any(suite is one for one in chosen)
+        if any(suite is match for match in chosen)
     ]
 
 
@@ -188,7 +188,7 @@ def _builtin_models() -> ListedRows:
         {
             "model": name,
             "about": _first_paragraph(folder / "README.md"),
-            "default for": [family for family, fitting in defaults.items() if fitting == name],
+            "default for": [family for family, default in defaults.items() if default == name],
         }
         for name, folder in builtin_models().items()
     ]
@@ -257,21 +257,21 @@ def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
     from wug.results.sweeps import counts, members, sweeps
 
     reader = common.open_store(store_path).reader
-    placed = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
+    numbered = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
     for sweep in sweeps(reader):
-        every = members(reader, sweep)
-        latest = max((member.run.id for member in every if member.run is not None), default=0)
+        sweep_members = members(reader, sweep)
+        latest = max((member.run.id for member in sweep_members if member.run is not None), default=0)
         line = {
             **dict.fromkeys(rows[0] if rows else ("name",)),
             "run": str(sweep),
-            "status": ", ".join(f"{number} {word}" for word, number in counts(every).items()),
+            "status": ", ".join(f"{number} {word}" for word, number in counts(sweep_members).items()),
             "model": f"{len(sweep.models)} models",
             "suites": len(sweep.suites),
             "started": sweep.started,
             "command": sweep.command,
         }
-        placed.append((latest, line))
-    return [row for _, row in sorted(placed, key=lambda pair: -pair[0])]
+        numbered.append((latest, line))
+    return [row for _, row in sorted(numbered, key=lambda pair: -pair[0])]
 
 
 def _cell(value: object) -> str:

@@ -26,9 +26,11 @@ class SuggestingGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole first sentence of each command."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         rows = [
-            (name, own.get_short_help_str(limit=10_000)) for name, own in found if own is not None and not own.hidden
+            (name, command.get_short_help_str(limit=10_000))
+            for name, command in commands
+            if command is not None and not command.hidden
         ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
@@ -61,21 +63,21 @@ class FamilyCommands(SuggestingGroup, Generic[Declared]):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        return sorted(self._found)
+        return sorted(self._commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, or None."""
-        found = self._found.get(cmd_name)
-        return None if found is None else verbosity.add_global_flags(self.command_of(found))
+        declared = self._commands.get(cmd_name)
+        return None if declared is None else verbosity.add_global_flags(self.command_of(declared))
 
     def command_of(self, declared: Declared) -> click.Command:
         """The command for a declaration."""
         raise NotImplementedError
 
     @property
-    def _found(self) -> dict[str, Declared]:
+    def _commands(self) -> dict[str, Declared]:
         modules = (registry.submodule(family, "commands") or family for _, family in registry.modules("families"))
-        return {one.name: one for module in modules for one in getattr(module, self.declared, ())}
+        return {command.name: command for module in modules for command in getattr(module, self.declared, ())}
 
 
 class CommandFolder(SuggestingGroup):
@@ -105,7 +107,7 @@ class CommandFolder(SuggestingGroup):
 def option_defaults(command: click.Command) -> dict[str, Any]:
     """The defaults of a command's options, for click's `default_map`, which environment and command line precede."""
     config = read_config()
-    made: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for key in KEYS:
         if key.name not in config or (key.variable and os.environ.get(key.variable)):
             continue
@@ -113,10 +115,10 @@ def option_defaults(command: click.Command) -> dict[str, Any]:
             same = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
             if key.variable and same and option.name is not None:
                 value = config[key.name].value
-                made[option.name] = [value] if option.multiple and isinstance(value, str) else value
+                defaults[option.name] = [value] if option.multiple and isinstance(value, str) else value
     if isinstance(command, click.Group):
-        made |= {name: option_defaults(below) for name, below in command.commands.items()}
-    return made
+        defaults |= {name: option_defaults(subcommand) for name, subcommand in command.commands.items()}
+    return defaults
 
 
 @click.group(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -140,13 +142,13 @@ verbosity.add_global_flags(cli)
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
-    given = verbosity.Verbosity()
+    flags = verbosity.Verbosity()
     verbosity.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
     printing.prepare()
     try:
-        given.apply()
-        code = cli.main(prog_name="wug", standalone_mode=False, obj=given)
+        flags.apply()
+        code = cli.main(prog_name="wug", standalone_mode=False, obj=flags)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
@@ -161,7 +163,7 @@ def main() -> NoReturn:
         printing.silence_stdout()
         sys.exit(141)
     except Exception as error:
-        if given.debug:
+        if flags.debug:
             raise
         if isinstance(error, OSError):
             printing.silence_stdout()  # it may be what cannot be written
@@ -195,8 +197,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, WugError):
         return str(error)
     if isinstance(error, OSError):  # a full disk, a name that is too long, a read-only folder
-        where = error.filename if error.filename is not None else "the output"
-        name = os.fsdecode(where) if isinstance(where, str | bytes | os.PathLike) else str(where)
+        file = error.filename if error.filename is not None else "the output"
+        name = os.fsdecode(file) if isinstance(file, str | bytes | os.PathLike) else str(file)
         fix = ". Free some space and run the command again" if error.errno == errno.ENOSPC else ""
         return f"{shortened(name)}: {error.strerror or error}{fix}"
     if isinstance(error, MemoryError):

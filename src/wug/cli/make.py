@@ -17,8 +17,8 @@ class MakeGroup(FamilyCommands[MakeCommand]):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; `--type KIND` may replace KIND, as in make_templates.py."""
         if args and args[0].startswith("-") and "--type" in args[:-1]:
-            place = args.index("--type")
-            args = [args[place + 1], *args[:place], *args[place + 2 :]]
+            index = args.index("--type")
+            args = [args[index + 1], *args[:index], *args[index + 2 :]]
         return super().parse_args(ctx, args)
 
     def command_of(self, declared: MakeCommand) -> click.Command:

@@ -41,7 +41,7 @@ MAX_CURVES = 8
 @click.option("--difference", type=float, help="Difference to detect between two runs.  [default: the observed one]")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of finding the difference.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Also write a chart: .svg, .png or .pdf.")
-def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, form: str, **given: Any) -> None:
+def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, form: str, **values: Any) -> None:
     """Compute how many items a suite needs, from stored results.
 
     With one run: the number of items for an interval of a given width. With two: the number of items with which a
@@ -55,42 +55,42 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
     from wug.results.power import PowerWanted, needed_items
     from wug.results.run_names import numbers
 
-    wanted = PowerWanted(**given)
-    if len(words) == 1 and wanted.difference is not None:
+    target = PowerWanted(**values)
+    if len(words) == 1 and target.difference is not None:
         raise click.UsageError("--difference is for two runs")
-    if len(words) > 1 and wanted.width is not None:
+    if len(words) > 1 and target.width is not None:
         raise click.UsageError("--width is for one run")
     if output is not None:
         if output.suffix.lower() not in CHARTS:
             raise InputError(f"write a chart: one of {', '.join(CHARTS)}", file=output)
         charts.require(output)
     store = common.open_store(store_path)
-    found = needed_items(store, numbers(store.reader, words), wanted)
-    common.deliver_table(_table(found, wanted.power), form, None)
+    needs = needed_items(store, numbers(store.reader, words), target)
+    common.deliver_table(_table(needs, target.power), form, None)
     if output is not None:
-        charts.save(_chart(found), output)
+        charts.save(_chart(needs), output)
         common.say(f"wrote {output}")
 
 
-def _table(found: Sequence[NeededItems], power: float) -> RowTable:
+def _table(needs: Sequence[NeededItems], power: float) -> RowTable:
     from wug.stats_paired import MAX_ITEMS
 
-    paired = found[0].paired
+    paired = needs[0].paired
     value, now = ("difference", "power_now") if paired else ("value", "width_now")
-    wanted = "wanted_difference" if paired else "wanted_width"
-    names = ("suite", "metric", value, "n", now, wanted, "items_needed")
-    rows = [(one.suite, one.metric, one.value, one.items, one.now, one.wanted, one.needed) for one in found]
+    target = "wanted_difference" if paired else "wanted_width"
+    names = ("suite", "metric", value, "n", now, target, "items_needed")
+    rows = [(e.suite, e.metric, e.value, e.items, e.now, e.wanted, e.needed) for e in needs]
     shown = [
         (
-            one.suite,
-            plain(one.metric),
-            value_text(one.value, share=one.share),
-            f"{one.items:,}",
-            value_text(one.now, share=one.share or paired),
-            value_text(one.wanted, share=one.share),
-            f"more than {MAX_ITEMS:,}" if one.needed is None else f"{one.needed:,}",
+            e.suite,
+            plain(e.metric),
+            value_text(e.value, share=e.share),
+            f"{e.items:,}",
+            value_text(e.now, share=e.share or paired),
+            value_text(e.wanted, share=e.share),
+            f"more than {MAX_ITEMS:,}" if e.needed is None else f"{e.needed:,}",
         )
-        for one in found
+        for e in needs
     ]
     head = (
         ("suite", "metric", "difference", "n", "power", "wanted difference", f"items for a power of {power:g}")
@@ -101,21 +101,21 @@ def _table(found: Sequence[NeededItems], power: float) -> RowTable:
     return RowTable(names, rows, kinds, display=Display([FormattedTable(head, shown, "llrrrrr")]))
 
 
-def _chart(found: Sequence[NeededItems]) -> altair.LayerChart:
+def _chart(needs: Sequence[NeededItems]) -> altair.LayerChart:
     import numpy as np
 
-    drawn = found[:MAX_CURVES]
+    drawn = needs[:MAX_CURVES]
     paired = drawn[0].paired
-    largest = max(max(one.items, one.needed or one.items) for one in drawn)
+    largest = max(max(e.items, e.needed or e.items) for e in drawn)
     points = [
-        charts.LinePoint(float(items), one.curve(items), series=f"{one.suite}, {plain(one.metric)}")
-        for one in drawn
+        charts.LinePoint(float(items), e.curve(items), series=f"{e.suite}, {plain(e.metric)}")
+        for e in drawn
         for items in sorted({int(n) for n in np.geomspace(5, max(10, 2 * largest), POINTS)})
     ]
-    share = paired or all(one.share for one in drawn)
-    what = "power" if paired else "width of the 95% interval"
-    about = "items in the runs: " + ", ".join(dict.fromkeys(f"{one.suite} {one.items:,}" for one in drawn))
-    made: altair.LayerChart = charts.curves(points, x="items", title=what, share=share).properties(
-        title=charts.title(f"{what.capitalize()} by number of items", about)
+    share = paired or all(e.share for e in drawn)
+    label = "power" if paired else "width of the 95% interval"
+    subtitle = "items in the runs: " + ", ".join(dict.fromkeys(f"{e.suite} {e.items:,}" for e in drawn))
+    chart: altair.LayerChart = charts.curves(points, x="items", title=label, share=share).properties(
+        title=charts.title(f"{label.capitalize()} by number of items", subtitle)
     )
-    return made
+    return chart

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wug.evaluation.cache import Cache
     from wug.evaluation.handle import ModelHandle
 
-OWN = ("predictors", "use")
+REPLACED = ("predictors", "use")
 """Options of the family that the command has in another form."""
 REPEATABLE = ("measure", "where")
 
@@ -51,7 +51,7 @@ def _metavar(option: Option) -> str | None:
 
 
 def _family_options(command: click.Command) -> click.Command:
-    command.params[1:1] = [_option(option) for option in OPTIONS if option.name not in OWN]
+    command.params[1:1] = [_option(option) for option in OPTIONS if option.name not in REPLACED]
     return command
 
 
@@ -91,60 +91,60 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
 
     if len(tables) > 1:
         raise click.UsageError("name one table; join the files first")
-    path, known = _source(tables[0])
+    path, columns = _source(tables[0])
     if options["plot"] is not None:
         from wug.views import charts
 
         charts.require(options["plot"])
     cached = nullcontext() if options["no_cache"] else closing(Cache(options["cache"] or common.default_cache()))
-    with cached as cache, common.progress("scoring texts") as tell:
-        found = run_reading(_request(path, known, options, cache, tell))
-    _write_files(found, options)
-    hint = common.keep(found.results, options["store_path"]) if options["save"] else None
+    with cached as cache, common.progress("scoring texts") as report:
+        reading = run_reading(_request(path, columns, options, cache, report))
+    _write_files(reading, options)
+    hint = common.keep(reading.results, options["store_path"]) if options["save"] else None
     match options["form"]:
         case "json":
-            printing.emit(_as_json(found))
+            printing.emit(_as_json(reading))
         case "table":
-            for line in _lines(found):
+            for line in _lines(reading):
                 printing.echo(line)
             if hint:
                 common.say(hint)
         case form:
-            common.deliver(found.results, common.ResultOptions(form=form))
+            common.deliver(reading.results, common.ResultOptions(form=form))
 
 
 def _request(
     path: Path,
-    known: Mapping[str, str],
+    columns: Mapping[str, str],
     options: dict[str, Any],
     cache: Cache | None,
-    tell: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> ReadingRequest:
     from wug.api.reading import ReadingRequest
     from wug.families.reading.settings import settings
 
-    names = [option.name for option in OPTIONS if option.name not in (*OWN, *REPEATABLE)]
-    given = {name: written(options[name]) for name in names if options[name] is not None}
-    if not options["measure"] and "measure" not in known:
+    names = [option.name for option in OPTIONS if option.name not in (*REPLACED, *REPEATABLE)]
+    values = {name: written(options[name]) for name in names if options[name] is not None}
+    if not options["measure"] and "measure" not in columns:
         raise click.UsageError("name the column with the reading times: --measure COLUMN")
     try:
-        chosen = settings({**known, **given}, options["measure"], options["where"])
+        reading_settings = settings({**columns, **values}, options["measure"], options["where"])
     except InputError as error:
         raise click.UsageError(str(error)) from None
-    if options["models"] and (chosen.word is None or chosen.position is None):
+    if options["models"] and (reading_settings.word is None or reading_settings.position is None):
         raise click.UsageError("--model needs --word, --text and --position")
     if not (options["predictors"] or options["models"] or options["surprisals"]):
         raise click.UsageError("name predictors: --predictors TERMS, --model MODEL or --surprisals FILE")
     return ReadingRequest(
         table=path,
-        settings=chosen,
+        settings=reading_settings,
         predictors=options["predictors"],
         models=_models(options),
         uses=options["uses"] or ("surprisal",),
         surprisals=options["surprisals"],
         allow_mismatch=options["allow_mismatch"],
         cache=cache,
-        progress=tell,
+        progress=report,
     )
 
 
@@ -159,62 +159,62 @@ def _source(table: str) -> tuple[Path, Mapping[str, str]]:
         raise InputError("is a folder. Name the table itself", file=table)
     if path.suffix or path.parent.name:
         raise InputError("no such file", file=table)
-    (place, *more) = find_suites(table).places
-    if more or not place.path.is_file() or not place.options.get("measure"):
+    (location, *more) = find_suites(table).places
+    if more or not location.path.is_file() or not location.options.get("measure"):
         raise InputError("not one table of reading times. Name the file itself", file=table)
-    return place.path, {name: value for name, value in place.options.items() if name != "language"}
+    return location.path, {name: value for name, value in location.options.items() if name != "language"}
 
 
 def _models(options: dict[str, Any]) -> list[ModelHandle]:
     from wug.evaluation import model_patterns
     from wug.evaluation.opening import model_spec, open_model
 
-    named = model_patterns.expand(options["models"]) if options["models"] else ()
-    return [open_model(model_spec(one.text, options["model_options"], options["device"])) for one in named]
+    matches = model_patterns.expand(options["models"]) if options["models"] else ()
+    return [open_model(model_spec(match.text, options["model_options"], options["device"])) for match in matches]
 
 
-def _write_files(found: Reading, options: dict[str, Any]) -> None:
+def _write_files(reading: Reading, options: dict[str, Any]) -> None:
     paths: list[Path] = []
     if options["words_file"] is not None:
-        found.words.write(options["words_file"])
+        reading.words.write(options["words_file"])
         paths.append(options["words_file"])
     if options["r_folder"] is not None:
-        paths += found.to_r(options["r_folder"])
+        paths += reading.to_r(options["r_folder"])
     if options["plot"] is not None:
         from wug.views import charts
 
-        charts.save(found.plot(), options["plot"])
+        charts.save(reading.plot(), options["plot"])
         paths.append(options["plot"])
     for path in paths:
         common.say(f"wrote {path}")
 
 
-def _as_json(found: Reading) -> str:
+def _as_json(reading: Reading) -> str:
     """The results as `wug run` prints them, with `p` in the estimates of ΔLL."""
     from wug.views.result_tables import estimate_table
 
-    results = json.loads(table_text(estimate_table(found.results, "json"), "json"))
+    results = json.loads(table_text(estimate_table(reading.results, "json"), "json"))
     for result in results:
-        p = {one["group"]: one["value"] for one in result["estimates"] if one["metric"] == "p"}
-        result["estimates"] = [one for one in result["estimates"] if one["metric"] != "p"]
-        for one in result["estimates"]:
-            if one["metric"] == "delta_ll":
-                one["p"] = p.get(one["group"])
+        p = {estimate["group"]: estimate["value"] for estimate in result["estimates"] if estimate["metric"] == "p"}
+        result["estimates"] = [estimate for estimate in result["estimates"] if estimate["metric"] != "p"]
+        for estimate in result["estimates"]:
+            if estimate["metric"] == "delta_ll":
+                estimate["p"] = p.get(estimate["group"])
     return json.dumps(results, ensure_ascii=False, indent=2)
 
 
-def _lines(found: Reading) -> Iterator[str]:
+def _lines(reading: Reading) -> Iterator[str]:
     from wug.families.reading.view import LEAST_SQUARES
 
-    names = short_names(result.model for result in found.results)
-    yield from aligned(list(found.summary(names)), "llrrrrrr")
-    if lags := list(found.lag_summary(names)):
+    names = short_names(result.model for result in reading.results)
+    yield from aligned(list(reading.summary(names)), "llrrrrrr")
+    if lags := list(reading.lag_summary(names)):
         yield from ("", *aligned(lags, "llllrrrr"))
         yield f"  {LEAST_SQUARES}"
-    owners: dict[str, list[str]] = {}
-    for result in found.results:
+    models_by_warning: dict[str, list[str]] = {}
+    for result in reading.results:
         for text in result.warnings:
-            owners.setdefault(text, []).append(names[result.model])
-    for text, own in owners.items():
-        yield f"  {text}" if len(own) == len(names) else f"  {', '.join(own)}: {text}"
-    yield from (str(result.signature) for result in found.results)
+            models_by_warning.setdefault(text, []).append(names[result.model])
+    for text, models in models_by_warning.items():
+        yield f"  {text}" if len(models) == len(names) else f"  {', '.join(models)}: {text}"
+    yield from (str(result.signature) for result in reading.results)

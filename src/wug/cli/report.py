@@ -37,8 +37,8 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
 
     format_of(output, {".html": "html", ".htm": "html"})
     store = common.open_store(store_path)
-    found = list(dict.fromkeys(numbers(store.reader, runs or ("last",))))
-    common.write_page(store, found, _comparison(store, found), output)
+    run_numbers = list(dict.fromkeys(numbers(store.reader, runs or ("last",))))
+    common.write_page(store, run_numbers, _comparison(store, run_numbers), output)
     if not vega.can_draw():
         common.say("charts are shown as tables of numbers: pip install 'wug[report]' to draw them")
 

@@ -39,7 +39,7 @@ MINIATURE = "A miniature: it shows the layout of the table, not its numbers."
 @click.option("--device", envvar="WUG_DEVICE", help="Device to train on: cpu, cuda, cuda:1.")
 @click.option("--format", "form", type=click.Choice(format_names()), help="Table format.  [default: from -o]")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Output file: .html for a page, .json, .md, .tex.")
-def command(recipe: str | None, **given: Any) -> None:
+def command(recipe: str | None, **options: Any) -> None:
     """Recompute a paper's table and compare it with the published one.
 
     Without a name, lists the recipes. After a kill, the same command resumes. A complete table is printed at once.
@@ -55,7 +55,7 @@ def command(recipe: str | None, **given: Any) -> None:
     from wug.reproduce.plan import Planner, missing_data_message
     from wug.reproduce.work import run_steps
 
-    form, output, small = given["form"], given["output"], given["small"]
+    form, output, small = options["form"], options["output"], options["small"]
     if recipe is None:
         for name in recipes.names():
             printing.echo(f"{name:16} {recipes.read(name).title}")
@@ -67,17 +67,17 @@ def command(recipe: str | None, **given: Any) -> None:
     form = common.resolve_format(form, output, format_suffixes()) or "table"
     if form != "html":
         common.require_format(form, output)
-    read, device = recipes.read(recipe), given["device"]
-    home = given["folder"] or Path("reproduce") / (f"{read.name}-small" if small else read.name)
-    planner = Planner(read, home, small=small, options=("--device", device) if device else ())
-    seeds = given["seeds"] or (read.seeds[:1] if small else read.seeds)
-    plan = planner.plan(seeds, given["rows"], given["networks"])
-    if given["dry_run"]:
+    loaded, device = recipes.read(recipe), options["device"]
+    folder = options["folder"] or Path("reproduce") / (f"{loaded.name}-small" if small else loaded.name)
+    planner = Planner(loaded, folder, small=small, options=("--device", device) if device else ())
+    seeds = options["seeds"] or (loaded.seeds[:1] if small else loaded.seeds)
+    plan = planner.plan(seeds, options["rows"], options["networks"])
+    if options["dry_run"]:
         _describe(plan)
         return
     failures = []
-    if not given["so_far"]:
-        with _runner(given["executor"], given["jobs"], device) as runner:
+    if not options["so_far"]:
+        with _runner(options["executor"], options["jobs"], device) as runner:
             failures = run_steps(plan, runner=runner, tell=common.say)
     _deliver(plan, form, output, remark=MINIATURE if small else "")
     if failures:
@@ -87,7 +87,7 @@ def command(recipe: str | None, **given: Any) -> None:
         if plan.absent:
             common.say(missing_data_message(plan.absent))
         raise SystemExit(1)
-    if not given["so_far"]:
+    if not options["so_far"]:
         common.say(f"the runs: wug view --store {plan.store}")
 
 

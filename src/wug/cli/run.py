@@ -113,7 +113,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
 """The options. An option is declared here, passed to RunRequest below, and used by the run service."""
 
 
-def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given: Any) -> int:
+def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values: Any) -> int:
     """Evaluate models on test suites.
 
     SUITE is a file, a folder, a built-in name (`wug list suites`), a published set (`wug data list`), or a sweep file,
@@ -130,10 +130,10 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
     """
     from wug.evaluation import service
 
-    shown = common.ResultOptions.take(given)
+    result_options = common.ResultOptions.take(values)
     if path is not None:
-        _require_writer(path, shown.save)
-    request = output.with_sweep_file(_request(given, shown))
+        _require_writer(path, result_options.save)
+    request = output.with_sweep_file(_request(values, result_options))
     if not request.suites:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if accept and not fetch:
@@ -144,15 +144,15 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
     plan = service.resolve(request)
     _describe(request, plan)
     if dry_run:
-        return output.show_dry_run(plan, request, shown.form)
+        return output.show_dry_run(plan, request, result_options.form)
     if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
     with output.progress(plan) as listen:
         report = service.execute_plan(plan, request, listen)
     if path is not None:
         _write(report, path, request)
-    output.deliver(plan, report, shown)
-    if given["print_word_probs"] and shown.form == "table":
+    output.deliver(plan, report, result_options)
+    if values["print_word_probs"] and result_options.form == "table":
         _print_words(report.results)
     return 1 if report.failed else 0
 
@@ -160,48 +160,48 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **given:
 command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
-def _request(given: Mapping[str, Any], shown: common.ResultOptions) -> RunRequest:
+def _request(values: Mapping[str, Any], result_options: common.ResultOptions) -> RunRequest:
     from wug.evaluation.own_metrics import find_metric
     from wug.evaluation.request import RunRequest
 
     scoring = {
-        "target": given["target"] or ("word" if given["eval_target_word"] else None),
-        "mask_target": "no" if given["mask_target"] is False else None,
-        "single_piece_only": "yes" if given["single_piece_only"] else None,
-        "print_word_probs": "yes" if given["print_word_probs"] else None,
-        "format": "original" if given["original"] else None,
-        "fast": "yes" if given["fast"] else None,
+        "target": values["target"] or ("word" if values["eval_target_word"] else None),
+        "mask_target": "no" if values["mask_target"] is False else None,
+        "single_piece_only": "yes" if values["single_piece_only"] else None,
+        "print_word_probs": "yes" if values["print_word_probs"] else None,
+        "format": "original" if values["original"] else None,
+        "fast": "yes" if values["fast"] else None,
     }
     model = {
-        "vocab": given["vocab"],
-        "seed": None if given["seed"] is None else str(given["seed"]),
-        "device": given["device"] or ("cuda" if given["cuda"] else None),
+        "vocab": values["vocab"],
+        "seed": None if values["seed"] is None else str(values["seed"]),
+        "device": values["device"] or ("cuda" if values["cuda"] else None),
     }
     return RunRequest(
-        suites=given["suites"] + given["more"],
-        models=given["models"] or None,
-        suite_options={**given["suite_options"], **{k: v for k, v in scoring.items() if v is not None}},
-        model_options=given["model_options"],
+        suites=values["suites"] + values["more"],
+        models=values["models"] or None,
+        suite_options={**values["suite_options"], **{k: v for k, v in scoring.items() if v is not None}},
+        model_options=values["model_options"],
         shared_model_options={k: v for k, v in model.items() if v is not None},
-        protocol=given["protocol"],
-        family=given["kind"],
-        tags=given["tags"],
-        limit=given["limit"],
-        metrics=[find_metric(name) for name in given["metrics"]],
-        interval=given["interval"],
-        store=(shown.store_path or common.default_store()) if shown.save else None,
-        cache=None if given["no_cache"] else given["cache"] or common.default_cache(),
-        executor=given["executor"],
-        workers=given["workers"],
-        sweep=given["sweep"],
+        protocol=values["protocol"],
+        family=values["kind"],
+        tags=values["tags"],
+        limit=values["limit"],
+        metrics=[find_metric(name) for name in values["metrics"]],
+        interval=values["interval"],
+        store=(result_options.store_path or common.default_store()) if result_options.save else None,
+        cache=None if values["no_cache"] else values["cache"] or common.default_cache(),
+        executor=values["executor"],
+        workers=values["workers"],
+        sweep=values["sweep"],
         command=common.command_line(),
     )
 
 
 def _describe(request: RunRequest, plan: Plan) -> None:
     for suite in plan.suites:
-        if how := getattr(suite, "understood", None):
-            common.say(f"{suite.name}: {how}")
+        if explanation := getattr(suite, "understood", None):
+            common.say(f"{suite.name}: {explanation}")
     source = click.get_current_context().get_parameter_source("models")
     if request.models is not None and source is click.core.ParameterSource.DEFAULT_MAP:
         common.say(f"using the configured model (wug config): {' '.join(map(str, request.models))}")

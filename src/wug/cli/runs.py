@@ -67,13 +67,14 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
     \b
     wug runs rename 2 "GPT-2, first try"
     """
-    from wug.results import run_admin as tidying
-    from wug.results import run_names as naming
+    from wug.results import run_admin, run_names
 
     with _store(store_path) as store:
-        found = naming.find(store.reader, run)
-        given = tidying.rename(store, found, name)
-    common.say(f"run {found.id} has no name now" if given is None else f"run {found.id} is called {given} now")
+        renamed = run_names.find(store.reader, run)
+        new_name = run_admin.rename(store, renamed, name)
+    common.say(
+        f"run {renamed.id} has no name now" if new_name is None else f"run {renamed.id} is called {new_name} now"
+    )
 
 
 @common.with_options(common.STORE)
@@ -86,13 +87,12 @@ def note(run: str, text: str, store_path: Path | None) -> None:
     \b
     wug runs note last "with the corrected suite"
     """
-    from wug.results import run_admin as tidying
-    from wug.results import run_names as naming
+    from wug.results import run_admin, run_names
 
     with _store(store_path) as store:
-        found = naming.find(store.reader, run)
-        given = tidying.annotate(store, found, text)
-    common.say(f"run {found.id} has {'no' if given is None else 'this'} note now")
+        annotated = run_names.find(store.reader, run)
+        new_note = run_admin.annotate(store, annotated, text)
+    common.say(f"run {annotated.id} has {'no' if new_note is None else 'this'} note now")
 
 
 @common.with_options(common.STORE)
@@ -105,12 +105,12 @@ def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     \b
     wug runs rm 1 2
     """
-    from wug.results import run_admin as tidying
+    from wug.results import run_admin
 
     with _store(store_path) as store:
-        found = _found(store, runs)
-        tidying.remove(store, found, force=force)
-    common.say(f"removed {_described(runs, found)}. To restore: wug runs undo")
+        selected = _select(store, runs)
+        run_admin.remove(store, selected, force=force)
+    common.say(f"removed {_described(runs, selected)}. To restore: wug runs undo")
 
 
 @common.with_options(common.STORE)
@@ -122,15 +122,15 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
     \b
     wug runs undo
     """
-    from wug.results import run_admin as tidying
+    from wug.results import run_admin
 
     with _store(store_path) as store:
-        found = _found(store, runs, removed=True) if runs else tidying.last_removed(store.reader)
-        if not found:
+        selected = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
+        if not selected:
             common.say("no run was removed")
             return
-        tidying.restore(store, found)
-    common.say(f"restored {_described(runs, found)}")
+        run_admin.restore(store, selected)
+    common.say(f"restored {_described(runs, selected)}")
 
 
 @common.with_options(common.STORE)
@@ -141,11 +141,13 @@ def purge(store_path: Path | None) -> None:
     \b
     wug runs purge
     """
-    from wug.results import run_admin as tidying
+    from wug.results import run_admin
 
     with _store(store_path) as store:
-        gone = tidying.purge(store)
-    common.say("no run was removed" if not gone else f"{gone:,} removed run{'s' * (gone != 1)} deleted for good")
+        deleted = run_admin.purge(store)
+    common.say(
+        "no run was removed" if not deleted else f"{deleted:,} removed run{'s' * (deleted != 1)} deleted for good"
+    )
 
 
 @common.with_options(common.STORE)
@@ -158,9 +160,9 @@ def path(runs: tuple[str, ...], store_path: Path | None) -> None:
     wug runs path last
     """
     with _store(store_path) as store:
-        results = [one for run in _found(store, runs) for one in store.reader.stored(run.id)]
-        found = [store.reader.outcome_file(one.id) for one in results]
-    for file in dict.fromkeys(file.path for file in found if file.path is not None):
+        results = [result for run in _select(store, runs) for result in store.reader.stored(run.id)]
+        files = [store.reader.outcome_file(result.id) for result in results]
+    for file in dict.fromkeys(file.path for file in files if file.path is not None):
         printing.emit(str(file))
 
 
@@ -177,12 +179,12 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
     from wug.results.bundles import write_bundle
 
     with _store(store_path) as store:
-        found = _found(store, runs)
-        unfinished = next((run for run in found if run.status != "complete"), None)
+        selected = _select(store, runs)
+        unfinished = next((run for run in selected if run.status != "complete"), None)
         if unfinished is not None:
             raise InputError(f"run {unfinished.id} is {unfinished.status}: only complete runs can be shared")
-        write_bundle(store.reader, found, output)
-    common.say(f"wrote {_numbered(found)} to {output}")
+        write_bundle(store.reader, selected, output)
+    common.say(f"wrote {_numbered(selected)} to {output}")
 
 
 @common.with_options(common.STORE)
@@ -197,9 +199,9 @@ def add(bundle: Path, store_path: Path | None) -> None:
     from wug.results.bundles import add_bundle
 
     with _store(store_path) as store:
-        added, known = add_bundle(store, bundle)
+        added, skipped = add_bundle(store, bundle)
         runs = [store.run(number) for number in added]
-    left_out = f"; {known:,} left out, since the store has {'it' if known == 1 else 'them'}" if known else ""
+    left_out = f"; {skipped:,} left out, since the store has {'it' if skipped == 1 else 'them'}" if skipped else ""
     common.say(f"{f'added as {_numbered(runs)}' if runs else 'nothing added'}{left_out}")
 
 
@@ -207,8 +209,8 @@ def about(run: Run) -> Iterator[str]:
     """What there is to know of a run, line by line."""
     from wug.results.progress import in_words
 
-    named = f" · {run.name}" if run.name else ""
-    yield f"run {run.id}{named} · {run.status} · {run.started} · {run.command}"
+    name = f" · {run.name}" if run.name else ""
+    yield f"run {run.id}{name} · {run.status} · {run.started} · {run.command}"
     if run.note:
         yield f"note: {run.note}"
     if run.status in ("running", "interrupted") and run.progress is not None:
@@ -227,18 +229,17 @@ def _store(store_path: Path | None) -> Iterator[Store]:
         yield store
 
 
-def _found(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
-    from wug.results import run_names as naming
-    from wug.results import sweeps
+def _select(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
+    from wug.results import run_names, sweeps
 
-    found: dict[int, Run] = {}
+    runs: dict[int, Run] = {}
     for word in words:
         if word.startswith(sweeps.PREFIX):
-            found |= {run.id: run for run in sweeps.every_run(store.reader, word, removed=removed)}
+            runs |= {run.id: run for run in sweeps.every_run(store.reader, word, removed=removed)}
         else:
-            run = naming.find(store.reader, word, removed=removed)
-            found[run.id] = run
-    return list(found.values())
+            run = run_names.find(store.reader, word, removed=removed)
+            runs[run.id] = run
+    return list(runs.values())
 
 
 def _described(words: Sequence[str], runs: Sequence[Run]) -> str:

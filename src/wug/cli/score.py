@@ -46,15 +46,15 @@ def command() -> None:
 
 
 def _score(
-    declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **given: Any
+    declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **values: Any
 ) -> None:
     from wug.evaluation.evaluate import build_result
     from wug.evaluation.signature import build_signature
     from wug.results.average import averages
 
-    shown = common.ResultOptions.take(given)
+    result_options = common.ResultOptions.take(values)
     # A file that is given with and without the option counts once.
-    scored = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **given)
+    scored = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
     if isinstance(scored, str):
         printing.echo(scored)
         return
@@ -62,7 +62,7 @@ def _score(
         build_result(suite, model, build_signature(suite.name, suite.checksum, suite.options, model, {}), rows)
         for suite, model, rows in scored
     ]
-    if declared.spread is not None and declared.unaveraged not in given.get("suite_options", ()):
+    if declared.spread is not None and declared.unaveraged not in values.get("suite_options", ()):
         results += averages(results, population=declared.spread == "population")
-    hint = common.keep(results, shown.store_path) if shown.save else None
-    common.deliver_new(results, shown, hint)
+    hint = common.keep(results, result_options.store_path) if result_options.save else None
+    common.deliver_new(results, result_options, hint)

@@ -38,7 +38,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     from wug.cli.runs import about
     from wug.results.average import pool
     from wug.results.run_names import side
-    from wug.views import text as failures
+    from wug.views.text import failing_lines, failing_table
 
     options = common.ResultOptions.take(given)
     if failing and (options.summary or options.by or options.effects):
@@ -60,10 +60,10 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     elif not failing:
         common.deliver(results, options)
     elif form == "table":
-        for line in failures.failing_lines(results):
+        for line in failing_lines(results):
             printing.echo(line)
     else:
-        common.deliver_table(failures.failing_table(results), form, None)
+        common.deliver_table(failing_table(results), form, None)
 
 
 def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
@@ -71,13 +71,13 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     from wug.results.sweeps import counts, find, members
     from wug.views import sweeps
 
-    found = find(store.reader, name)
-    status = counts(members(store.reader, found))
-    said = ", ".join(f"{number} {word}" for word, number in status.items())
-    common.say(f"sweep {found.id} · {found.name} · {len(found.models)} models: {said} · {found.started}")
-    common.say(found.command)
+    sweep = find(store.reader, name)
+    status = counts(members(store.reader, sweep))
+    statuses = ", ".join(f"{number} {word}" for word, number in status.items())
+    common.say(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
+    common.say(sweep.command)
     try:
-        curves = None if as_matrix else sweep_curves(store.reader, [found])
+        curves = None if as_matrix else sweep_curves(store.reader, [sweep])
     except InputError:
         curves = None
     console = printing.console(width=160)
@@ -86,6 +86,6 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     elif curves is not None:
         common.deliver_table(sweeps.curve_table(curves), form, None)
     elif form == "table":
-        sweeps.show_matrix(sweep_matrix(store.reader, found), console)
+        sweeps.show_matrix(sweep_matrix(store.reader, sweep), console)
     else:
-        common.deliver_table(sweeps.matrix_table(sweep_matrix(store.reader, found)), form, None)
+        common.deliver_table(sweeps.matrix_table(sweep_matrix(store.reader, sweep)), form, None)

@@ -78,7 +78,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
 }
 
 
-def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, raw: bool, **given: Any) -> None:
+def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, raw: bool, **options: Any) -> None:
     """Print the surprisal of every word of texts, in bits.
 
     The table has one row per word and model, with entropy and rank. FILE is a file with one text per line; a table
@@ -98,20 +98,20 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
 
     form = common.resolve_format(form, output, format_suffixes()) or "table"
     common.require_format(form, output)
-    text, column = given.pop("text"), given.pop("column")
+    text, column = options.pop("text"), options.pop("column")
     if column is not None and text != "line":
         raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
-    texts = _read(files, column, given.pop("source"), given=given["words"] == "given", part=text)
-    models, model_options, device = given.pop("models"), given.pop("model_options"), given.pop("device")
-    path = given.pop("cache") or common.default_cache()
-    cache = None if given.pop("no_cache") else Cache(path)
+    texts = _read(files, column, options.pop("source"), given=options["words"] == "given", part=text)
+    models, model_options, device = options.pop("models"), options.pop("model_options"), options.pop("device")
+    path = options.pop("cache") or common.default_cache()
+    cache = None if options.pop("no_cache") else Cache(path)
     common.log_paths(None, None if cache is None else cache.path)
     common.say(f"loading {', '.join(models)}")
     try:
-        specs = [model_spec(one.text, model_options, device) for one in patterns.expand(models)]
+        specs = [model_spec(match.text, model_options, device) for match in patterns.expand(models)]
         opened = (open_model(spec) for spec in specs)
         with common.progress(f"reading {len(texts):,} texts") as tell:
-            table = surprisal_table(texts, opened, cache=cache, progress=tell, **given)
+            table = surprisal_table(texts, opened, cache=cache, progress=tell, **options)
     finally:
         if cache is not None:
             cache.close()
@@ -127,7 +127,7 @@ def _read(files: Sequence[str], column: str | None, source: str | None, *, given
     """The texts of all files, with the column `file` if there are several."""
     from wug.texts import read_texts
 
-    found: list[Text] = []
+    all_texts: list[Text] = []
     for name in files:
         with _stdin() if name == "-" else nullcontext(user_path(name)) as path:
             if " " in name and not path.exists():
@@ -136,8 +136,8 @@ def _read(files: Sequence[str], column: str | None, source: str | None, *, given
             texts = read_texts(path, column=column, given=given, part=part, source=source)
         if len(files) > 1:
             texts = [replace(text, columns={"file": name, **text.columns}) for text in texts]
-        found += texts
-    return found
+        all_texts += texts
+    return all_texts
 
 
 @contextmanager

@@ -27,14 +27,14 @@ SUITE = option(
 
 def _flag(option: Option, shown_default: str | None) -> click.Option:
     name = option.name.replace("_", "-")
-    either = option.type is bool and option.default is None
+    negatable = option.type is bool and option.default is None
     value_type: Any = option.type
     if isinstance(option.type, tuple):
         value_type = click.Choice(option.type)
     elif option.type is int and option.least is not None:
         value_type = click.IntRange(int(option.least), None if option.most is None else int(option.most))
     return click.Option(
-        [f"--{name}/--no-{name}" if either else f"--{name}", option.name],
+        [f"--{name}/--no-{name}" if negatable else f"--{name}", option.name],
         type=value_type,
         is_flag=option.type is bool or None,
         default=option.default,

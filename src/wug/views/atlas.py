@@ -36,38 +36,45 @@ def published(suite: str, metric: str) -> tuple[AtlasValue, ...]:
     """The published values of a metric on a suite."""
     text = (resources.files("wug") / "assets" / "atlas.toml").read_text(encoding="utf-8")
     tables: Sequence[Mapping[str, Any]] = tomllib.loads(text)["tables"]
-    found = []
+    values = []
     for table in tables:
         if table["metric"] == metric and suite in table["suites"]:
-            place = table["suites"].index(suite)
-            for model, value in zip(table["models"], table["values"][place], strict=True):
+            position = table["suites"].index(suite)
+            for model, value in zip(table["models"], table["values"][position], strict=True):
                 if not math.isnan(value):
-                    size = table["sizes"][place]
-                    found.append(AtlasValue(model, value, size, table["source"], table["origin"]))
-    return tuple(found)
+                    size = table["sizes"][position]
+                    values.append(AtlasValue(model, value, size, table["source"], table["origin"]))
+    return tuple(values)
 
 
 def atlas_part(result: Result) -> TablePart | None:
     """The model among published ones, the best first; None if nothing is published on its suite."""
     estimate = next(
-        (one for one in result.estimates if one.group == OVERALL and published(result.suite, one.metric)), None
+        (
+            estimate
+            for estimate in result.estimates
+            if estimate.group == OVERALL and published(result.suite, estimate.metric)
+        ),
+        None,
     )
     if estimate is None:
         return None
     values = published(result.suite, estimate.metric)
-    rows = [(one.value, _row(one.model, TableCell(percent(one.value)), one.source)) for one in values]
+    rows = [(entry.value, _row(entry.model, TableCell(percent(entry.value)), entry.source)) for entry in values]
     own = TableCell(shown=format_estimate(result, estimate))
     rows.append((estimate.value, _row(short_names([result.model])[result.model], own, "this result", quiet=False)))
     ordered = tuple(row for _, row in sorted(rows, key=lambda pair: -pair[0]))
-    sizes = {one.n for one in values}
-    other = "" if sizes == {estimate.n} else f" They are of {max(sizes):,} items, and this result of {estimate.n:,}."
-    origins = "; ".join(dict.fromkeys(one.origin for one in values))
+    sizes = {entry.n for entry in values}
+    size_note = (
+        "" if sizes == {estimate.n} else f" They are of {max(sizes):,} items, and this result of {estimate.n:,}."
+    )
+    origins = "; ".join(dict.fromkeys(entry.origin for entry in values))
     return TablePart(
         "atlas",
         "Among published models",
         COLUMNS,
         (("", ordered),),
-        note=f"Other programs computed the published values, by their own rules.{other} Sources: {origins}.",
+        note=f"Other programs computed the published values, by their own rules.{size_note} Sources: {origins}.",
     )
 
 

@@ -19,8 +19,8 @@ def chance_level(kind: str, metric: str, estimates: Iterable[Estimate], group: s
     level = (registry.attribute("families", kind, "CHANCE_LEVELS") or {}).get(metric)
     if not isinstance(level, str):
         return None if level is None else float(level)
-    found = {estimate.group: estimate.value for estimate in estimates if estimate.metric == level}
-    return found.get(group, found.get(OVERALL))
+    levels = {estimate.group: estimate.value for estimate in estimates if estimate.metric == level}
+    return levels.get(group, levels.get(OVERALL))
 
 
 def is_chance_metric(kind: str, metric: str) -> bool:

@@ -46,14 +46,14 @@ class ChartStyle:
         """The palette."""
         if self.palette is None:
             return PALETTE
-        given = self.palette.split(",") if isinstance(self.palette, str) else list(self.palette)
-        if len(given) == 1 and not given[0].startswith("#"):
-            if given[0] not in PALETTES:
-                raise UnknownName("palette", given[0], PALETTES)
-            return PALETTES[given[0]]
-        if wrong := next((one for one in given if not re.fullmatch(r"#[0-9A-Fa-f]{6}", one)), None):
+        colours = self.palette.split(",") if isinstance(self.palette, str) else list(self.palette)
+        if len(colours) == 1 and not colours[0].startswith("#"):
+            if colours[0] not in PALETTES:
+                raise UnknownName("palette", colours[0], PALETTES)
+            return PALETTES[colours[0]]
+        if wrong := next((colour for colour in colours if not re.fullmatch(r"#[0-9A-Fa-f]{6}", colour)), None):
             raise InputError(f"palette {wrong!r}: write colours such as #0072b2, or one of {', '.join(PALETTES)}")
-        return tuple(given)
+        return tuple(colours)
 
     @property
     def title_characters(self) -> float:
@@ -76,16 +76,16 @@ class ChartStyle:
 
     def apply(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """A styled Vega-Lite specification with this style."""
-        made = dict(spec)
-        parts = [dict(part) for part in made.get("vconcat", ())] or [made]
+        styled = dict(spec)
+        parts = [dict(part) for part in styled.get("vconcat", ())] or [styled]
         for part in parts:
             part |= {key: value for key, value in (("width", self.width), ("height", self.height)) if value is not None}
-        if "vconcat" in made:
-            made["vconcat"] = parts
-        config = _scaled(made["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
+        if "vconcat" in styled:
+            styled["vconcat"] = parts
+        config = _scaled(styled["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
         marks = {name: {**config["style"][name], "color": self.colours[0]} for name in ("dot", "interval")}
         colours = {"range": {**config["range"], "category": list(self.colours)}, "style": {**config["style"], **marks}}
-        return {**made, "config": {**config, **colours}}
+        return {**styled, "config": {**config, **colours}}
 
 
 def _scaled(value: object, factor: float) -> Any:

@@ -118,9 +118,9 @@ def intervals(
     several = len(series) > 1
     rows = _rows(points)
     values = vega.value_axis(share)
-    of = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if several else [])]
+    tooltips = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if several else [])]
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
-        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*of, title=title, share=share)
+        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*tooltips, title=title, share=share)
     )
     choice = vega.choice("series", title)
     if several:
@@ -162,15 +162,15 @@ def curves(
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
-    named = vega.solid(vega.named(series)) if several else {**vega.named(series), "legend": None}
-    of = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
-    places = sorted({point.x for point in points})
+    scale = vega.solid(vega.named(series)) if several else {**vega.named(series), "legend": None}
+    tooltips = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
+    xs = sorted({point.x for point in points})
     shift = several and len(points) <= MAX_INTERVAL_POINTS
-    rows = [_curve_datum(point, _shifted(point, places, series) if shift else point.x) for point in points]
+    rows = [_curve_datum(point, _shifted(point, xs, series) if shift else point.x) for point in points]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=vega.count_axis(places, x),
-        color=alt.Color("series:N", **named),
-        tooltip=vega.value_tooltip(*of, title=title, share=share),
+        x=vega.count_axis(xs, x),
+        color=alt.Color("series:N", **scale),
+        tooltip=vega.value_tooltip(*tooltips, title=title, share=share),
     )
     choice = vega.choice("series", x)
     if several:
@@ -209,11 +209,11 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     A bin without a width is a narrow bar at its number, in front of the others.
     """
     alt = vega.altair()
-    series = list(dict.fromkeys(one.series for one in bins))
-    edges = [rounded(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
+    series = list(dict.fromkeys(bar.series for bar in bins))
+    edges = [rounded(edge) for edge in sorted({edge for bar in bins for edge in (bar.low, bar.high)})]
     edges = edges if len(edges) > 1 else [-1.0, 1.0]
     data = [
-        {"low": rounded(one.low), "high": rounded(one.high), "count": one.count, "series": one.series} for one in bins
+        {"low": rounded(bar.low), "high": rounded(bar.high), "count": bar.count, "series": bar.series} for bar in bins
     ]
     base = alt.Chart(alt.Data(values=data)).encode(
         x=alt.X(
@@ -233,8 +233,8 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
         ],
     )
     bars = base.mark_bar(binSpacing=1).encode(x2=alt.X2("high:Q", title=title))
-    layers = [bars.transform_filter("datum.low < datum.high")] if any(one.low < one.high for one in bins) else []
-    if any(one.low == one.high for one in bins):
+    layers = [bars.transform_filter("datum.low < datum.high")] if any(bar.low < bar.high for bar in bins) else []
+    if any(bar.low == bar.high for bar in bins):
         layers.append(base.mark_bar(size=NARROW_BAR_PX).transform_filter("datum.low == datum.high"))
     return alt.layer(*layers).properties(width=vega.WIDTH_PX, height=240)
 
@@ -299,15 +299,15 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
 
 def titled(figure: Figure, room: float = 1.0) -> altair.LayerChart:
     """The chart of a figure for a file, with a title that says what it shows; `room` is the width of its lines."""
-    made: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
-    return made
+    chart: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
+    return chart
 
 
 def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
     """The title of a chart, and lines below it that say what it shows."""
     width = max(20, int(MAX_TITLE_CHARACTERS * room))
-    first, *others = (textwrap.wrap(visible(part), width) for part in (text, *about))
-    return {"text": first, "subtitle": [*itertools.chain(*others)]}
+    heading, *subtitles = (textwrap.wrap(visible(part), width) for part in (text, *about))
+    return {"text": heading, "subtitle": [*itertools.chain(*subtitles)]}
 
 
 def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
@@ -322,8 +322,8 @@ def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
 def require(path: Path | None = None) -> None:
     """Raise an error if charts cannot be drawn here, or not into a file of this name."""
     if path is not None and path.suffix.lower() not in vega.CHART_WRITERS:
-        known = ", ".join(vega.CHART_WRITERS)
-        raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {known}", file=path)
+        suffixes = ", ".join(vega.CHART_WRITERS)
+        raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {suffixes}", file=path)
     vega.altair()
     vega.vl_convert()
 
@@ -369,9 +369,9 @@ def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
     }
 
 
-def _shifted(point: LinePoint, places: Sequence[float], series: Sequence[str]) -> float:
+def _shifted(point: LinePoint, xs: Sequence[float], series: Sequence[str]) -> float:
     """The x of a point, shifted so that points of other lines do not hide it."""
-    gap = min((b - a for a, b in itertools.pairwise(places)), default=1.0)
+    gap = min((b - a for a, b in itertools.pairwise(xs)), default=1.0)
     return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))
 
 

@@ -50,7 +50,7 @@ def table(comparison: RunComparison) -> RowTable:
     tables = []
     for first, second, contrasts in side_pairs(comparison):
         legend = {side.label: side.name for side in (first, second)}
-        marks = [str(mark) for mark in dict.fromkeys(mark for one in contrasts for mark in one.signatures)]
+        marks = [str(mark) for mark in dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures)]
         cells = [line(contrast) for contrast in contrasts]
         tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, marks))
     document = {
@@ -114,8 +114,8 @@ def signatures(comparison: RunComparison) -> list[Signature]:
 
 def side_pairs(comparison: RunComparison) -> Iterator[tuple[Side, Side, list[Contrast]]]:
     """Each pair of sides with its contrasts."""
-    for (first, second), found in groupby(comparison.contrasts, key=lambda c: (c.first, c.second)):
-        yield first, second, list(found)
+    for (first, second), contrasts in groupby(comparison.contrasts, key=lambda c: (c.first, c.second)):
+        yield first, second, list(contrasts)
 
 
 def line(contrast: Contrast) -> list[str]:
@@ -169,24 +169,24 @@ def p_text(p: float) -> str:
 
 def summary(comparison: RunComparison) -> list[str]:
     """One sentence per pair of sides: which is better, and on how many tests."""
-    names, said = side_names(comparison), []
+    names, sentences = side_names(comparison), []
     level = f" after Holm's correction for {comparison.tests} tests" if comparison.tests > 1 else ""
     for first, second, contrasts in side_pairs(comparison):
         a, b, n = names[first.label], names[second.label], len(contrasts)
-        found = [c for c in contrasts if c.significant and c.higher is not None]
-        directed = all(c.better_side is not None for c in found)
-        won = Counter(side.label for c in found if (side := c.better_side if directed else c.higher) is not None)
+        significant = [c for c in contrasts if c.significant and c.higher is not None]
+        directed = all(c.better_side is not None for c in significant)
+        won = Counter(side.label for c in significant if (side := c.better_side if directed else c.higher) is not None)
         word = "better" if directed else "higher"
         scores = [
             f"{name} is {word} on {won[side.label]}" for side, name in ((second, b), (first, a)) if won[side.label]
         ]
         if scores:
-            left = n - len(found)
+            left = n - len(significant)
             rest = f"; {left} {'shows' if left == 1 else 'show'} no difference" if left else ""
-            said.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
+            sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
         else:
-            said.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
-    return said
+            sentences.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
+    return sentences
 
 
 def scope(comparison: RunComparison) -> str:
@@ -204,9 +204,9 @@ def scope(comparison: RunComparison) -> str:
 
 def methods(comparison: RunComparison) -> str:
     """A sentence that names the tests and the interval methods."""
-    found = Counter((c.method, c.interval_method) for c in comparison.contrasts)
-    texts = [f"{test} with {interval} intervals" if interval else test for test, interval in found]
-    counts = [f" ({n})" if len(found) > 1 else "" for n in found.values()]
+    pairs = Counter((c.method, c.interval_method) for c in comparison.contrasts)
+    texts = [f"{test} with {interval} intervals" if interval else test for test, interval in pairs]
+    counts = [f" ({n})" if len(pairs) > 1 else "" for n in pairs.values()]
     return f"Tests: {'; '.join(f'{text}{n}' for text, n in zip(texts, counts, strict=True))}."
 
 
@@ -216,7 +216,7 @@ def notes(comparison: RunComparison) -> list[str]:
     agree = "p < 0.05 exactly where the interval excludes 0"
     if any(contrast.interval_method.endswith("bca") for contrast in comparison.contrasts):
         agree = "near p = 0.05 a BCa interval and the permutation test may disagree"
-    said = [
+    sentences = [
         "The difference is the second minus the first on the items that both have.",
         f"The 95% interval and p are for each test alone, unadjusted; {agree}.",
         f"p (Holm) is adjusted for all {tests} tests shown; below 0.05 one side is called better or higher."
@@ -225,33 +225,37 @@ def notes(comparison: RunComparison) -> list[str]:
         '"No difference shown" does not mean that the models are equal: see how wide the interval is.',
     ]
     if any(verdict(contrast) == "only unadjusted" for contrast in comparison.contrasts):
-        said.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
-    said.append(methods(comparison))
-    if units := {(_cluster_name(one), one.items) for one in comparison.contrasts if one.items < one.n}:
+        sentences.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
+    sentences.append(methods(comparison))
+    if units := {
+        (_cluster_name(contrast), contrast.items) for contrast in comparison.contrasts if contrast.items < contrast.n
+    }:
         count = f" ({next(iter(units))[1]:,})" if len(units) == 1 else ""
         names = " or ".join(sorted({name for name, _ in units}))
-        said.append(f"n counts outcomes; tests and intervals are clustered by {names}{count}.")
+        sentences.append(f"n counts outcomes; tests and intervals are clustered by {names}{count}.")
     if any(len(side.runs) > 1 and not side.newest for side in comparison.sides):
-        said.append(
+        sentences.append(
             "Values of several runs are means over runs, ± the standard deviation between them. Interval and p "
             "generalise to new items for these runs, not to new runs."
         )
-    return said
+    return sentences
 
 
 def _cluster_name(contrast: Contrast) -> str:
     """What outcomes are clustered by: a column that the signatures name, or items."""
-    named = {signature.get("cluster") for signature in contrast.signatures} - {None, "none"}
-    return str(*named) if len(named) == 1 else "item"
+    columns = {signature.get("cluster") for signature in contrast.signatures} - {None, "none"}
+    return str(*columns) if len(columns) == 1 else "item"
 
 
 def warnings(comparison: RunComparison) -> list[str]:
     """All warnings, those of contrasts with their names; equal ones once."""
-    own: dict[str, list[str]] = {}
+    affected: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            own.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
-    several = [f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in own.items()]
+            affected.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
+    several = [
+        f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in affected.items()
+    ]
     return [*comparison.warnings, *several]
 
 
@@ -264,19 +268,21 @@ def counts(contrast: Contrast) -> str:
     return f"both right {c.both:,} · {only} · neither {c.neither:,}"
 
 
-def explanations(one: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
+def explanations(disagreement: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
     """Details of a disagreement: shared ones without a label, then those of each side."""
-    shared = {key: value for key, value in one.detail_first.items() if one.detail_second.get(key) == value}
+    shared = {
+        key: value for key, value in disagreement.detail_first.items() if disagreement.detail_second.get(key) == value
+    }
     yield from (("", text) for text in [_explained(shared)] if text)
-    for side, detail in ((contrast.first, one.detail_first), (contrast.second, one.detail_second)):
-        own = _explained({key: value for key, value in detail.items() if key not in shared})
-        if own:
-            yield side.label, own
+    for side, detail in ((contrast.first, disagreement.detail_first), (contrast.second, disagreement.detail_second)):
+        text = _explained({key: value for key, value in detail.items() if key not in shared})
+        if text:
+            yield side.label, text
 
 
 def _explained(detail: Mapping[str, Any]) -> str:
-    said = [f"{key}: {_short(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
-    return " · ".join(said)
+    facts = [f"{key}: {_short(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
+    return " · ".join(facts)
 
 
 def _short(value: str | float) -> str:
@@ -309,10 +315,10 @@ def _block(contrast: Contrast) -> Text:
 def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     names = head(first, second)
-    for place, name in enumerate(names):
-        words = place < 2
+    for column, name in enumerate(names):
+        words = column < 2
         table.add_column(
-            name, justify="left" if place < 2 or place > 8 else "right", overflow="fold", no_wrap=not words
+            name, justify="left" if column < 2 or column > 8 else "right", overflow="fold", no_wrap=not words
         )
     before = None
     for contrast in contrasts:
@@ -335,22 +341,22 @@ def _more(contrast: Contrast) -> Iterator[str]:
         yield f"{about}: {counts(contrast)}"
     shown = len(contrast.disagreements)
     most = "" if contrast.share else ", those that differ most"
-    some = f"; {shown} of them{most}" if shown < contrast.disagreeing else ""
-    yield f"{about}: {contrast.disagreeing:,} items differ{some}"
-    for one in contrast.disagreements:
-        yield f"  {one.item}  {differing(one, contrast)}"
-        for label, text in explanations(one, contrast):
+    limit_note = f"; {shown} of them{most}" if shown < contrast.disagreeing else ""
+    yield f"{about}: {contrast.disagreeing:,} items differ{limit_note}"
+    for disagreement in contrast.disagreements:
+        yield f"  {disagreement.item}  {differing(disagreement, contrast)}"
+        for label, text in explanations(disagreement, contrast):
             yield f"      {label}  {text}" if label else f"      {text}"
 
 
-def differing(one: Disagreement, contrast: Contrast) -> str:
+def differing(disagreement: Disagreement, contrast: Contrast) -> str:
     """How an item differs: `only B right`, or both values."""
     a, b = contrast.first.label, contrast.second.label
-    if contrast.share and {one.first, one.second} == {0.0, 1.0}:
-        return f"only {a if one.first > one.second else b} right"
+    if contrast.share and {disagreement.first, disagreement.second} == {0.0, 1.0}:
+        return f"only {a if disagreement.first > disagreement.second else b} right"
     if contrast.share:
-        return f"{a} {100 * one.first:.0f}%, {b} {100 * one.second:.0f}%"
-    return f"{a} {number(one.first)}, {b} {number(one.second)}"
+        return f"{a} {100 * disagreement.first:.0f}%, {b} {100 * disagreement.second:.0f}%"
+    return f"{a} {number(disagreement.first)}, {b} {number(disagreement.second)}"
 
 
 def _value(value: float, contrast: Contrast, spread: Spread | None) -> str:

@@ -12,7 +12,7 @@ from wug.formatting import plain
 from wug.labels import caption
 from wug.results.comparison import Contrast, RunComparison, Side
 from wug.views import charts
-from wug.views import comparison as text
+from wug.views import comparison as comparison_text
 from wug.views.comparison import difference, interval, p_text, side_names, verdict
 from wug.views.parts import Figure
 
@@ -60,49 +60,52 @@ class ComparisonSection:
 
 def section(comparison: RunComparison) -> ComparisonSection:
     """The section about a comparison."""
-    names = text.side_names(comparison)
+    names = comparison_text.side_names(comparison)
     return ComparisonSection(
-        summary=tuple(text.summary(comparison)),
-        scope=text.scope(comparison),
+        summary=tuple(comparison_text.summary(comparison)),
+        scope=comparison_text.scope(comparison),
         side_pairs=tuple(
             SidePair(
                 *(first, second, (names[first.label], names[second.label])),
-                *(tuple(text.head(first.label, second.label)), tuple(map(_row, contrasts))),
+                *(tuple(comparison_text.head(first.label, second.label)), tuple(map(_row, contrasts))),
             )
-            for first, second, contrasts in text.side_pairs(comparison)
+            for first, second, contrasts in comparison_text.side_pairs(comparison)
         ),
         figures=tuple(figures(comparison)),
-        notes=tuple(text.notes(comparison)),
-        warnings=tuple(text.warnings(comparison)),
+        notes=tuple(comparison_text.notes(comparison)),
+        warnings=tuple(comparison_text.warnings(comparison)),
     )
 
 
 def _row(contrast: Contrast) -> ContrastRow:
     return ContrastRow(
         contrast=contrast,
-        cells=tuple(text.line(contrast)),
-        counts=text.counts(contrast),
+        cells=tuple(comparison_text.line(contrast)),
+        counts=comparison_text.counts(contrast),
         items=tuple(
             (
-                one.item,
-                text.differing(one, contrast),
-                tuple(f"{label}: {said}" if label else said for label, said in text.explanations(one, contrast)),
+                disagreement.item,
+                comparison_text.differing(disagreement, contrast),
+                tuple(
+                    f"{label}: {explanation}" if label else explanation
+                    for label, explanation in comparison_text.explanations(disagreement, contrast)
+                ),
             )
-            for one in contrast.disagreements
+            for disagreement in contrast.disagreements
         ),
     )
 
 
 def chart(comparison: RunComparison) -> altair.VConcatChart:
     """All charts below each other, under the names of the sides."""
-    found = figures(comparison)
-    if not found:
+    drawn = figures(comparison)
+    if not drawn:
         raise InputError("there is no difference to draw")
-    about = dict.fromkeys(text for figure in found for text in (figure.about, figure.note))
-    made: altair.VConcatChart = charts.stacked([figure.chart for figure in found]).properties(
+    about = dict.fromkeys(line for figure in drawn for line in (figure.about, figure.note))
+    panels: altair.VConcatChart = charts.stacked([figure.chart for figure in drawn]).properties(
         title=charts.title("Differences between models", *about)
     )
-    return made
+    return panels
 
 
 def figures(comparison: RunComparison) -> list[Figure]:
@@ -111,13 +114,16 @@ def figures(comparison: RunComparison) -> list[Figure]:
     panels: dict[str, list[Contrast]] = {}
     for contrast in comparison.contrasts:
         panels.setdefault("" if contrast.share else contrast.metric, []).append(contrast)
-    return [_figure(metric, own, names, f"compared-{place}") for place, (metric, own) in enumerate(panels.items())]
+    return [
+        _figure(metric, contrasts, names, f"compared-{index}")
+        for index, (metric, contrasts) in enumerate(panels.items())
+    ]
 
 
 def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str], id: str) -> Figure:
     share = not metric
     side_pairs = list(dict.fromkeys(_minus(c, names) for c in contrasts))
-    what = side_pairs[0] if len(side_pairs) == 1 else "Differences"
+    subject = side_pairs[0] if len(side_pairs) == 1 else "Differences"
     title = "difference (percentage points)" if share else f"difference in {plain(metric)}"
     several = len({c.metric for c in contrasts}) > 1
     points = [
@@ -129,7 +135,7 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
         id=id,
         draw=partial(charts.intervals, points, title=title, series_are="pair", zero=True),
         title="Differences in percent correct" if share else f"Differences in {plain(metric)}",
-        note=f"{what} on the items that both have, with 95% intervals.",
+        note=f"{subject} on the items that both have, with 95% intervals.",
         about=about,
         columns=("suite", "metric", "pair", "difference", "95% interval", "p", "p (Holm)", "verdict"),
         rows=tuple(
@@ -139,7 +145,7 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
             )
             for c in contrasts
         ),
-        records=tuple(dict(zip(text.COLUMNS, text.row(c), strict=True)) for c in contrasts),
+        records=tuple(dict(zip(comparison_text.COLUMNS, comparison_text.row(c), strict=True)) for c in contrasts),
     )
 
 

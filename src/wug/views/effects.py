@@ -27,22 +27,22 @@ Effect = tuple[FormattedEstimate, list[tuple[str, float]]]
 
 def effect_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
     """The mean effects and margins over all items, and the same standardised."""
-    whole = {one.metric: one for one in result.estimates if one.group == "all"}
+    overall = {estimate.metric: estimate for estimate in result.estimates if estimate.group == "all"}
     derived = (metric.name for metric in result.metrics if metric.derived)
-    return tuple(format_estimate(result, whole[name]) for name in derived if name in whole)
+    return tuple(format_estimate(result, overall[name]) for name in derived if name in overall)
 
 
 def effects_part(result: Result) -> EstimatesPart | None:
     """The estimates of effects, collapsed; None if there are none."""
-    found = effect_estimates(result)
-    return EstimatesPart(found, folded="Mean effects in bits") if found else None
+    estimates = effect_estimates(result)
+    return EstimatesPart(estimates, folded="Mean effects in bits") if estimates else None
 
 
 def group_effects(result: Result, metric: str, without: Container[str] = ()) -> Iterator[Figure]:
     """The means of an effect by group, folded, for fields with at least two values."""
     unit = result.metric(metric).unit
-    what = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
-    draw = partial(dots, note=interval_note(result, metric), what=what, share=False)
+    label = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
+    draw = partial(dots, note=interval_note(result, metric), what=label, share=False)
     fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in without}
     for figure in field_figures(fields, draw, id=f"{metric}-groups", what=plain(metric).capitalize()):
         yield replace(figure, folded=True)
@@ -50,12 +50,12 @@ def group_effects(result: Result, metric: str, without: Container[str] = ()) -> 
 
 def effects_figure(result: Result, rows: Rows) -> Figure | None:
     """The mean of each effect in bits with its interval, and one dot per item; None if there are none."""
-    metrics = {one.name: one for one in result.metrics if one.unit == "bits" and one.derived}
-    shown = [(one, _items(rows, metrics[one.metric])) for one in effect_estimates(result) if one.metric in metrics]
+    metrics = {metric.name: metric for metric in result.metrics if metric.unit == "bits" and metric.derived}
+    shown = [(e, _items(rows, metrics[e.metric])) for e in effect_estimates(result) if e.metric in metrics]
     if not shown:
         return None
-    every = {one.metric: one.value for one in effect_estimates(result)}
-    standardised = [every.get(f"standardised_{one.metric}") for one, _ in shown]
+    values = {e.metric: e.value for e in effect_estimates(result)}
+    standardised = [values.get(f"standardised_{e.metric}") for e, _ in shown]
     dots = " Each circle is an item." if any(items for _, items in shown) else ""
     return Figure(
         id="effects",
@@ -64,34 +64,39 @@ def effects_figure(result: Result, rows: Rows) -> Figure | None:
         note=f"Means in bits with 95% intervals, positive in the predicted direction.{dots}",
         columns=("effect", "mean (bits)", "95% interval", "mean / SD", "n"),
         rows=tuple(
-            (one.name, bits(one.value), one.interval or "–", "–" if d is None else number(d), f"{one.n:,}")
-            for (one, _), d in zip(shown, standardised, strict=True)
+            (e.name, bits(e.value), e.interval or "–", "–" if d is None else number(d), f"{e.n:,}")
+            for (e, _), d in zip(shown, standardised, strict=True)
         ),
         records=tuple(
-            {"effect": one.metric, "bits": one.value, "low": one.low, "high": one.high, "standardised": d, "n": one.n}
-            for (one, _), d in zip(shown, standardised, strict=True)
+            {"effect": e.metric, "bits": e.value, "low": e.low, "high": e.high, "standardised": d, "n": e.n}
+            for (e, _), d in zip(shown, standardised, strict=True)
         ),
     )
 
 
 def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
-    how = metric.derived
-    wanted = Filter(how.metric) if how else None
-    if how is None or wanted is None or rows.tally(how.metric)[""] > MAX_DOTS:
+    derivation = metric.derived
+    selection = Filter(derivation.metric) if derivation else None
+    if derivation is None or selection is None or rows.tally(derivation.metric)[""] > MAX_DOTS:
         return []
-    found = ((row.outcome, how.value(row.outcome.detail)) for row in rows.each(wanted, keys=(how.plus, how.minus)))
-    return [(one.item, value) for one, value in found if one.value is not None and finite(value) is not None]
+    effects = (
+        (row.outcome, derivation.value(row.outcome.detail))
+        for row in rows.each(selection, keys=(derivation.plus, derivation.minus))
+    )
+    return [
+        (outcome.item, value) for outcome, value in effects if outcome.value is not None and finite(value) is not None
+    ]
 
 
 def _draw(shown: list[Effect]) -> altair.LayerChart:
     alt = vega.altair()
-    points = [point(one, name=plain(one.name)) for one, _ in shown]
+    points = [point(estimate, name=plain(estimate.name)) for estimate, _ in shown]
     chart = charts.intervals(points, title="bits, positive in the predicted direction", zero=True)
-    keys = [charts.row_key("", one.row) for one in points]
+    keys = [charts.row_key("", dot.row) for dot in points]
     items = [
         {"row": key, "item": item, "value": charts.rounded(value)}
-        for key, (_, each) in zip(keys, shown, strict=True)
-        for item, value in each
+        for key, (_, effects) in zip(keys, shown, strict=True)
+        for item, value in effects
     ]
     if items:
         circles = alt.Chart(alt.Data(values=items)).mark_point(

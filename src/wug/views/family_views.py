@@ -50,10 +50,10 @@ class SampledGroup:
 
 def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
     """The parts of a result's view, in reading order; some are deferred."""
-    found: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
+    parts: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
     facts = dataset_facts(result)
     further = [atlas_part(result), FactsPart(facts) if facts else None]
-    return chain(_origin(result), found, filter(None, further))
+    return chain(_origin(result), parts, filter(None, further))
 
 
 def _origin(result: Result) -> Iterator[ViewPart]:
@@ -64,8 +64,8 @@ def _origin(result: Result) -> Iterator[ViewPart]:
 
 def items_of(result: Result, rows: Rows) -> ItemsView:
     """How the items of a result are shown."""
-    found: ItemsView = module_of(result.kind).items(result, rows)
-    return found
+    view: ItemsView = module_of(result.kind).items(result, rows)
+    return view
 
 
 def option_pages_of(result: Result) -> list[OptionPage]:
@@ -78,9 +78,9 @@ def option_pages_of(result: Result) -> list[OptionPage]:
 def computed_parts(parts: Iterable[ViewPart]) -> Iterator[ViewPart]:
     """All parts, with deferred ones computed."""
     for part in parts:
-        found = part.make() if isinstance(part, DeferredPart) else part
-        if found is not None:
-            yield found
+        computed = part.make() if isinstance(part, DeferredPart) else part
+        if computed is not None:
+            yield computed
 
 
 def figures_of(result: Result, rows: Rows) -> Iterator[Figure]:
@@ -107,10 +107,13 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
         if sample.value is None or word == sample.value:
             chosen += zip(positions, repeat(group))
     chosen.sort()
-    there = Counter(group for _, group in chosen)
-    picked = spread_sample(chosen, limit, lambda one: one[1])
-    found = {name: rows.read([position for position, _ in some]) for name, some in picked.items()}
-    order = [*(name for name in sample.titles if name in found), *(name for name in found if name not in sample.titles)]
+    matching = Counter(group for _, group in chosen)
+    picked = spread_sample(chosen, limit, lambda pair: pair[1])
+    sampled = {name: rows.read([position for position, _ in members]) for name, members in picked.items()}
+    order = [
+        *(name for name in sample.titles if name in sampled),
+        *(name for name in sampled if name not in sample.titles),
+    ]
     return [
         SampledGroup(
             name=sample.heading(name),
@@ -119,9 +122,9 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
             total=sizes[name],
             items=tuple(
                 (row, items.show(row, judgements))
-                for row, judgements in zip(found[name], rows.same_items(found[name]), strict=True)
+                for row, judgements in zip(sampled[name], rows.same_items(sampled[name]), strict=True)
             ),
-            left=there[name] - len(found[name]),
+            left=matching[name] - len(sampled[name]),
         )
         for name in order
     ]
@@ -174,4 +177,4 @@ def allot(sizes: Mapping[Key, int], limit: int) -> dict[Key, int]:
 
 def _evenly(rows: list[Row], count: int) -> list[Row]:
     """`count` evenly spaced rows, the first included."""
-    return [rows[place * len(rows) // count] for place in range(count)]
+    return [rows[index * len(rows) // count] for index in range(count)]

@@ -47,8 +47,8 @@ def overall_parts(result: Result) -> Iterator[ViewPart]:
 
 def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:
     """The estimates of some metrics over all items, if they exist."""
-    found = {e.metric: e for e in result.estimates if e.group == "all"}
-    return [format_estimate(result, found[metric]) for metric in metrics if metric in found]
+    estimates = {e.metric: e for e in result.estimates if e.group == "all"}
+    return [format_estimate(result, estimates[metric]) for metric in metrics if metric in estimates]
 
 
 def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
@@ -122,8 +122,8 @@ def dots(
 
     `first` names the rows, `series` the dots in a row.
     """
-    grouped = any(one.group for one in points)
-    names = list(dict.fromkeys((one.group, one.row) for one in points))
+    grouped = any(p.group for p in points)
+    names = list(dict.fromkeys((p.group, p.row) for p in points))
     drawn, listed = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
     more = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
     more += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
@@ -131,7 +131,7 @@ def dots(
         id=id,
         draw=partial(
             charts.intervals,
-            [one for one in points if (one.group, one.row) in drawn],
+            [p for p in points if (p.group, p.row) in drawn],
             title=what,
             share=share,
             zero=not share,
@@ -141,18 +141,18 @@ def dots(
         note=f"{note}{more}".strip(),
         columns=(*(["group"] if grouped else []), first, *([series] if series else []), what, "interval", "n"),
         rows=tuple(
-            (*([one.group] if grouped else []), one.row, *([one.series] if series else []), *value_cells(one, share))
-            for one in points
-            if (one.group, one.row) in listed
+            (*([p.group] if grouped else []), p.row, *([p.series] if series else []), *value_cells(p, share))
+            for p in points
+            if (p.group, p.row) in listed
         ),
         records=tuple(
             {
-                **({"group": one.group} if grouped else {}),
-                first: one.row,
-                **({series: one.series} if series else {}),
-                **_record(one, what),
+                **({"group": p.group} if grouped else {}),
+                first: p.row,
+                **({series: p.series} if series else {}),
+                **_record(p, what),
             }
-            for one in points
+            for p in points
         ),
     )
 
@@ -171,7 +171,8 @@ def field_figures(
     if small:
         points = [point(row, group=name if len(small) > 1 else "") for name, rows in small for row in rows]
         yield draw(id, f"{what} by {', '.join(name for name, _ in small)}", points, first=small[0][0])
-    for index, (name, rows) in enumerate(one for one in ordered if len(one[1]) > MAX_SHARED_VALUES):
+    large = [(name, rows) for name, rows in ordered if len(rows) > MAX_SHARED_VALUES]
+    for index, (name, rows) in enumerate(large):
         yield draw(f"{id}-{index}", f"{what} by {name}", [point(row) for row in rows], first=name)
 
 
@@ -186,8 +187,8 @@ def curve(
     peak: charts.LinePoint | None = None,
 ) -> Figure:
     """A line chart of proportions with its table, without points of few items unless most have few."""
-    several = any(one.series for one in points)
-    drawn = [one for one in points if one.n is None or one.n >= MIN_POINT_ITEMS]
+    several = any(point.series for point in points)
+    drawn = [point for point in points if point.n is None or point.n >= MIN_POINT_ITEMS]
     if len(drawn) < len(points) / 4:
         drawn = list(points)
     few = f" Points of fewer than {MIN_POINT_ITEMS} items are only in the table." if len(drawn) < len(points) else ""
@@ -197,10 +198,8 @@ def curve(
         title=title,
         note=f"{note}{few}".strip(),
         columns=(*(["of"] if several else []), x, what, "interval", "n"),
-        rows=tuple(
-            (*([one.series] if several else []), f"{one.x:g}", *value_cells(one)) for one in points[:MAX_TABLE_ROWS]
-        ),
-        records=tuple({**({"of": one.series} if several else {}), x: one.x, **_record(one, what)} for one in points),
+        rows=tuple((*([p.series] if several else []), f"{p.x:g}", *value_cells(p)) for p in points[:MAX_TABLE_ROWS]),
+        records=tuple({**({"of": p.series} if several else {}), x: p.x, **_record(p, what)} for p in points),
     )
 
 
@@ -230,8 +229,8 @@ def estimate_figure(
     )
 
 
-def _record(one: charts.Point | charts.LinePoint, what: str) -> dict[str, Any]:
-    return {what: one.value, "low": one.low, "high": one.high, "n": one.n}
+def _record(point: charts.Point | charts.LinePoint, what: str) -> dict[str, Any]:
+    return {what: point.value, "low": point.low, "high": point.high, "n": point.n}
 
 
 def counts_items(result: Result, metric: str) -> bool:
@@ -241,18 +240,18 @@ def counts_items(result: Result, metric: str) -> bool:
 
 def deviation_note(result: Result) -> str:
     """A sentence about standard deviations; empty if the estimates have intervals."""
-    found = [e for e in result.estimates if is_deviation(e.method)]
-    return f"Means of {max(e.n for e in found)}, with one standard deviation either side." if found else ""
+    deviations = [e for e in result.estimates if is_deviation(e.method)]
+    return f"Means of {max(e.n for e in deviations)}, with one standard deviation either side." if deviations else ""
 
 
 def _over_runs(result: Result, metric: str) -> bool:
     return any(is_deviation(e.method) for e in result.estimates if e.metric == metric)
 
 
-def value_cells(one: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:
+def value_cells(point: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:
     """Value, interval and n as text."""
-    interval = one.interval or interval_text(one.low, one.high, None, share=share)
-    return value_text(one.value, share=share), interval or "–", "–" if one.n is None else f"{one.n:,}"
+    interval = point.interval or interval_text(point.low, point.high, None, share=share)
+    return value_text(point.value, share=share), interval or "–", "–" if point.n is None else f"{point.n:,}"
 
 
 def _within(row: FormattedEstimate) -> tuple[float | None, float | None]:
@@ -279,7 +278,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every item with its groups and details."""
     metric = "" if result.headline is None else result.headline.metric
-    failing = [other for other in rows.metrics() if rows.tally(other)["false"]]
+    failing = [name for name in rows.metrics() if rows.tally(name)["false"]]
     several = len(failing) > 1
     samples = (ItemSample(f"Items that fail: {plain(c)}" if several else "Items that fail", c) for c in failing)
     return ItemsView(metric, _item, tuple(samples))
@@ -287,17 +286,19 @@ def items(result: Result, rows: Rows) -> ItemsView:
 
 def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
     """One dot chart per metric and group field with several values, with chance levels; by default of every metric."""
-    every = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
-    fields = [(metric, *one) for metric in every for one in by_field(result, metric).items() if len(one[1]) > 1]
-    for place, (metric, field, rows) in enumerate(fields):
+    shown = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
+    fields = [
+        (metric, field, rows) for metric in shown for field, rows in by_field(result, metric).items() if len(rows) > 1
+    ]
+    for index, (metric, field, rows) in enumerate(fields):
         points = [
             point(row, chance=result_chance(result, metric, str(Group(field, row.group)))) for row in best_first(rows)
         ]
         yield dots(
-            f"groups-{place}",
+            f"groups-{index}",
             f"{plain(metric).capitalize()} by {plain(field)}",
             points,
-            note=f"{interval_note(result, metric)}{chance_note(one.chance for one in points)}",
+            note=f"{interval_note(result, metric)}{chance_note(point.chance for point in points)}",
             what=plain(metric),
             first=plain(field),
             share=result.metric(metric).unit == "share",
@@ -312,9 +313,9 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
-    failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
-    known = {**row.outcome.groups, **row.outcome.detail}
+    failed = [judgement.outcome.metric for judgement in judgements if judgement.outcome.value is False]
+    facts = {**row.outcome.groups, **row.outcome.detail}
     return ItemView(
         failed=tuple(metric for metric in failed if metric != row.outcome.metric),
-        parts=(FactsPart(known),) if known else (),
+        parts=(FactsPart(facts),) if facts else (),
     )

@@ -186,7 +186,7 @@ class ItemMargin(NamedTuple):
     """By how much a prediction holds for an item; negative if it fails."""
 
     item: str
-    place: int
+    position: int
     value: float
     holds: bool
 
@@ -234,7 +234,7 @@ class CodePart(ViewPart):
     text: str
 
 
-class ItemVerdict(NamedTuple):
+class ItemStatement(NamedTuple):
     """A statement about an item that is true or false."""
 
     holds: bool
@@ -243,10 +243,10 @@ class ItemVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictsPart(ViewPart):
+class StatementsPart(ViewPart):
     """Statements about an item."""
 
-    rows: tuple[ItemVerdict, ...]
+    rows: tuple[ItemStatement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +289,8 @@ class DeferredPart(ViewPart):
 def part_type(part: object) -> str:
     """The name of a part's type, by which `view.html` renders it; WugError for anything that is not a part."""
     if not isinstance(part, ViewPart):
-        known = ", ".join(sorted({one.__name__ for one in ViewPart.__subclasses__()}))
-        raise WugError(f"a view cannot show a {type(part).__name__}: the module `view` of a family gives {known}")
+        names = ", ".join(sorted({part_class.__name__ for part_class in ViewPart.__subclasses__()}))
+        raise WugError(f"a view cannot show a {type(part).__name__}: the module `view` of a family gives {names}")
     return type(part).__name__
 
 

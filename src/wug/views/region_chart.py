@@ -141,11 +141,11 @@ def regions(
 def _ground(data: altair.Data, labels: list[str]) -> Any:
     alt = vega.altair()
     ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
-    whole = {"x": _axis(labels, bandPosition=0), "x2": alt.X2("region:N", bandPosition=1)}
-    return ground.mark_rect(style="ground", tooltip=None).encode(**whole, y=alt.value(0), y2=alt.value("height"))
+    extent = {"x": _axis(labels, bandPosition=0), "x2": alt.X2("region:N", bandPosition=1)}
+    return ground.mark_rect(style="ground", tooltip=None).encode(**extent, y=alt.value(0), y2=alt.value("height"))
 
 
-def _axis(labels: list[str], **more: float) -> Any:
+def _axis(labels: list[str], **options: float) -> Any:
     alt = vega.altair()
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     # On several lines if there is space, else slanted on one line, or upright if regions are very narrow.
@@ -170,7 +170,7 @@ def _axis(labels: list[str], **more: float) -> Any:
             ticks=False,
             grid=False,
         ),
-        **more,
+        **options,
     )
 
 
@@ -224,9 +224,9 @@ def strip(margins: Sequence[ItemMargin], unit: str = "bits") -> Strip | None:
     met: Counter[int] = Counter()
     dots = []
     for margin, column in zip(margins, columns, strict=True):
-        place = met[column]
+        index = met[column]
         met[column] += 1
-        y = height / 2 + (place + 1) // 2 * step * (1 if place % 2 else -1)
+        y = height / 2 + (index + 1) // 2 * step * (1 if index % 2 else -1)
         verdict = "holds" if margin.holds else "fails"
         text = f"item {margin.item}: {bits(margin.value)} {unit}, {verdict}"
         dots.append(StripDot(margin, round(STRIP_EDGE_PX + (margin.value - low) * scale, 1), round(y, 1), text))

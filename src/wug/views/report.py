@@ -105,21 +105,21 @@ class _Charts:
     def __init__(self) -> None:
         self._last: tuple[Figure, dict[str, Any]] | None = None
 
-    def _made(self, figure: Figure) -> dict[str, Any]:
+    def _unstyled_spec(self, figure: Figure) -> dict[str, Any]:
         if self._last is None or self._last[0] is not figure:
             self._last = (figure, vega.unstyled_spec(figure.chart))
         return self._last[1]
 
     def spec(self, figure: Figure) -> dict[str, Any]:
         """The specification for the script."""
-        return {**vega.page_spec(self._made(figure)), "description": figure.title}
+        return {**vega.page_spec(self._unstyled_spec(figure)), "description": figure.title}
 
     def svg(self, figure: Figure) -> Any:
         """The picture without JavaScript."""
         from markupsafe import Markup
 
         # Vega escapes every text that it writes into an SVG.
-        return Markup(vega.page_svg(self._made(figure)))
+        return Markup(vega.page_svg(self._unstyled_spec(figure)))
 
 
 def render(
@@ -128,8 +128,8 @@ def render(
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
-    named = labelled([report.result for report in reports])
-    entries = _entries([replace(report, result=one) for report, one in zip(reports, named, strict=True)])
+    relabelled = labelled([report.result for report in reports])
+    entries = _entries([replace(report, result=result) for report, result in zip(reports, relabelled, strict=True)])
     models = list(dict.fromkeys(entry.model for entry in entries))
     sections = _by_section(entries)
     drawn = vega.can_draw()
@@ -166,13 +166,13 @@ def overview_of(results: Sequence[Result]) -> Figure | None:
 
 
 def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
-    every = [rows_of(report.result) for report in reports]
-    shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
-    limits = _item_limits(shown_items, every)
+    all_rows = [rows_of(report.result) for report in reports]
+    shown_items = [items_of(report.result, rows) for report, rows in zip(reports, all_rows, strict=True)]
+    limits = _item_limits(shown_items, all_rows)
     several_sections = len({(report.result.kind, phenomenon_of(report.result.meta)) for report in reports}) > 1
     entries: list[ReportSection] = []
-    for place, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
-        result, rows, items = report.result, every[place], shown_items[place]
+    for index, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
+        result, rows, items = report.result, all_rows[index], shown_items[index]
         entries.append(
             ReportSection(
                 report=report,
@@ -184,7 +184,7 @@ def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
                 headline=headline_estimate(result),
                 parts=tuple(computed_parts(parts_of(result, rows))),
                 items=items,
-                samples=_samples(items, rows, limits[place]),
+                samples=_samples(items, rows, limits[index]),
                 export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
             )
         )
@@ -194,21 +194,23 @@ def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
 def _item_limits(items: Sequence[ItemsView], rows: Sequence[Rows]) -> dict[int, int]:
     """Maximum number of items per section; small sections leave more for others."""
     sizes = {
-        place: min(MAX_SECTION_ITEMS, sum(_sizes(*one).values()))
-        for place, one in enumerate(zip(items, rows, strict=True))
+        index: min(MAX_SECTION_ITEMS, sum(_sizes(*pair).values()))
+        for index, pair in enumerate(zip(items, rows, strict=True))
     }
     return allot(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
 
 
 def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
-    return {place: rows.tally(one.metric)[one.value or ""] for place, one in enumerate(items.samples)}
+    return {index: rows.tally(sample.metric)[sample.value or ""] for index, sample in enumerate(items.samples)}
 
 
 def _samples(items: ItemsView, rows: Rows, limit: int) -> tuple[tuple[ItemSample, list[SampledGroup]], ...]:
     """The items that fit, without empty samples."""
     shares = allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
-    found = ((sample, sampled_groups(items, sample, rows, shares[place])) for place, sample in enumerate(items.samples))
-    return tuple((sample, some) for sample, some in found if some)
+    sampled = (
+        (sample, sampled_groups(items, sample, rows, shares[index])) for index, sample in enumerate(items.samples)
+    )
+    return tuple((sample, groups) for sample, groups in sampled if groups)
 
 
 def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
@@ -217,9 +219,9 @@ def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
     names: list[str] = []
     for index, report in enumerate(reports):
         same = [
-            other
-            for other, one in enumerate(reports)
-            if (one.result.suite, one.result.model) == (report.result.suite, report.result.model)
+            position
+            for position, candidate in enumerate(reports)
+            if (candidate.result.suite, candidate.result.model) == (report.result.suite, report.result.model)
         ]
         which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
         name = short[report.result.model]
@@ -232,8 +234,10 @@ def _by_section(entries: Iterable[ReportSection]) -> Sections:
     sections: Sections = {}
     for entry in entries:
         sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
-    named = {name for name, suites in sections.items() if any(phenomenon_of(g[0].result.meta) for g in suites.values())}
-    ordered = sorted(sections.items(), key=lambda pair: pair[0] not in named)
+    phenomena = {
+        name for name, suites in sections.items() if any(phenomenon_of(g[0].result.meta) for g in suites.values())
+    }
+    ordered = sorted(sections.items(), key=lambda pair: pair[0] not in phenomena)
     return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
 
 
@@ -262,9 +266,9 @@ def _overview(entries: Sequence[ReportSection], *, several: bool) -> Figure | No
     return estimate_figure(
         "overview-chart",
         "Accuracy on every suite",
-        f"Share of items ({', '.join(metrics)}) with 95% intervals.{chance_note(one.chance for one in points)}",
+        f"Share of items ({', '.join(metrics)}) with 95% intervals.{chance_note(point.chance for point in points)}",
         partial(charts.intervals, points, title="accuracy", share=True),
-        [({"suite": one.result.suite, "model": one.model, "metric": row.metric}, row) for one, row in shares],
+        [({"suite": entry.result.suite, "model": entry.model, "metric": row.metric}, row) for entry, row in shares],
         "accuracy",
     )
 
@@ -286,37 +290,40 @@ def _summary(sections: Sections) -> str:
         return ""
     if len(models) == 1:
         ordered = sorted(scored, key=_value)
-        low, high = (f"{one.headline.text} ({one.result.suite})" for one in (ordered[0], ordered[-1]) if one.headline)
+        low, high = (
+            f"{entry.headline.text} ({entry.result.suite})" for entry in (ordered[0], ordered[-1]) if entry.headline
+        )
         return f"{models[0]} scores between {low} and {high} on {plural(len(scored), 'suite')}."
-    shared = [own for group in groups if len(own := [entry for entry in group if entry in scored]) > 1]
+    scored_groups = ([entry for entry in group if entry in scored] for group in groups)
+    shared = [group for group in scored_groups if len(group) > 1]
     tops = [[entry.model for entry in group if _value(entry) == max(map(_value, group))] for group in shared]
     wins = Counter(top[0] for top in tops if len(top) == 1).most_common()
     if not wins:
         return f"{plural(len(models), 'model')} on {plural(len(groups), 'suite')}."
     (best, count), *others = wins
-    said = "".join(f", {model} on {count}" for model, count in others)
+    rest = "".join(f", {model} on {count}" for model, count in others)
     tied = len(tops) - sum(count for _, count in wins)
-    rest = f"; on {tied} the best models have the same score" if tied else ""
-    return f"{best} has the highest score on {count} of {plural(len(shared), 'shared suite')}{said}{rest}."
+    rest += f"; on {tied} the best models have the same score" if tied else ""
+    return f"{best} has the highest score on {count} of {plural(len(shared), 'shared suite')}{rest}."
 
 
 def _telling(sections: Sections) -> list[Figure]:
     """The first figures of the results that differ most between models; of others, those with the lowest scores."""
-    found: list[tuple[float, float, ReportSection]] = []
+    ranked: list[tuple[float, float, ReportSection]] = []
     for group in (group for suites in sections.values() for group in suites.values()):
         drawn = [entry for entry in group if _is_score(entry) and _figures(entry)]
         if drawn:
             values = [_value(entry) for entry in drawn]
-            found.append((min(values) - max(values), min(values), min(drawn, key=_value)))
-    found.sort(key=lambda one: one[:2])
+            ranked.append((min(values) - max(values), min(values), min(drawn, key=_value)))
+    ranked.sort(key=lambda row: row[:2])
     return [
         replace(
             figure,
-            id=f"telling-{place}",
+            id=f"telling-{index}",
             title=f"{entry.result.suite} · {entry.model} · {entry.headline.text if entry.headline else ''}",
             note=f"{figure.title}. {figure.note}",
         )
-        for place, (_, _, entry) in enumerate(found[:TELLING_RESULTS])
+        for index, (_, _, entry) in enumerate(ranked[:TELLING_RESULTS])
         for figure in _figures(entry)[:1]
     ]
 
@@ -410,14 +417,14 @@ def font_woff2() -> bytes:
 
 def choose_figure(results: Sequence[Result], title: str | None = None) -> Figure:
     """The first chart of a result, or the overview of several; or the first with `title` in its title."""
-    found = list(all_figures(results))
-    if not found:
+    figures = list(all_figures(results))
+    if not figures:
         raise InputError("there is no chart of these results")
     if title is None:
-        return found[0]
-    fitting = [figure for figure in found if title.lower() in figure.title.lower()]
+        return figures[0]
+    fitting = [figure for figure in figures if title.lower() in figure.title.lower()]
     if not fitting:
-        titles = ", ".join(repr(name) for name in dict.fromkeys(figure.title for figure in found))
+        titles = ", ".join(repr(name) for name in dict.fromkeys(figure.title for figure in figures))
         raise InputError(f"no chart has {title!r} in its title. There is: {titles}")
     return fitting[0]
 
@@ -425,7 +432,7 @@ def choose_figure(results: Sequence[Result], title: str | None = None) -> Figure
 def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
     """All charts: the overview of several results, then those of each result."""
     overview, names = overview_of(results), short_names(result.model for result in results)
-    found = [
+    figures = [
         replace(figure, about=caption([result.suite], [names[result.model]], result.n))
         for result in results
         for figure in figures_of(result, rows_of(result))
@@ -434,15 +441,15 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
     about = caption([result.suite for result in results], names.values(), sizes.pop() if len(sizes) == 1 else None)
     yield from (
         replace(figure, about=figure.about or about)
-        for figure in [*([overview] if overview else []), *across_figures(results), *found] or _plain(results)
+        for figure in [*([overview] if overview else []), *across_figures(results), *figures] or _plain(results)
     )
 
 
 def _plain(results: Sequence[Result]) -> Iterator[Figure]:
     """The proportions of results without a chart."""
-    found = [(result, row) for result in results for row in headlines(result) if row.share]
-    rows = [row for _, row in found]
-    points = [point(row, name=row.name, chance=result_chance(result, row.metric)) for result, row in found]
+    estimates = [(result, row) for result in results for row in headlines(result) if row.share]
+    rows = [row for _, row in estimates]
+    points = [point(row, name=row.name, chance=result_chance(result, row.metric)) for result, row in estimates]
     if rows:
         draw = partial(charts.intervals, points, title="accuracy", share=True)
         cells = [({"metric": row.metric}, row) for row in rows]

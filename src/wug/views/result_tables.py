@@ -32,22 +32,23 @@ PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "val
 
 def headline(result: Result) -> Result:
     """The result with its headline estimate only; one for each group if its metric has no mean over them."""
-    divided = tuple(one for one in result.headlines if result.metric(one.metric).by)
+    divided = tuple(estimate for estimate in result.headlines if result.metric(estimate.metric).by)
     return replace(result, estimates=divided or (() if result.headline is None else (result.headline,)))
 
 
 def with_effects(result: Result) -> Result:
     """The result with its effects and margins among the headlines."""
     return replace(
-        result, metrics=tuple(replace(one, headline=one.headline or bool(one.derived)) for one in result.metrics)
+        result,
+        metrics=tuple(replace(metric, headline=metric.headline or bool(metric.derived)) for metric in result.metrics),
     )
 
 
 def fields(result: Result) -> dict[str, int]:
     """The fields that a result is broken down by, with their numbers of groups; those with one group are left out."""
-    groups = dict.fromkeys(one.group for one in result.estimates if result.metric(one.metric).headline)
-    found = Counter(group.field for group in map(Group.parse, groups) if not group.is_overall)
-    return {name: count for name, count in found.items() if count > 1}
+    groups = dict.fromkeys(estimate.group for estimate in result.estimates if result.metric(estimate.metric).headline)
+    counts = Counter(group.field for group in map(Group.parse, groups) if not group.is_overall)
+    return {name: count for name, count in counts.items() if count > 1}
 
 
 def default_field(result: Result) -> str | None:
@@ -59,7 +60,7 @@ def default_field(result: Result) -> str | None:
 
 def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
-    known = {Group.parse(one.group).field for result in results for one in result.estimates} - {OVERALL}
+    known = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {OVERALL}
     for name in by:
         if not known:
             raise InputError(f"these results are not broken down by any field, so not by {name!r}")
@@ -69,7 +70,10 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
         return list(results)
     shown = {OVERALL, *by}
     return [
-        replace(result, estimates=tuple(one for one in result.estimates if Group.parse(one.group).field in shown))
+        replace(
+            result,
+            estimates=tuple(estimate for estimate in result.estimates if Group.parse(estimate.group).field in shown),
+        )
         for result in results
     ]
 
@@ -77,9 +81,11 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
     """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
     kinds = {result.kind for result in results}
-    own = registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
-    if own is not None:
-        names, rows = own(results)
+    family_table = (
+        registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    )
+    if family_table is not None:
+        names, rows = family_table(results)
         return RowTable(names, rows)
     return RowTable(
         COLUMNS,
@@ -100,28 +106,34 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
     `labels` are names of models, by id or short name. A later result of a model and suite replaces an earlier one.
     """
     names = short_names(result.model for result in results)
-    given = labels or {}
-    for name in given:
+    labels = labels or {}
+    for name in labels:
         if name not in {*names, *names.values()}:
             raise UnknownName("model", name, {*names, *names.values()})
     suites = list(dict.fromkeys(result.suite for result in results))
-    found = {(result.model, result.suite): result for result in results if result.headline is not None}
-    rows, values, bold = [], [], set()
+    by_cell = {(result.model, result.suite): result for result in results if result.headline is not None}
+    rows: list[list[str]] = []
+    values: list[list[object]] = []
+    bold = set()
     for model, short in names.items():
-        label = given.get(model, given.get(short, short))
-        own = [found.get((model, suite)) for suite in suites]
-        values.append((label, *(one.headline.value if one and one.headline else None for one in own)))
-        rows.append((label, *(cells(one, one.headline)[0] if one and one.headline else "" for one in own)))
+        label = labels.get(model, labels.get(short, short))
+        rows.append([label])
+        values.append([label])
+        for suite in suites:
+            result = by_cell.get((model, suite))
+            estimate = result.headline if result else None
+            rows[-1].append(cells(result, estimate)[0] if result and estimate else "")
+            values[-1].append(estimate.value if estimate else None)
     for column, suite in enumerate(suites, 1):
-        known = [(value, line) for line, row in enumerate(values) if isinstance(value := row[column], float | int)]
+        numbers = [(value, line) for line, row in enumerate(values) if isinstance(value := row[column], float | int)]
         metrics = {
-            one.metric(one.headline.metric)
-            for (_, of), one in found.items()
-            if of == suite and one.headline is not None
+            result.metric(result.headline.metric)
+            for (_, name), result in by_cell.items()
+            if name == suite and result.headline is not None
         }
-        if len(known) > 1 and len(metrics) == 1 and (better := metrics.pop().better) != "neither":
-            best = (max if better == "higher" else min)(value for value, _ in known)
-            bold |= {(line, column) for value, line in known if value == best}
+        if len(numbers) > 1 and len(metrics) == 1 and (better := metrics.pop().better) != "neither":
+            best = (max if better == "higher" else min)(value for value, _ in numbers)
+            bold |= {(line, column) for value, line in numbers if value == best}
     head = ["model", *suites]
     shown = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
     return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([shown]))
@@ -155,8 +167,8 @@ def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
 
 def dataset_record(result: Result) -> Mapping[str, object] | None:
     """The catalogue's record of the published set that a suite is from; None for other suites."""
-    found = result.meta.get(DATA)
-    return found if isinstance(found, Mapping) else None
+    record = result.meta.get(DATA)
+    return record if isinstance(record, Mapping) else None
 
 
 def dataset_facts(result: Result) -> dict[str, object]:
@@ -164,14 +176,14 @@ def dataset_facts(result: Result) -> dict[str, object]:
     record = dataset_record(result)
     if record is None:
         return {}
-    known = {
+    facts = {
         "data": record.get("title"),
         "licence": record.get("licence") or "none named",
         "terms": record.get("terms"),
         "cite": f"{record.get('citation')} (wug data cite {record.get('set')})",
         "source": f"{record.get('repository')} at {record.get('commit')}",
     }
-    return {key: value for key, value in known.items() if value}
+    return {key: value for key, value in facts.items() if value}
 
 
 def dataset_line(result: Result) -> str:
@@ -218,27 +230,33 @@ def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] 
     Raises:
         InputError: If no model was run under two protocols.
     """
-    kept = [(number, one) for number, one in results if not suites or any(fnmatchcase(one.suite, s) for s in suites)]
+    selected = [
+        (number, result)
+        for number, result in results
+        if not suites or any(fnmatchcase(result.suite, s) for s in suites)
+    ]
     protocols: dict[str, set[str]] = {}
-    for _, result in kept:
+    for _, result in selected:
         protocols.setdefault(result.model, set()).add(_protocol(result))
-    if not any(len(own) > 1 for own in protocols.values()):
+    if not any(len(names) > 1 for names in protocols.values()):
         raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
     units = {"value": "share"}
-    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(kept)), units=units)
+    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected)), units=units)
 
 
-def _protocol_rows(kept: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
+def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
     firsts: dict[str, dict[str, object]] = {}
-    for number, result in kept:
-        metric = next((one.name for one in result.metrics if one.headline), result.metrics[0].name)
-        verdicts = {one.item: one.value for one in result.outcomes if one.metric == metric}
-        first = firsts.setdefault(result.model, dict(verdicts))
-        shared = first.keys() & verdicts.keys()
-        changed = sum(first[item] != verdicts[item] for item in shared)
-        overall = next((one for one in result.estimates if (one.metric, one.group) == (metric, OVERALL)), None)
+    for number, result in numbered_results:
+        metric = next((metric.name for metric in result.metrics if metric.headline), result.metrics[0].name)
+        values = {outcome.item: outcome.value for outcome in result.outcomes if outcome.metric == metric}
+        first = firsts.setdefault(result.model, dict(values))
+        shared = first.keys() & values.keys()
+        changed = sum(first[item] != values[item] for item in shared)
+        overall = next(
+            (estimate for estimate in result.estimates if (estimate.metric, estimate.group) == (metric, OVERALL)), None
+        )
         rules = " ".join(
-            f"{key}:{set_to}" for key in PROTOCOL_RULES if (set_to := result.signature.get(key)) is not None
+            f"{key}:{setting}" for key in PROTOCOL_RULES if (setting := result.signature.get(key)) is not None
         )
         value, n = (None, 0) if overall is None else (overall.value, overall.n)
         yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed

@@ -77,13 +77,13 @@ def show_points(curves: Curves, console: Console) -> None:
 
 def show_curves(curves: Curves, console: Console) -> None:
     """Print the curves as columns, one row per training step: as many as fit, those of the first suites."""
-    if (every := len(curves.curves)) > MAX_COLUMNS:
-        console.print(Text(f"{MAX_COLUMNS} of {every} curves; all with --format csv", style="dim"))
+    if (total := len(curves.curves)) > MAX_COLUMNS:
+        console.print(Text(f"{MAX_COLUMNS} of {total} curves; all with --format csv", style="dim"))
         suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
         by_suite = sorted(curves.curves, key=lambda curve: suites.index(curve.suite))
         curves = replace(curves, curves=tuple(by_suite[:MAX_COLUMNS]))
     values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
-    rows = [(f"{step:,.10g}", *(own.get(step, "–") for own in values)) for step in _steps(curves)]
+    rows = [(f"{step:,.10g}", *(column.get(step, "–") for column in values)) for step in _steps(curves)]
     names = curve_names(list(curves.curves))
     print_table(FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names))), console)
     pooled = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
@@ -97,15 +97,15 @@ def curve_figures(curves: Curves, unit: str = STEP) -> list[Figure]:
     panels: dict[str, list[Curve]] = {}
     for curve in curves.curves:
         panels.setdefault("share of items" if curve.share else plain(curve.metric), []).append(curve)
-    return [_curve_figure(curves, title, own, place, unit) for place, (title, own) in enumerate(panels.items())]
+    return [_curve_figure(curves, title, panel, index, unit) for index, (title, panel) in enumerate(panels.items())]
 
 
 def sweep_figures(curves: Curves, scale: str = "", unit: str = STEP) -> list[Figure]:
     """The charts of learning curves; `scale` is `log`, `linear`, or empty to choose it by the range of the steps."""
-    steps, found = _steps(curves), curve_figures(curves, unit)
+    steps, figures = _steps(curves), curve_figures(curves, unit)
     if (scale or default_scale(steps)) == "linear":
-        return found
-    return [replace(figure, draw=partial(_on_log_steps, figure.draw, steps, unit)) for figure in found]
+        return figures
+    return [replace(figure, draw=partial(_on_log_steps, figure.draw, steps, unit)) for figure in figures]
 
 
 def default_scale(steps: Sequence[float]) -> str:
@@ -116,26 +116,26 @@ def default_scale(steps: Sequence[float]) -> str:
 
 def step_unit(names: Iterable[str]) -> str:
     """The unit of training steps by the names of checkpoints: `epoch`, `tokens`, or `training step`."""
-    found = {match[0].lower() if (match := _UNIT.search(name)) else STEP for name in names}
-    return found.pop() if len(found) == 1 else STEP
+    units = {match[0].lower() if (match := _UNIT.search(name)) else STEP for name in names}
+    return units.pop() if len(units) == 1 else STEP
 
 
 def curve_names(curves: Sequence[Curve]) -> list[str]:
     """A unique name per curve: suite, metric and model as far as they differ."""
     parts = [(curve.suite, plain(curve.metric), curve.series) for curve in curves]
-    differing = [place for place in range(3) if len({part[place] for part in parts}) > 1] or [1]
-    return [" · ".join(part[place] for place in differing) for part in parts]
+    differing = [index for index in range(3) if len({part[index] for part in parts}) > 1] or [1]
+    return [" · ".join(part[index] for index in differing) for part in parts]
 
 
 def comparison_table(comparison: SweepComparison) -> RowTable:
     """Two sweeps step by step: one row per test and step, and one over all steps."""
     rows = [
         (
-            *(c.suite, c.metric, one.step, c.value_first, c.value_second, c.difference),
+            *(c.suite, c.metric, step.step, c.value_first, c.value_second, c.difference),
             *(c.low, c.high, c.p, c.p_holm, c.n),
         )
-        for one in comparison.steps
-        for c in [one.contrast]
+        for step in comparison.steps
+        for c in [step.contrast]
     ]
     signatures = [str(signature) for signature in _signatures(comparison)]
     return RowTable(
@@ -165,15 +165,15 @@ def show_comparison(comparison: SweepComparison, console: Console) -> None:
 
 def result_matrix(runs: Iterable[tuple[str, int | None, Sequence[Result]]]) -> SweepMatrix:
     """The matrix of results that are at hand: models, the numbers of their runs, and their results."""
-    kept = list(runs)
-    every = [result for _, _, results in kept for result in results]
-    suites = tuple(dict.fromkeys(result.suite for result in every))
+    models = list(runs)
+    all_results = [result for _, _, results in models for result in results]
+    suites = tuple(dict.fromkeys(result.suite for result in all_results))
     lines = []
-    for model, number, results in kept:
-        own = {result.suite: result for result in results}
+    for model, number, results in models:
+        by_suite = {result.suite: result for result in results}
         status = "failed" if any(result.status == "failed" for result in results) else "complete"
-        lines.append(MatrixLine(model, number, status, tuple(own.get(suite) for suite in suites)))
-    return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in every)))
+        lines.append(MatrixLine(model, number, status, tuple(by_suite.get(suite) for suite in suites)))
+    return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in all_results)))
 
 
 def matrix_table(matrix: SweepMatrix) -> RowTable:
@@ -197,8 +197,8 @@ def matrix_table(matrix: SweepMatrix) -> RowTable:
 
 def show_matrix(matrix: SweepMatrix, console: Console) -> None:
     """Print models by suites, as many as fit."""
-    if (every := len(matrix.suites)) > MAX_COLUMNS:
-        console.print(Text(f"{MAX_COLUMNS} of {every} suites; all with --format csv", style="dim"))
+    if (total := len(matrix.suites)) > MAX_COLUMNS:
+        console.print(Text(f"{MAX_COLUMNS} of {total} suites; all with --format csv", style="dim"))
         lines = tuple(replace(line, results=line.results[:MAX_COLUMNS]) for line in matrix.lines)
         matrix = replace(matrix, suites=matrix.suites[:MAX_COLUMNS], lines=lines)
     table = _formatted_matrix(matrix)
@@ -210,14 +210,14 @@ def show_matrix(matrix: SweepMatrix, console: Console) -> None:
 
 def metric_names(suites: Sequence[str], rows: Iterable[Sequence[FormattedEstimate | None]]) -> str:
     """The metrics of a matrix, with their suites if there are several metrics."""
-    found: dict[str, dict[str, None]] = {}
+    metrics: dict[str, dict[str, None]] = {}
     for cells in rows:
         for suite, cell in zip(suites, cells, strict=True):
             if cell is not None:
-                found.setdefault(cell.name, {})[suite] = None
-    if len(found) < 2:
-        return "".join(found) or "none"
-    return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in found.items())
+                metrics.setdefault(cell.name, {})[suite] = None
+    if len(metrics) < 2:
+        return "".join(metrics) or "none"
+    return ", ".join(f"{metric} ({', '.join(names)})" for metric, names in metrics.items())
 
 
 def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
@@ -249,10 +249,10 @@ def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], uni
     return chart
 
 
-def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit: str) -> Figure:
-    table = curve_table(replace(curves, curves=tuple(own)))
-    drawn = [curve for curve in own if not is_chance_metric(curve.kind, curve.metric)] or own
-    levels = {curve.suite: level for curve in drawn if (level := _chance(curve, own)) is not None}
+def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, unit: str) -> Figure:
+    table = curve_table(replace(curves, curves=tuple(panel)))
+    drawn = [curve for curve in panel if not is_chance_metric(curve.kind, curve.metric)] or panel
+    levels = {curve.suite: level for curve in drawn if (level := _chance(curve, panel)) is not None}
     chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
     partly = chance is not None and len(levels) < len({curve.suite for curve in drawn})
     points = [
@@ -260,16 +260,16 @@ def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit
         for name, curve in zip(curve_names(drawn), drawn, strict=True)
         for p in curve.points
     ]
-    x = unit if place == 0 else f"{unit} ({title})"
+    x = unit if index == 0 else f"{unit} ({title})"
     counts = {p.n for curve in drawn for p in curve.points}
     return Figure(
-        id=f"curve-{place}",
+        id=f"curve-{index}",
         draw=partial(
             charts.curves,
             points,
             x=x,
             title=title,
-            share=own[0].share,
+            share=panel[0].share,
             chance_level=chance,
         ),
         title=f"Over training: {title}",
@@ -281,14 +281,14 @@ def _curve_figure(curves: Curves, title: str, own: list[Curve], place: int, unit
         note="With 95% intervals; points of several runs with one standard deviation on either side."
         + (f" The chance level is that of {', '.join(levels)}." if partly else ""),
         columns=CURVE_HEAD,
-        rows=tuple(_curve_rows(replace(curves, curves=tuple(own)))),
+        rows=tuple(_curve_rows(replace(curves, curves=tuple(panel)))),
         records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in table.rows),
     )
 
 
-def _chance(curve: Curve, own: Sequence[Curve]) -> float | None:
+def _chance(curve: Curve, panel: Sequence[Curve]) -> float | None:
     """The chance level of a curve: its family's, or the last value of the suite's curve of chance levels."""
-    last = [Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in own if c.suite == curve.suite]
+    last = [Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in panel if c.suite == curve.suite]
     return chance_level(curve.kind, curve.metric, last)
 
 
@@ -307,14 +307,14 @@ def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:
 def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
     return [
         (
-            *(c.suite, plain(c.metric), "all" if one.step is None else f"{one.step:,.10g}"),
+            *(c.suite, plain(c.metric), "all" if step.step is None else f"{step.step:,.10g}"),
             *(_value(c.value_first, c.share), _value(c.value_second, c.share)),
             signed_text(c.difference, share=c.share),
             interval_text(c.low, c.high, c.interval_method or None, share=c.share) or "–",
             *(p_text(c.p), p_text(c.p_holm)),
         )
-        for one in comparison.steps
-        for c in [one.contrast]
+        for step in comparison.steps
+        for c in [step.contrast]
     ]
 
 
@@ -344,4 +344,4 @@ def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 
 def _signatures(comparison: SweepComparison) -> list[Signature]:
-    return list(dict.fromkeys(mark for one in comparison.steps for mark in one.contrast.signatures))
+    return list(dict.fromkeys(mark for step in comparison.steps for mark in step.contrast.signatures))

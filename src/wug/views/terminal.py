@@ -72,9 +72,9 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
 
     Groups are those of the fields `by`, or of the default field.
     """
-    every = fields_of(result)
+    field_counts = fields_of(result)
     first = default_field(result)
-    shown = set(every) if by and ALL_FIELDS in by else set(by) if by is not None else {first}
+    shown = set(field_counts) if by and ALL_FIELDS in by else set(by) if by is not None else {first}
     head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", _status(result))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -84,12 +84,12 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     metrics = _by_metric(result)
     hidden = {estimate.metric for estimate in result.estimates} - metrics.keys()
     left_out = any(result.metric(name).derived is None for name in hidden)
-    for place, (metric, fields) in enumerate(metrics.items()):
-        own = {name: found for name, found in fields.items() if name in shown}
-        lines = list(_grouped(result, own))
-        if place and len(metrics) > MAX_BROKEN_DOWN_METRICS:
+    for index, (metric, fields) in enumerate(metrics.items()):
+        shown_fields = {name: estimates for name, estimates in fields.items() if name in shown}
+        lines = list(_grouped(result, shown_fields))
+        if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, left_out = [], left_out or bool(lines)
-        if "all" not in fields and result.metric(metric).by in own:
+        if "all" not in fields and result.metric(metric).by in shown_fields:
             lines.insert(0, (f"  {plain(metric)}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
             meaning = result.metric(metric).meaning
@@ -102,7 +102,7 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     parts: list[RenderableType] = [head, table]
     if not result.estimates and result.status == "complete":
         parts.append(Text("  no item was judged", style="dim"))
-    if others := [name for name in every if name not in shown]:
+    if others := [name for name in field_counts if name not in shown]:
         parts.append(Text(f"  also by {', '.join(others)}: --by {others[0]}", style="dim"))
     if left_out:
         parts.append(Text("  more metrics and groups: --format csv", style="dim"))
@@ -122,12 +122,12 @@ def overview(results: Sequence[Result]) -> Table:
     for name in ("value", "95% interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        whole = result.headlines
+        headlines = result.headlines
         model = [escape(names[result.model])] if several else []
-        if not whole:
+        if not headlines:
             table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
-        for place, estimate in enumerate(whole):
-            first = place == 0
+        for index, estimate in enumerate(headlines):
+            first = index == 0
             value, interval = cells(result, estimate)
             table.add_row(
                 escape(result.suite) if first else "",
@@ -152,23 +152,23 @@ def _means(results: Sequence[Result], field: str) -> Table:
 
     The metric is the family's `SUMMARY`, or else the headline. Models with a single such result are left out.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    values: dict[str, dict[str, list[float]]] = {}
     suites: Counter[str] = Counter()
     for result in results:
         headline = result.headline.metric if result.headline else None
         metric = registry.attribute("families", result.kind, "SUMMARY") or headline
         groups = [(ResultGroup.parse(e.group), e.value) for e in result.estimates if e.metric == metric]
-        own = [(group.value, value) for group, value in groups if group.field == field]
-        suites[result.model] += bool(own)
-        for name, value in own:
-            found.setdefault(result.model, {}).setdefault(name, []).append(value)
-    several, names = len(found) > 1, short_names(found)
+        field_values = [(group.value, value) for group, value in groups if group.field == field]
+        suites[result.model] += bool(field_values)
+        for name, value in field_values:
+            values.setdefault(result.model, {}).setdefault(name, []).append(value)
+    several, names = len(values) > 1, short_names(values)
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for name in (field, *(["model"] if several else [])):
         table.add_column(name, overflow="fold")
     table.add_column("mean of suites", justify="right")
     table.add_column("suites", justify="right")
-    for model, means in found.items():
+    for model, means in values.items():
         if len(means) < 2 or suites[model] < 2:
             continue
         rows = [(name, fmean(means[name]), len(means[name])) for name in sorted(means)]
@@ -181,9 +181,9 @@ def _means(results: Sequence[Result], field: str) -> Table:
 def print_table(table: FormattedTable, console: Console, *, grouped: int = 0) -> None:
     """Print a table; of neighbouring rows with the same first `grouped` cells, only the first shows them."""
     shown = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for place, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
+    for column, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
         justify: JustifyMethod = "right" if align == "r" else "left"
-        shown.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < grouped <= place)
+        shown.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < grouped <= column)
     before: Sequence[str] = ()
     for row in table.rows:
         repeated = grouped > 0 and row[:grouped] == before
@@ -203,7 +203,7 @@ def common_signature(signatures: Sequence[Signature]) -> Signature:
     """The fields of all signatures, with … for those that differ or are missing in some."""
     keys = dict.fromkeys(key for signature in signatures for key, _ in signature.fields)
     values = {key: {signature.get(key) for signature in signatures} for key in keys}
-    return Signature(tuple((key, str(*found) if len(found) == 1 else "…") for key, found in values.items()))
+    return Signature(tuple((key, str(*distinct) if len(distinct) == 1 else "…") for key, distinct in values.items()))
 
 
 def print_signature(signature: Signature, console: Console) -> None:
@@ -212,20 +212,20 @@ def print_signature(signature: Signature, console: Console) -> None:
 
 
 def _by_metric(result: Result) -> dict[str, dict[str, list[Estimate]]]:
-    found: dict[str, dict[str, list[Estimate]]] = {}
+    by_metric: dict[str, dict[str, list[Estimate]]] = {}
     for estimate in result.estimates:
         if not result.metric(estimate.metric).headline:
             continue
-        fields = found.setdefault(estimate.metric, {})
+        fields = by_metric.setdefault(estimate.metric, {})
         fields.setdefault(ResultGroup.parse(estimate.group).field, []).append(estimate)
-    return found
+    return by_metric
 
 
 def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
-    for field, found in fields.items():
-        if field == "all" or len(found) < 2:  # which says no more than `all` does
+    for field, estimates in fields.items():
+        if field == "all" or len(estimates) < 2:  # which says no more than `all` does
             continue
-        for estimate in sorted(found, key=_by_number):
+        for estimate in sorted(estimates, key=_by_number):
             yield f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate)
 
 

@@ -23,11 +23,11 @@ from wug.views.parts import (
     FactsPart,
     ItemView,
     LinesPart,
+    StatementsPart,
     TableCell,
     TablePart,
     TextPart,
     TreePart,
-    VerdictsPart,
     ViewPart,
 )
 from wug.views.text_display import Piece, Pieces
@@ -86,7 +86,7 @@ def part_lines(part: ViewPart) -> Iterator[str]:
             for line in lines:
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
                 yield "  ".join(filter(None, (set_cell_size(_flat(line.label), wide), text, line.value)))
-        case VerdictsPart(rows):
+        case StatementsPart(rows):
             for row in rows:
                 yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
         case FactsPart(values):
@@ -114,7 +114,7 @@ def _piece(piece: Piece, begin: str, end: str) -> str:
 def _table(table: TablePart) -> Iterator[str]:
     """Aligned columns; in a wide table one line per cell, after its heading."""
     heads = [_flat(column.name) for column in table.columns]
-    rows = [[*map(_cell, row.cells)] for _, some in table.groups for row in some]
+    rows = [[*map(_cell, row.cells)] for _, group in table.groups for row in group]
     wide = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
     if sum(wide) + 2 * len(wide) <= MAX_TABLE_COLUMNS:
         yield from aligned([heads, *rows], "l" * len(heads))
@@ -150,19 +150,19 @@ def _facts(values: Mapping[str, object]) -> Iterator[str]:
             yield f"{_flat(str(key))}:"
             yield from (f"  {line}" for line in _facts(value))
         else:
-            yield f"{_flat(str(key))}: {_flat(_said(value))}"
+            yield f"{_flat(str(key))}: {_flat(_value_text(value))}"
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     match value:
         case None:
             return "–"
         case bool():
             return "yes" if value else "no"
         case list() | tuple():
-            return ", ".join(map(_said, value)) or "–"
+            return ", ".join(map(_value_text, value)) or "–"
         case Mapping():
-            return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items()) or "–"
+            return ", ".join(f"{key}: {_value_text(inner)}" for key, inner in value.items()) or "–"
     return str(value)
 
 
@@ -175,15 +175,15 @@ def failing(result: Result) -> Iterator[FailingItem]:
     rows = rows_of(result)
     items = items_of(result, rows)
     summary = registry.attribute("families", result.kind, "SUMMARY")
-    found: dict[str, list[OutcomeRow]] = {}
+    failing_rows: dict[str, list[OutcomeRow]] = {}
     for row in rows.each(Filter(value="false")):
         if row.outcome.metric != summary:  # which repeats the others
-            found.setdefault(row.outcome.item, []).append(row)
-    for name, some, judgements in _with_judgements(found, rows):
+            failing_rows.setdefault(row.outcome.item, []).append(row)
+    for name, item_rows, judgements in _with_judgements(failing_rows, rows):
         shown: list[tuple[ItemView, list[str]]] = []
-        for row in some:
+        for row in item_rows:
             item = replace(items.show(row, judgements), failed=())
-            metrics = next((metrics for known, metrics in shown if known == item), None)
+            metrics = next((metrics for previous, metrics in shown if previous == item), None)
             if metrics is None:
                 shown.append((item, metrics := []))
             metrics.append(row.outcome.metric)
@@ -191,18 +191,21 @@ def failing(result: Result) -> Iterator[FailingItem]:
             note = item.note if item.fails else ""
             unique, text = tuple(dict.fromkeys(metrics)), tuple(item_lines(item))
             yield FailingItem(
-                result.suite, result.model, items.noun, name, unique, note, dict(some[0].outcome.groups), text
+                result.suite, result.model, items.noun, name, unique, note, dict(item_rows[0].outcome.groups), text
             )
 
 
 def _with_judgements(
-    found: Mapping[str, Sequence[OutcomeRow]], rows: Rows
+    by_item: Mapping[str, Sequence[OutcomeRow]], rows: Rows
 ) -> Iterator[tuple[str, Sequence[OutcomeRow], tuple[OutcomeRow, ...]]]:
-    items = list(found.items())
+    items = list(by_item.items())
     for first in range(0, len(items), BATCH_ITEMS):
         batch = items[first : first + BATCH_ITEMS]
-        judgements = rows.same_items([some[0] for _, some in batch])
-        yield from ((name, some, own) for (name, some), own in zip(batch, judgements, strict=True))
+        judgements = rows.same_items([item_rows[0] for _, item_rows in batch])
+        yield from (
+            (name, item_rows, item_judgements)
+            for (name, item_rows), item_judgements in zip(batch, judgements, strict=True)
+        )
 
 
 def failing_lines(results: Sequence[Result]) -> Iterator[str]:
@@ -219,10 +222,10 @@ def failing_lines(results: Sequence[Result]) -> Iterator[str]:
 
 def failing_table(results: Sequence[Result]) -> RowTable:
     """One row per failing item and reason."""
-    found = [item for result in results for item in failing(result)]
+    items = [item for result in results for item in failing(result)]
     rows = [
-        (item.suite, item.model, item.item, ", ".join(item.metrics), item.note, "\n".join(item.text)) for item in found
+        (item.suite, item.model, item.item, ", ".join(item.metrics), item.note, "\n".join(item.text)) for item in items
     ]
     flat = [[cell.replace("\n", " / ") for cell in row] for row in rows]
     display = Display([FormattedTable(COLUMNS, flat, "l" * len(COLUMNS))], long=True)
-    return RowTable(COLUMNS, rows, display=display, document=[asdict(item) for item in found])
+    return RowTable(COLUMNS, rows, display=display, document=[asdict(item) for item in items])

@@ -45,17 +45,17 @@ class DirectionRun:
     """Neighbours with the same writing direction."""
 
     direction: Direction
-    places: range
+    positions: range
 
 
 Pieces = tuple[Piece, ...]
 
 
-def marked(one: str, other: str) -> tuple[Pieces, Pieces]:
+def marked(first: str, second: str) -> tuple[Pieces, Pieces]:
     """Both texts, split where they differ; whitespace is ignored."""
-    ours, theirs = _cut(shortened(one)), _cut(shortened(other))
-    differ, differ_there = differing([word for word, _ in ours], [word for word, _ in theirs])
-    return _joined(ours, differ), _joined(theirs, differ_there)
+    first_words, second_words = _cut(shortened(first)), _cut(shortened(second))
+    first_differs, second_differs = differing([word for word, _ in first_words], [word for word, _ in second_words])
+    return _joined(first_words, first_differs), _joined(second_words, second_differs)
 
 
 def unmarked(text: str) -> Pieces:
@@ -63,20 +63,22 @@ def unmarked(text: str) -> Pieces:
     return (Piece(shortened(text)),) if text else ()
 
 
-def differing(one: Sequence[str], other: Sequence[str]) -> tuple[list[bool], list[bool]]:
+def differing(left: Sequence[str], right: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """Which words of two lists differ."""
-    shorter = min(len(one), len(other))
-    first = next((at for at in range(shorter) if one[at] != other[at]), shorter)
-    last = next((at for at in range(shorter - first) if one[-1 - at] != other[-1 - at]), shorter - first)
-    here, there = one[first : len(one) - last], other[first : len(other) - last]
-    marks, marks_there = [True] * len(here), [True] * len(there)
-    if len(here) + len(there) <= _MAX_COMPARED_WORDS:
-        for a, b, size in SequenceMatcher(None, here, there, autojunk=False).get_matching_blocks():
-            marks[a : a + size] = [False] * size
-            marks_there[b : b + size] = [False] * size
+    shorter = min(len(left), len(right))
+    prefix = next((index for index in range(shorter) if left[index] != right[index]), shorter)
+    suffix = next(
+        (index for index in range(shorter - prefix) if left[-1 - index] != right[-1 - index]), shorter - prefix
+    )
+    left_middle, right_middle = left[prefix : len(left) - suffix], right[prefix : len(right) - suffix]
+    left_marks, right_marks = [True] * len(left_middle), [True] * len(right_middle)
+    if len(left_middle) + len(right_middle) <= _MAX_COMPARED_WORDS:
+        for a, b, size in SequenceMatcher(None, left_middle, right_middle, autojunk=False).get_matching_blocks():
+            left_marks[a : a + size] = [False] * size
+            right_marks[b : b + size] = [False] * size
     return (
-        [False] * first + marks + [False] * last,
-        [False] * first + marks_there + [False] * last,
+        [False] * prefix + left_marks + [False] * suffix,
+        [False] * prefix + right_marks + [False] * suffix,
     )
 
 
@@ -87,8 +89,8 @@ def direction_of(pieces: Sequence[Piece]) -> Direction:
 
 def runs_of(pieces: Sequence[Piece]) -> list[tuple[Direction, Sequence[Piece]]]:
     """Pieces grouped by writing direction, since boxes are not reordered by the browser."""
-    found = runs([piece.text for piece in pieces])
-    return [(run.direction, pieces[run.places.start : run.places.stop]) for run in found]
+    direction_runs = runs([piece.text for piece in pieces])
+    return [(run.direction, pieces[run.positions.start : run.positions.stop]) for run in direction_runs]
 
 
 def shortened(text: str) -> str:
@@ -101,13 +103,13 @@ def _cut(text: str) -> list[tuple[str, str]]:
 
     Regular expressions split at combining marks and inside emoji: these parts are joined again.
     """
-    found = [(match[1], match[2]) for match in _WORD.finditer(text)]
+    words = [(match[1], match[2]) for match in _WORD.finditer(text)]
     if text.isascii():
-        return found
-    words: list[tuple[str, str]] = []
-    for some in characters([word + space for word, space in found]):
-        words.append(("".join(a + b for a, b in found[some.start : some.stop]).rstrip(), found[some.stop - 1][1]))
-    return _rejoined(words)
+        return words
+    grouped: list[tuple[str, str]] = []
+    for span in characters([word + space for word, space in words]):
+        grouped.append(("".join(a + b for a, b in words[span.start : span.stop]).rstrip(), words[span.stop - 1][1]))
+    return _rejoined(grouped)
 
 
 def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -124,11 +126,11 @@ def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _joined(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:
     """Neighbours of one kind as one piece, with the space between two differing words."""
     stretches: list[tuple[str, bool]] = []
-    for (word, space), here, after in zip(words, differ, [*differ, False][1:], strict=True):
-        stretches += [(word, here), (space, here and after)]
-    kept = [stretch for stretch in stretches if stretch[0]]
+    for (word, space), word_differs, next_differs in zip(words, differ, [*differ, False][1:], strict=True):
+        stretches += [(word, word_differs), (space, word_differs and next_differs)]
+    nonempty = [stretch for stretch in stretches if stretch[0]]
     return tuple(
-        Piece("".join(text for text, _ in run), differs) for differs, run in groupby(kept, key=lambda part: part[1])
+        Piece("".join(text for text, _ in run), differs) for differs, run in groupby(nonempty, key=lambda part: part[1])
     )
 
 
@@ -141,11 +143,11 @@ def characters(texts: Sequence[str | None]) -> list[range]:
         bounds.add(end)
         end += len(character)
     starts: list[int] = []
-    at = 0
-    for place, text in enumerate(texts):
-        if place == 0 or (text is not None and at in bounds):
-            starts.append(place)
-        at += 0 if text is None else len(text) or 1
+    offset = 0
+    for index, text in enumerate(texts):
+        if index == 0 or (text is not None and offset in bounds):
+            starts.append(index)
+        offset += 0 if text is None else len(text) or 1
     return [range(a, b) for a, b in pairwise([*starts, len(texts)])]
 
 
@@ -156,18 +158,18 @@ def direction(text: str) -> Direction:
 
 def runs(texts: Sequence[str]) -> list[DirectionRun]:
     """Texts grouped by writing direction; punctuation goes with the letters around it."""
-    whole = direction(" ".join(texts))
-    known = [_own(text) for text in texts]
-    found: list[Direction] = []
-    for place, own in enumerate(known):
-        after = next((other for other in known[place + 1 :] if other is not None), None)
-        neutral = found[-1] if found and found[-1] == after else whole
-        found.append(own or neutral)
-    made: list[DirectionRun] = []
-    for way, some in groupby(range(len(texts)), key=found.__getitem__):
-        places = list(some)
-        made.append(DirectionRun(way, range(places[0], places[-1] + 1)))
-    return made
+    base = direction(" ".join(texts))
+    own_directions = [_own(text) for text in texts]
+    resolved: list[Direction] = []
+    for index, own in enumerate(own_directions):
+        after = next((direction for direction in own_directions[index + 1 :] if direction is not None), None)
+        neutral = resolved[-1] if resolved and resolved[-1] == after else base
+        resolved.append(own or neutral)
+    direction_runs: list[DirectionRun] = []
+    for run_direction, indices in groupby(range(len(texts)), key=resolved.__getitem__):
+        positions = list(indices)
+        direction_runs.append(DirectionRun(run_direction, range(positions[0], positions[-1] + 1)))
+    return direction_runs
 
 
 def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
@@ -176,10 +178,10 @@ def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
     An Arabic letter at the end of a separate box would have its final form in the middle of a word.
     """
     shaped = list(texts)
-    for place in range(1, len(texts)):
-        if together[place] and _joins(texts[place - 1][::-1]) and _joins(texts[place]):
-            shaped[place - 1] += JOINER
-            shaped[place] = JOINER + shaped[place]
+    for index in range(1, len(texts)):
+        if together[index] and _joins(texts[index - 1][::-1]) and _joins(texts[index]):
+            shaped[index - 1] += JOINER
+            shaped[index] = JOINER + shaped[index]
     return shaped
 
 
@@ -190,5 +192,5 @@ def _own(text: str) -> Direction | None:
 
 def _joins(text: str) -> bool:
     """Whether the first letter of a text, without combining marks, may join its neighbour."""
-    letter = next((one for one in text if not unicodedata.combining(one)), "")
+    letter = next((character for character in text if not unicodedata.combining(character)), "")
     return bool(letter) and unicodedata.bidirectional(letter) == "AL" and unicodedata.category(letter) == "Lo"

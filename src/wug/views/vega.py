@@ -71,11 +71,11 @@ class SeriesSelection:
         keys = [
             {
                 "name": name,
-                "colour": place % len(PALETTE) + 1,
-                "shape": OUTLINES.get(shape := shapes[place % len(shapes)], shape),
-                **({} if ends is None else {"dash": _dash(place), "end": ends.get(name)}),
+                "colour": index % len(PALETTE) + 1,
+                "shape": OUTLINES.get(shape := shapes[index % len(shapes)], shape),
+                **({} if ends is None else {"dash": _dash(index), "end": ends.get(name)}),
             }
-            for place, name in enumerate(names)
+            for index, name in enumerate(names)
         ]
         return {"legend": {"param": self.param.name, "of": of, "keys": keys}}
 
@@ -90,28 +90,30 @@ def styled_chart(
     chart: alt.LayerChart | alt.VConcatChart, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
 ) -> alt.LayerChart:
     """The styled chart, for a notebook; `style` changes its specification."""
-    made: alt.LayerChart = type(chart).from_dict(style(spec(chart)), validate=False)
-    return made
+    styled: alt.LayerChart = type(chart).from_dict(style(spec(chart)), validate=False)
+    return styled
 
 
 def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The specification of a chart without styles, which takes longest to compute."""
     # Altair checked each part when it was made; checking the whole again takes most of the time.
-    made: dict[str, Any] = drawable(chart.to_dict(validate=False))
-    return made
+    raw_spec: dict[str, Any] = drawable(chart.to_dict(validate=False))
+    return raw_spec
 
 
 def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
     """The specification for a page: container width, colours as CSS variables, without legends that the page makes."""
-    made = _page_spec(chart)
-    if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
-        return made
+    page = _page_spec(chart)
+    if "legend" not in (page.get("usermeta") or {}) or "layer" not in page:
+        return page
     layers = []
-    for layer in made["layer"]:
+    for layer in page["layer"]:
         encoding = layer.get("encoding", {})
-        told = {key: {**encoding[key], "legend": None} for key in ("color", "shape", "strokeDash") if key in encoding}
-        layers.append({**layer, "encoding": {**encoding, **told}} if told else layer)
-    return {**made, "layer": layers}
+        without_legend = {
+            key: {**encoding[key], "legend": None} for key in ("color", "shape", "strokeDash") if key in encoding
+        }
+        layers.append({**layer, "encoding": {**encoding, **without_legend}} if without_legend else layer)
+    return {**page, "layer": layers}
 
 
 def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
@@ -176,8 +178,8 @@ def _extra(name: str) -> ModuleType:
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
     """The style of every chart; `colour(name, default)` returns the value of a colour."""
-    ink, faint, grid, marked = (colour(name, usual) for name, usual in COLOURS.items())
-    palette = [colour(str(number), usual) for number, usual in enumerate(PALETTE, 1)]
+    ink, faint, grid, marked = (colour(name, default) for name, default in COLOURS.items())
+    palette = [colour(str(number), default) for number, default in enumerate(PALETTE, 1)]
     axis = {
         "labelColor": ink,
         "titleColor": faint,
@@ -266,13 +268,13 @@ def value_axis(share: bool) -> dict[str, Any]:
     return {"scale": scale, "axis": alt.Axis(format="%" if share else "~f", tickCount=5, grid=True)}
 
 
-def count_axis(places: Sequence[float], title: str) -> Any:
+def count_axis(xs: Sequence[float], title: str) -> Any:
     """A horizontal axis of integers, with padding at both ends."""
     alt = altair()
-    least, most = min(places, default=0), max(places, default=0)
-    air = max(0.5, 0.02 * (most - least))
+    least, most = min(xs, default=0), max(xs, default=0)
+    padding = max(0.5, 0.02 * (most - least))
     axis = alt.Axis(format="d", values=whole_ticks(least, most), grid=False, labelFlush=False)
-    return alt.X("at:Q", title=title, scale=alt.Scale(domain=[least - air, most + air], nice=False), axis=axis)
+    return alt.X("at:Q", title=title, scale=alt.Scale(domain=[least - padding, most + padding], nice=False), axis=axis)
 
 
 def whole_ticks(least: float, most: float) -> list[int]:
@@ -322,14 +324,18 @@ def named(names: list[str]) -> dict[str, Any]:
     return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
 
 
-def coloured(names: list[str], places: Mapping[str, int]) -> dict[str, Any]:
+def coloured(names: list[str], positions: Mapping[str, int]) -> dict[str, Any]:
     """`named` with the colours at given positions of the palette, counted from 1."""
     alt = altair()
-    wanted = {places.get(name, number): name for number, name in enumerate(names, 1)}
+    by_position = {positions.get(name, number): name for number, name in enumerate(names, 1)}
     # An unused name reserves an unused colour.
-    domain = [wanted.get(place, f" {place} ") for place in range(1, max(wanted, default=0) + 1)]
-    found = named(names)
-    return {**found, "scale": alt.Scale(domain=domain), "legend": alt.Legend(**found["legend"].to_dict(), values=names)}
+    domain = [by_position.get(position, f" {position} ") for position in range(1, max(by_position, default=0) + 1)]
+    encoding = named(names)
+    return {
+        **encoding,
+        "scale": alt.Scale(domain=domain),
+        "legend": alt.Legend(**encoding["legend"].to_dict(), values=names),
+    }
 
 
 def solid(named: Mapping[str, Any]) -> dict[str, Any]:
@@ -339,20 +345,23 @@ def solid(named: Mapping[str, Any]) -> dict[str, Any]:
 
 def dashed(names: Sequence[str]) -> dict[str, Any]:
     """The scale of dash patterns: the first names are solid."""
-    named_ = solid(named(list(names)))
-    return {**named_, "scale": altair().Scale(domain=list(names), range=[_dash(at) for at in range(len(names))])}
+    encoding = solid(named(list(names)))
+    return {
+        **encoding,
+        "scale": altair().Scale(domain=list(names), range=[_dash(index) for index in range(len(names))]),
+    }
 
 
-def _dash(place: int) -> list[float]:
-    return DASHES[0 if place < MAX_SOLID_LINES else 1 + (place - MAX_SOLID_LINES) % (len(DASHES) - 1)]
+def _dash(index: int) -> list[float]:
+    return DASHES[0 if index < MAX_SOLID_LINES else 1 + (index - MAX_SOLID_LINES) % (len(DASHES) - 1)]
 
 
 def shaped(names: Sequence[str]) -> dict[str, Any]:
     """The scale of shapes, with two more if Vega's are too few."""
-    found = solid(named(list(names)))
+    encoding = solid(named(list(names)))
     if len(names) <= len(SHAPES):
-        return found
-    return {**found, "scale": altair().Scale(domain=list(names), range=[*SHAPES, _STAR, _SALTIRE])}
+        return encoding
+    return {**encoding, "scale": altair().Scale(domain=list(names), range=[*SHAPES, _STAR, _SALTIRE])}
 
 
 def choice(field: str, chart: str) -> SeriesSelection:

@@ -30,7 +30,7 @@ from wug.rows import Filter
 from wug.types import Estimate, Request, Result, Scored, Token
 from wug.views.chance import result_chance
 from wug.views.family_views import computed_parts, items_of, parts_of
-from wug.views.opening import opening_of
+from wug.views.intro import intro_of
 from wug.views.text import item_lines
 
 TABLE = """lemma,form,type,task,language,rating,frequency
@@ -603,10 +603,10 @@ def test_the_page_opens_with_the_task_both_sentences_and_the_chance_level(tmp_pa
     table = "lemma,form,type,task,language\nzib,zibbed,regular,past,eng\nzib,zab,irregular,past,eng\n"
     result = run(write(tmp_path, table), WordScorer({"zibbed": -3.0, "zab": -2.0}), prior="none")
     rows = table_of(result.outcomes)
-    opening = opening_of(result, rows, items_of(result, rows))
-    assert opening.question == "Does the model form the past tense of new verbs?"
-    assert opening.example is not None
-    assert [(line.label, "".join(piece.text for piece in line.pieces)) for line in opening.example.lines] == [
+    intro = intro_of(result, rows, items_of(result, rows))
+    assert intro.question == "Does the model form the past tense of new verbs?"
+    assert intro.example is not None
+    assert [(line.label, "".join(piece.text for piece in line.pieces)) for line in intro.example.lines] == [
         ("expected", "They like to zib. Yesterday they zibbed."),
         ("preferred", "They like to zib. Yesterday they zab."),
     ]

@@ -27,10 +27,10 @@ from wug.views.parts import (
     Figure,
     ItemsView,
     ItemView,
+    StatementsPart,
     TableCell,
     TablePart,
     TextPart,
-    VerdictsPart,
     ViewPart,
 )
 from wug.views.report import ReportedResult, render
@@ -220,12 +220,12 @@ def test_a_prediction_s_row_marks_its_own_regions_and_the_row_of_all_those_of_al
 def test_a_row_of_a_prediction_has_its_margin_and_both_sides_of_its_comparisons() -> None:
     item = shown(suite_result(), "2", "prediction_0")
     assert (item.note, item.fails, item.failed, item.sentence) == ("margin −2.00 bits", True, (), "The wugs swim gleep")
-    [verdicts] = [one for one in item.parts if isinstance(one, VerdictsPart)]
+    [verdicts] = [one for one in item.parts if isinstance(one, StatementsPart)]
     assert [(row.holds, row.text, row.code) for row in verdicts.rows] == [(False, "4.00 ≥ 2.00", FORMULAS[0])]
 
 
 def test_a_side_that_is_infinite_says_so() -> None:
-    [verdicts] = [one for one in shown(suite_result(), "1", "prediction_1").parts if isinstance(one, VerdictsPart)]
+    [verdicts] = [one for one in shown(suite_result(), "1", "prediction_1").parts if isinstance(one, StatementsPart)]
     assert verdicts.rows[0].text == "∞ ≥ 3.00"
 
 

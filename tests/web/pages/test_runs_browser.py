@@ -14,7 +14,7 @@ import run_factory
 import sample_results
 from browsing import Served, follow
 from timeouts import PATIENCE
-from wug.results import run_admin as tidying
+from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.types import Outcome
@@ -211,7 +211,7 @@ def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any
 
 def test_removed_runs_are_deleted_for_good_when_the_user_is_sure(served: Served, page: Any) -> None:
     fill(served.site.store)
-    tidying.remove(served.site.store, [served.site.reader.run(1)])
+    run_admin.remove(served.site.store, [served.site.reader.run(1)])
     page.goto("/runs?show=removed")
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.click("text=Delete all permanently")
@@ -225,7 +225,7 @@ def test_removed_runs_are_deleted_for_good_when_the_user_is_sure(served: Served,
 def test_a_name_that_is_taken_is_refused_with_the_reason(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("400")
     fill(served.site.store)
-    tidying.rename(served.site.store, served.site.reader.run(1), "mine")
+    run_admin.rename(served.site.store, served.site.reader.run(1), "mine")
     page.goto("/run/2?edit")
     page.fill("input[name=name]", "mine")
     page.click("text=Save")

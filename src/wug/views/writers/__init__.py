@@ -26,10 +26,10 @@ def display_of(table: Tabular) -> Display:
     """What formats for people write: the table's own display, or its columns without nested ones."""
     if table.display is not None:
         return table.display
-    shown = [(place, name) for place, name in enumerate(table.names) if table.kinds.get(name) is not object]
+    shown = [(index, name) for index, name in enumerate(table.names) if table.kinds.get(name) is not object]
     units = [table.units.get(name, "") for _, name in shown]
     rows = [
-        [_formatted(row[place], unit) for (place, _), unit in zip(shown, units, strict=True)] for row in table.values()
+        [_formatted(row[index], unit) for (index, _), unit in zip(shown, units, strict=True)] for row in table.values()
     ]
     align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in shown)
     return Display([FormattedTable([table.labels.get(name, name) for _, name in shown], rows, align)], long=True)
@@ -79,5 +79,5 @@ def records(table: Tabular) -> Iterator[str]:
     """Each row as a JSON object."""
     names = list(table.names)
     for row in table.values():
-        found = json_safe(dict(zip(names, row, strict=True)))
-        yield _json.dumps(found, ensure_ascii=False, allow_nan=False)
+        record = json_safe(dict(zip(names, row, strict=True)))
+        yield _json.dumps(record, ensure_ascii=False, allow_nan=False)

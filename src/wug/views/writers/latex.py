@@ -16,7 +16,7 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """One tabular per table, or a longtable that continues over several pages."""
     display = display_of(table)
     remarks = [*display.notes, *(f"warning: {text}" for text in display.warnings)]
-    yield "\n\n".join(latex_table(one, remarks, long=display.long) for one in display.tables) + "\n"
+    yield "\n\n".join(latex_table(shown, remarks, long=display.long) for shown in display.tables) + "\n"
 
 
 def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, long: bool = False) -> str:
@@ -27,10 +27,10 @@ def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, long: boo
     lines.append(rf"% \usepackage{{{'booktabs,longtable' if long else 'booktabs'}}}")
     lines += [rf"\begin{{{kind}}}{{{table.align}}}", r"\toprule", latex_row(table.head)]
     lines += [r"\midrule", r"\endhead"] if long else []
-    for place, row in enumerate(table.rows):
+    for index, row in enumerate(table.rows):
         lines += [
-            *([r"\midrule"] if place in table.rules and not long else []),
-            latex_row(row, {column for line, column in table.bold if line == place}),
+            *([r"\midrule"] if index in table.rules and not long else []),
+            latex_row(row, {column for line, column in table.bold if line == index}),
         ]
     lines += [r"\midrule"] if not table.rows and not long else []
     return "\n".join([*lines, r"\bottomrule", rf"\end{{{kind}}}"])
@@ -38,8 +38,8 @@ def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, long: boo
 
 def latex_row(cells: Sequence[str], bold: Collection[int] = ()) -> str:
     """A row of a table, which must not begin with [ or *: LaTeX would add it to the previous row."""
-    each = (rf"\textbf{{{latex(cell)}}}" if place in bold else latex(cell) for place, cell in enumerate(cells))
-    row = " & ".join(each)
+    texts = (rf"\textbf{{{latex(cell)}}}" if index in bold else latex(cell) for index, cell in enumerate(cells))
+    row = " & ".join(texts)
     return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 

@@ -17,13 +17,13 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """The tables, notes, warnings and signatures."""
     display = display_of(table)
     blocks: list[str] = []
-    for one in display.tables:
-        if one.legend:
-            blocks.append(", ".join(f"**{short}** = {markdown(text)}" for short, text in one.legend.items()))
-        blocks.append(markdown_table(one.head, one.rows, one.align, one.bold))
+    for shown in display.tables:
+        if shown.legend:
+            blocks.append(", ".join(f"**{short}** = {markdown(text)}" for short, text in shown.legend.items()))
+        blocks.append(markdown_table(shown.head, shown.rows, shown.align, shown.bold))
     blocks += [f"*{markdown(note)}*" for note in display.notes]
     blocks += [f"warning: {markdown(warning)}" for warning in display.warnings]
-    blocks += [code(text) for text in dict.fromkeys(text for one in display.tables for text in one.signatures)]
+    blocks += [code(text) for text in dict.fromkeys(text for shown in display.tables for text in shown.signatures)]
     yield "\n\n".join(blocks) + "\n"
 
 
@@ -32,9 +32,11 @@ def markdown_table(
 ) -> str:
     """A Markdown table; `align` has l, r or c for each column."""
     rules = {"l": "---", "r": "--:", "c": ":-:"}
-    top = [f"| {' | '.join(head)} |", f"|{'|'.join(rules[one] for one in align)}|"]
+    top = [f"| {' | '.join(head)} |", f"|{'|'.join(rules[letter] for letter in align)}|"]
     for row, line in enumerate(lines):
-        cells = (f"**{markdown(one)}**" if (row, at) in bold else markdown(one) for at, one in enumerate(line))
+        cells = (
+            f"**{markdown(cell)}**" if (row, column) in bold else markdown(cell) for column, cell in enumerate(line)
+        )
         top.append(f"| {' | '.join(cells)} |")
     return "\n".join(top)
 

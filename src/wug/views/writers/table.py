@@ -17,10 +17,10 @@ MAX_CELL_COLUMNS = 40
 def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """The tables, each with its legend above, then notes and warnings."""
     display = display_of(table)
-    for place, one in enumerate(display.tables):
-        yield "\n" if place else ""
-        yield from (f"{short} = {visible(text)}\n" for short, text in one.legend.items())
-        yield from _lines(one)
+    for index, shown in enumerate(display.tables):
+        yield "\n" if index else ""
+        yield from (f"{short} = {visible(text)}\n" for short, text in shown.legend.items())
+        yield from _lines(shown)
     yield from (f"{visible(note)}\n" for note in display.notes)
     yield from (f"warning: {visible(warning)}\n" for warning in display.warnings)
 
@@ -32,7 +32,10 @@ def aligned(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         spaces = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [gap + cell if how == "r" else cell + gap for cell, gap, how in zip(row, spaces, align, strict=True)]
+        cells = [
+            gap + cell if alignment == "r" else cell + gap
+            for cell, gap, alignment in zip(row, spaces, align, strict=True)
+        ]
         yield "  ".join(cells).rstrip()
 
 

@@ -15,7 +15,7 @@ from wug.identity import Group
 from wug.labels import caption
 from wug.types import Result
 from wug.views import charts
-from wug.views.opening import opening_of
+from wug.views.intro import intro_of
 from wug.views.parts import DeferredPart, Figure, FigurePair, OptionPage, OtherResult, TablePart, ViewPart
 from wug.web.downloads import estimates_response, figure_response
 from wug.web.result_view import RelatedResult, ResultView, load_result, related_results
@@ -56,7 +56,7 @@ def _result(request: Request) -> Response:
         "result.html",
         result_view=view,
         headline=headline_estimate(view.result),
-        opening=opening_of(view.result, view.rows, view.items),
+        intro=intro_of(view.result, view.rows, view.items),
         parts=parts,
         others=related,
         chart_pair=_chart_pair(site, view, parts, related, request),

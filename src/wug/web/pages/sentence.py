@@ -125,7 +125,7 @@ class ScoredSentence:
     def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
         """Tokens grouped into runs of one writing direction."""
         found = runs([piece.text for piece in self.pieces])
-        return [(run.direction, self.pieces[run.places.start : run.places.stop]) for run in found]
+        return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in found]
 
 
 @dataclass(frozen=True, slots=True)

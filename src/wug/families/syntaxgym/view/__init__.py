@@ -171,21 +171,21 @@ def compared_regions(result: Result) -> list[frozenset[int]]:
     ]
 
 
-def verdicts(outcome: Outcome) -> page.VerdictsPart | None:
+def verdicts(outcome: Outcome) -> page.StatementsPart | None:
     """The comparisons of a prediction on an item; None if there are none."""
     given = tuple(map(_verdict, outcome.detail.get("comparisons") or ()))
-    return page.VerdictsPart(given) if given else None
+    return page.StatementsPart(given) if given else None
 
 
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     return [(region, condition) for region, condition in known.get("regions") or ()]
 
 
-def _verdict(given: Mapping[str, Any]) -> page.ItemVerdict:
+def _verdict(given: Mapping[str, Any]) -> page.ItemStatement:
     left, right = ("∞" if (side := finite(given.get(key))) is None else bits(side) for key in ("left", "right"))
     holds, operator = bool(given.get("holds")), str(given.get("operator") or "")
     text = f"{left} {operator if holds else NEGATED.get(operator, operator)} {right}"
-    return page.ItemVerdict(holds, text, str(given.get("formula") or ""))
+    return page.ItemStatement(holds, text, str(given.get("formula") or ""))
 
 
 def item(

@@ -17,7 +17,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class Intro:
     """The first lines about a result; each may be empty."""
 
     question: str
@@ -27,7 +27,7 @@ class Opening:
     verdict: str
 
 
-def opening_of(result: Result, rows: Rows, items: ItemsView) -> Opening:
+def intro_of(result: Result, rows: Rows, items: ItemsView) -> Intro:
     """The first lines about a result.
 
     The module `view` of a family may offer `question(result)`, `example(result, rows)` and `verdict(result)`. Without
@@ -36,10 +36,10 @@ def opening_of(result: Result, rows: Rows, items: ItemsView) -> Opening:
     view = module_of(result.kind)
     question = view.question(result) if hasattr(view, "question") else ""
     example = view.example(result, rows) if hasattr(view, "example") else _first_item(rows, items)
-    own = view.verdict(result) if hasattr(view, "verdict") else ""
+    family_verdict = view.verdict(result) if hasattr(view, "verdict") else ""
     numbers = example is not None and any(line.value for line in example.lines)
     note = items.samples[0].note if numbers and items.samples else ""
-    return Opening(question or _family_question(result.kind), example, note, own or verdict(result))
+    return Intro(question or _family_question(result.kind), example, note, family_verdict or verdict(result))
 
 
 def verdict(result: Result) -> str:
