@@ -37,7 +37,7 @@ wug run wug_agreement_pp --model my-model
 
 
 def token_model(kind: str, training: Training) -> None:
-    """Train a causal or a masked language model with a tokenizer of its own."""
+    """Train a causal or a masked language model and its tokenizer."""
     from wug.train.corpus import cached_tokenizer, encode
     from wug.train.text_models import CausalTask, MaskedTask
     from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
