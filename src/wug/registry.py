@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
-from wug.types import Traits
+from wug.types import FamilyTraits, Traits
 
 EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
@@ -60,6 +60,17 @@ def traits(backend: str) -> Traits:
     """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
     found = attribute("models", backend, "TRAITS")
     return found if isinstance(found, Traits) else Traits()
+
+
+def family_traits(family: str) -> FamilyTraits:
+    """The declared traits of a family; defaults for one that declares none, is unknown, or is broken."""
+    declared = attribute("families", family, "TRAITS")
+    return declared if isinstance(declared, FamilyTraits) else FamilyTraits()
+
+
+def all_family_traits() -> dict[str, FamilyTraits]:
+    """The declared traits of every family, by its name."""
+    return attributes("families", "TRAITS")
 
 
 def backend_with(fits: Callable[[Traits], bool]) -> str | None:

@@ -31,7 +31,7 @@ from wug.files import head
 from wug.identity import ModelId
 from wug.results.queries import rows_of
 from wug.results.store import Store
-from wug.types import LN2, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
+from wug.types import LN2, FamilyTraits, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
 from wug.views.family_views import computed_parts, items_of, parts_of
 
 TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")
@@ -105,6 +105,8 @@ def check_family(
     _require(bool(registry.summary("families", kind)), f"{kind}: the package needs a docstring, for `wug list`")
     for name in ("OPTIONS", "recognises", "read", "check"):
         _require(hasattr(module, name), f"{kind}: {name} is missing")
+    declared = getattr(module, "TRAITS", FamilyTraits())
+    _require(isinstance(declared, FamilyTraits), f"{kind}: TRAITS must be a wug.types.FamilyTraits")
     _require(family_of(example) == kind, f"{kind}: {example} is read as {family_of(example)}")
     for other in builtin_suites().values():
         if other.parent.name != kind:

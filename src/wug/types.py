@@ -74,6 +74,44 @@ class ScoringProtocol:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyTraits:
+    """What the program needs to know about a family of suites (`TRAITS` of its package)."""
+
+    builtin_model: str | None = None
+    """The built-in model for its suites if the user names none."""
+    breakdown: tuple[str, ...] = ()
+    """Group fields by which tables break results down, the first that a result has."""
+    summary: str | None = None
+    """The metric that summarises the others; by default the headline."""
+    across_suites: str | None = None
+    """The group field whose means over suites end the summary of many results."""
+    chance_levels: Mapping[str, float | str] = field(default_factory=dict)
+    """The chance level of metrics, or the name of the metric that has it; charts draw it."""
+    phenomena: Mapping[str, str] = field(default_factory=dict)
+    """The phenomenon of groups, by patterns of their names, so that models can be ranked across families."""
+    protocols: Mapping[str, ScoringProtocol] = field(default_factory=dict)
+    """Protocols by which the family reads and scores files (`--protocol`)."""
+    identifying_options: tuple[str, ...] = ()
+    """Options that only this family has: with them it reads a file that no family recognises."""
+    compared_options: tuple[str, ...] = ()
+    """Options in which runs are meant to differ: comparisons do not warn about them."""
+    fallback_suffixes: tuple[str, ...] = ()
+    """Suffixes of files that it reads if no family recognises their content, so that its reader says what they lack."""
+    column_hint: str = ""
+    """What to write so that a table with unknown columns is read, for the error message."""
+    text_hint: str = ""
+    """What to write so that an unknown text file is read, for the error message."""
+    one_suite_per_set: bool = False
+    """All files of a published set make one suite."""
+    reads_folders: bool = False
+    """With `--kind`, it reads a folder as a whole."""
+    sample_options: int | None = None
+    """Imported choices with this many options belong to it (0: any number); None if none do."""
+    oracle_symbols: tuple[str, ...] = tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4))
+    """Symbols of wrong outputs of the backend `oracle`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A position in a running text, for a model that carries its state between texts."""
 

@@ -126,22 +126,6 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
     assert "localism" in wug("list", "suites", "--format", "json").out
 
 
-def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.errors import MissingExtra
-    from wug.evaluation import opening
-    from wug.families import cogs
-
-    def loaded(*args: object) -> None:
-        raise AssertionError("the model was opened")
-
-    def require_packages() -> None:
-        raise MissingExtra("judging", "judges")
-
-    monkeypatch.setattr(opening, "open_model", loaded)
-    monkeypatch.setattr(cogs, "require_packages", require_packages, raising=False)
-    refused(wug("run", "wug_cogs_test", "--model", "wug-cogs"), "wug[judges]")
-
-
 @pytest.mark.parametrize(
     ("package", "command"),
     [

@@ -159,9 +159,6 @@ def _config(training: Training, steps_per_epoch: int, device: str) -> TrainingCo
 
 
 def _require_testable(suites: Sequence[Suite], kind: str) -> None:
-    from wug.evaluation.opening import require_packages
-
-    require_packages(suites)
     offers = registry.traits(kind).returns
     for suite in suites:
         if suite.needs != offers:

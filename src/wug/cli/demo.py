@@ -45,12 +45,11 @@ def command(output: Path, limit: int | None) -> None:
     wug demo
     wug demo --limit 20 --output /tmp/demo
     """
-    from wug.evaluation.opening import open_suites, require_packages
+    from wug.evaluation.opening import open_suites
     from wug.results.store import Store
 
     charts.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for names, _ in RUNS.values() for name in names)}
-    require_packages(suite for group in suites.values() for suite in group)
     recorded = []
     for model, (names, items) in RUNS.items():
         sampled = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]

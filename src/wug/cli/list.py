@@ -183,12 +183,12 @@ def _about(name: str, family: Path) -> str:
 def _builtin_models() -> ListedRows:
     from wug.evaluation.opening import builtin_models
 
-    defaults = registry.attributes("families", "BUILTIN_MODEL")
+    families = registry.all_family_traits().items()
     return [
         {
             "model": name,
             "about": _first_paragraph(folder / "README.md"),
-            "default for": [family for family, default in defaults.items() if default == name],
+            "default for": [family for family, traits in families if traits.builtin_model == name],
         }
         for name, folder in builtin_models().items()
     ]

@@ -68,7 +68,7 @@ def for_a_run(name: str) -> list[Place] | None:
 
 def is_one_suite(family: str) -> bool:
     """Whether all files of a published set make one suite of this family."""
-    return bool(registry.attribute("families", family, "ONE_SUITE_PER_SET"))
+    return registry.family_traits(family).one_suite_per_set
 
 
 def known(path: Path) -> Place | None:

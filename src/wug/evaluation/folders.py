@@ -45,7 +45,7 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
         if any(why == UNKNOWN for why in made.unread.values()):
-            listed += "".join(f"\n{hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
+            listed += "".join(f"\n{hint}" for hint in _hints("text_hint"))
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
     return made
@@ -72,9 +72,9 @@ def not_recognised(path: Path) -> InputError:
     if path.suffix.lower() in (".yaml", ".yml"):
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
-        why += f". Name them: {', or '.join(sorted(registry.attributes('families', 'COLUMN_HINT').values(), key=len))}"
+        why += f". Name them: {', or '.join(sorted(_hints('column_hint'), key=len))}"
     elif why != EMPTY:
-        hints = "".join(f". {hint}" for hint in registry.attributes("families", "TEXT_HINT").values())
+        hints = "".join(f". {hint}" for hint in _hints("text_hint"))
         why += f" ({', '.join(registry.names('families'))}){hints}"
     return InputError(why, file=path)
 
@@ -168,3 +168,9 @@ def _suffix(path: Path) -> str:
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def _hints(name: str) -> list[str]:
+    """What families suggest for files that they do not read."""
+    hints = (getattr(traits, name) for traits in registry.all_family_traits().values())
+    return [hint for hint in hints if hint]

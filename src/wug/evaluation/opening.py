@@ -64,7 +64,7 @@ def _models_folder() -> Path:
 
 def builtin_model_for(suite: Suite) -> str:
     """The built-in model for a suite; InputError if its family has none."""
-    name: str | None = registry.attribute("families", suite.kind, "BUILTIN_MODEL")
+    name = registry.family_traits(suite.kind).builtin_model
     if name is not None and not builtin_models():
         raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
     if name is None or name not in builtin_models():
@@ -160,14 +160,6 @@ def _warn_unread(resolved: ResolvedSuites) -> None:
         log.info("%s: left out: %s", file, why)
 
 
-def require_packages(suites: Iterable[Suite]) -> None:
-    """MissingExtra if scoring needs a package that is not installed: better now than after the model has run."""
-    for family in dict.fromkeys(suite.kind for suite in suites):
-        module = registry.find("families", family)
-        if "require_packages" in vars(module):
-            module.require_packages()
-
-
 def suite_paths(text: str) -> list[Path]:
     """The files or folders that a name of suites refers to."""
     return [place.path for place in find_suites(text).places]
@@ -243,11 +235,12 @@ def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()
     for name, family in registry.modules("families"):
         if family.recognises(path, start):
             return name
-    for name, identifying in registry.attributes("families", "IDENTIFYING_OPTIONS").items():
-        if set(identifying) & set(options):
+    families = registry.all_family_traits().items()
+    for name, traits in families:
+        if set(traits.identifying_options) & set(options):
             return name
-    for name, suffixes in registry.attributes("families", "FALLBACK_SUFFIXES").items():
-        if path.name.lower().removesuffix(".gz").endswith(suffixes):
+    for name, traits in families:
+        if path.name.lower().removesuffix(".gz").endswith(traits.fallback_suffixes):
             return name  # its reader reports what the file lacks
     raise not_recognised(path)
 
@@ -368,12 +361,12 @@ def _kind_of(folder: Path) -> str:
 
 def _reader(place: data.Place) -> str | None:
     """The family of a published set, if it reads folders as a whole."""
-    return place.family if registry.attribute("families", place.family, "READS_FOLDERS") else None
+    return place.family if registry.family_traits(place.family).reads_folders else None
 
 
 def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
     """A file, or the files of a folder that families read."""
-    whole = kind is not None and bool(registry.attribute("families", kind, "READS_FOLDERS"))
+    whole = kind is not None and registry.family_traits(kind).reads_folders
     if whole or not place.path.is_dir():
         return ResolvedSuites([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})

@@ -16,7 +16,7 @@ from wug.evaluation.annotated_suite import annotated
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
-from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
+from wug.evaluation.opening import builtin_model_for, model_spec, open_suites
 from wug.evaluation.own_metrics import with_metrics
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
@@ -124,7 +124,6 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
     if not found:
         raise InputError("there is no suite: pass a name, a path, or a list of them")
     chosen = tagged(found.values(), request.tags) if request.tags else list(found.values())
-    require_packages(chosen)
     return [suite if request.limit is None else suite.sample(request.limit) for suite in chosen]
 
 
@@ -216,8 +215,10 @@ def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
 
 def protocols() -> dict[str, ScoringProtocol]:
     """All protocols by name, including those of families."""
-    own = registry.attributes("families", "PROTOCOLS")
-    return {**PROTOCOLS, **{name: found for each in own.values() for name, found in each.items()}}
+    known = dict(PROTOCOLS)
+    for traits in registry.all_family_traits().values():
+        known.update(traits.protocols)
+    return known
 
 
 def protocol(name: str) -> ScoringProtocol:
@@ -232,8 +233,8 @@ def with_protocol(request: RunRequest) -> RunRequest:
     """The request with the model options and the family of its protocol; options of the user take precedence."""
     assert request.protocol is not None
     chosen = protocol(request.protocol)
-    families = registry.attributes("families", "PROTOCOLS").items()
-    reader = next((family for family, own in families if request.protocol in own), None)
+    families = registry.all_family_traits().items()
+    reader = next((family for family, traits in families if request.protocol in traits.protocols), None)
     if reader is not None and request.family not in (None, reader):
         raise InputError(f"the protocol {request.protocol} reads files as {reader}: leave out --kind {request.family}")
     return replace(

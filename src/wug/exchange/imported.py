@@ -161,14 +161,14 @@ def estimate(metric: str, group: str, value: float, n: int | None, error: float 
 
 def families_of_samples() -> list[tuple[str, Any]]:
     """The families that imported choices can belong to, those with the narrowest condition first."""
-    declared = registry.attributes("families", "SAMPLE_OPTIONS")
-    order = sorted(declared, key=lambda name: (not declared[name], name))
-    return [(name, registry.find("families", name)) for name in order]
+    counts = {name: traits.sample_options for name, traits in registry.all_family_traits().items()}
+    order = sorted((not count, name) for name, count in counts.items() if count is not None)
+    return [(name, registry.find("families", name)) for _, name in order]
 
 
 def fits(family: Any, sample: Sample) -> bool:
     """Whether a sample can be an item of a family."""
-    options = family.SAMPLE_OPTIONS
+    options = family.TRAITS.sample_options
     return not options or (len(sample.choices) == options and not sample.contexts)
 
 

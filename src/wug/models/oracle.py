@@ -21,8 +21,6 @@ OPTIONS = (
     Option("reading", READINGS, "rule", "meaning of the overgeneralisation pairs: by the rule, or the exceptional one"),
     Option("seed", int, 0, "which sources get a wrong output"),
 )
-SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4))
-"""Symbols that replace a right one, for families that do not declare ORACLE_SYMBOLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Oracle:
     def generate(self, sources: Sequence[str]) -> list[str]:
         """The correct answer to each source, empty if there is none, or a wrong one."""
         family = registry.find("families", self.family)
-        answer, symbols = family.oracle, vars(family).get("ORACLE_SYMBOLS", SYMBOLS)
+        answer, symbols = family.oracle, registry.family_traits(self.family).oracle_symbols
         exception = self.reading == "exception"
         return [self._answer(source, answer(source, exception=exception), symbols) for source in sources]
 

@@ -260,7 +260,7 @@ class _Work:
             for part in some:
                 yield [part], part.test.name, part.metric
             # A metric that summarises the others would count them twice.
-            summary = registry.attribute("families", some[0].test.kind, "SUMMARY")
+            summary = registry.family_traits(some[0].test.kind).summary
             judged = [part for part in some if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:

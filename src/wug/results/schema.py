@@ -101,13 +101,13 @@ def summary_of(result: Result) -> str:
 def phenomenon_scores(result: Result) -> list[Estimate]:
     """The headline of a result by phenomenon, as estimates whose group is the name of the phenomenon.
 
-    A family declares in `PHENOMENA` which groups belong to which phenomenon, as patterns of their names. Groups that it
+    The traits of a family say which groups belong to which phenomenon, as patterns of their names. Groups that it
     does not mention belong to none.
     """
     headline = result.headline
     if headline is None or result.metric(headline.metric).unit != "share" or not is_measurable(result.warnings):
         return []
-    patterns: Mapping[str, str] = registry.attribute("families", result.kind, "PHENOMENA") or {}
+    patterns = registry.family_traits(result.kind).phenomena
     for field in PHENOMENON_FIELDS:
         counts: dict[str, tuple[float, int]] = {}
         for name, estimate in _groups(result, headline.metric, field, patterns):

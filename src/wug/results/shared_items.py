@@ -313,7 +313,7 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
         signatures = [(place, stored.result.signature) for place, side in test.results.items() for stored in side]
         fields = [(labels[place], dict(signature.fields)) for place, signature in signatures]
         kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
-        compared = ("suite", "model", *(registry.attribute("families", test.kind, "COMPARED_OPTIONS") or ()))
+        compared = ("suite", "model", *registry.family_traits(test.kind).compared_options)
         for key in dict.fromkeys(key for _, each in fields for key in each):
             values: dict[str, list[str]] = {}
             for label, each in fields:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def chance_level(kind: str, metric: str, estimates: Iterable[Estimate], group: str = OVERALL) -> float | None:
-    """The chance level of a metric in a group, as its family declares it (`CHANCE_LEVELS`); None if it has none."""
-    level = (registry.attribute("families", kind, "CHANCE_LEVELS") or {}).get(metric)
+    """The chance level of a metric in a group, as its family declares it; None if it has none."""
+    level = registry.family_traits(kind).chance_levels.get(metric)
     if not isinstance(level, str):
         return None if level is None else float(level)
     levels = {estimate.group: estimate.value for estimate in estimates if estimate.metric == level}
@@ -25,7 +25,7 @@ def chance_level(kind: str, metric: str, estimates: Iterable[Estimate], group: s
 
 def is_chance_metric(kind: str, metric: str) -> bool:
     """Whether the values of a metric are the chance levels of another."""
-    return metric in (registry.attribute("families", kind, "CHANCE_LEVELS") or {}).values()
+    return metric in registry.family_traits(kind).chance_levels.values()
 
 
 def result_chance(result: Result, metric: str, group: str = OVERALL) -> float | None:

@@ -52,9 +52,9 @@ def fields(result: Result) -> dict[str, int]:
 
 
 def default_field(result: Result) -> str | None:
-    """The field that results are broken down by unless the user chooses: the family's `BREAKDOWN`, or the first."""
+    """The field that results are broken down by unless the user chooses."""
     few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
-    own: Sequence[str] = registry.attribute("families", result.kind, "BREAKDOWN") or ()
+    own = registry.family_traits(result.kind).breakdown
     return next((name for name in (*own, *few) if name in few), None)
 
 

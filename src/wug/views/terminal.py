@@ -141,22 +141,22 @@ def overview(results: Sequence[Result]) -> Table:
 
 
 def across_suites(results: Sequence[Result]) -> Iterator[Table]:
-    """One table per field that families summarise across suites (`ACROSS_SUITES`)."""
+    """One table per field that families summarise across suites (`across_suites`)."""
     kinds = dict.fromkeys(result.kind for result in results)
-    fields = (registry.attribute("families", kind, "ACROSS_SUITES") for kind in kinds)
+    fields = (registry.family_traits(kind).across_suites for kind in kinds)
     return (_means(results, field) for field in dict.fromkeys(filter(None, fields)))
 
 
 def _means(results: Sequence[Result], field: str) -> Table:
     """The mean over suites by model and value of a field, then the mean of these means.
 
-    The metric is the family's `SUMMARY`, or else the headline. Models with a single such result are left out.
+    The metric is the family's summary, or else the headline. Models with a single such result are left out.
     """
     values: dict[str, dict[str, list[float]]] = {}
     suites: Counter[str] = Counter()
     for result in results:
         headline = result.headline.metric if result.headline else None
-        metric = registry.attribute("families", result.kind, "SUMMARY") or headline
+        metric = registry.family_traits(result.kind).summary or headline
         groups = [(ResultGroup.parse(e.group), e.value) for e in result.estimates if e.metric == metric]
         field_values = [(group.value, value) for group, value in groups if group.field == field]
         suites[result.model] += bool(field_values)

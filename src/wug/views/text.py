@@ -174,7 +174,7 @@ def failing(result: Result) -> Iterator[FailingItem]:
     """The failing items of a result; an item is repeated for metrics with different details."""
     rows = rows_of(result)
     items = items_of(result, rows)
-    summary = registry.attribute("families", result.kind, "SUMMARY")
+    summary = registry.family_traits(result.kind).summary
     failing_rows: dict[str, list[OutcomeRow]] = {}
     for row in rows.each(Filter(value="false")):
         if row.outcome.metric != summary:  # which repeats the others

@@ -10,11 +10,10 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.families.sampling import sampled
 from wug.files import checksum, read_lines
-from wug.types import Metric, Outcome, Problem, Request, Result, Scorer
+from wug.types import FamilyTraits, Metric, Outcome, Problem, Request, Result, Scorer
 
 OPTIONS = ()
-BUILTIN_MODEL = "wug-causal"
-BREAKDOWN = ("ending",)
+TRAITS = FamilyTraits(builtin_model="wug-causal", breakdown=("ending",))
 METRICS = (
     Metric("plural", meaning="the right plural is more probable than the wrong one"),
     Metric("margin", unit="bits", headline=False, meaning="by how many bits the wrong plural is more surprising"),

@@ -23,21 +23,23 @@ from wug.families.babylm.tasks import (
 )
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import Problem, ScoringProtocol, Suite
+from wug.types import FamilyTraits, Problem, ScoringProtocol, Suite
 
-__all__ = ["OPTIONS", "BabylmSuite", "adopt", "check", "export_run", "read", "recognises", "to_sample"]
+__all__ = ["OPTIONS", "TRAITS", "BabylmSuite", "adopt", "check", "export_run", "read", "recognises", "to_sample"]
 
 OPTIONS = (Option("fast", bool, False, "the short version of each task (fast_eval)"),)
-PROTOCOLS = {
-    "babylm": ScoringProtocol(
-        "the BabyLM evaluation pipeline of 2025 and 2026: special tokens as the tokenizer adds them, sums, ties won by "
-        "the first",
-        model_options={"bos": "tokenizer", "pll": "original"},
-    )
-}
-BREAKDOWN = ("field", "paradigm")
-BUILTIN_MODEL = "wug-causal"
-READS_FOLDERS = True
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal",
+    breakdown=("field", "paradigm"),
+    protocols={
+        "babylm": ScoringProtocol(
+            "the BabyLM evaluation pipeline of 2025 and 2026: special tokens as the tokenizer adds them, sums, ties "
+            "won by the first",
+            model_options={"bos": "tokenizer", "pll": "original"},
+        )
+    },
+    reads_folders=True,
+)
 VOCABULARY = "vocab.txt"
 ARCHIVE = "Download evaluation_data of the challenge (OSF ryjfm), and run `wug data get babylm --from evaluation_data`"
 EWOK = "EWoK is gated: accept its terms on the Hugging Face Hub, and run the pipeline's ewok/dl_and_filter.py"

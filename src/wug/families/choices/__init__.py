@@ -13,7 +13,6 @@ from wug.errors import InputError
 from wug.families.choices import formats
 from wug.families.choices.items import OPTIONS as OPTIONS
 from wug.families.choices.items import ChoiceItem, ChoicesSettings, lint, lint_repeated
-from wug.families.choices.suite import SAMPLE_OPTIONS as SAMPLE_OPTIONS
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
@@ -21,13 +20,15 @@ from wug.families.choices.task_file import TaskFile, is_task, read_tasks
 from wug.families.exclusion import kept
 from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum, head, shortened
-from wug.types import Problem, Suite
+from wug.types import FamilyTraits, Problem, Suite
 
-BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
-
-BUILTIN_MODEL = "wug-causal"
-CHANCE_LEVELS = {"accuracy": "chance"}
-COLUMN_HINT = "--kind choices -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal",
+    breakdown=("domain", "phenomenon", "negative_sample", "operations", "type"),
+    chance_levels={"accuracy": "chance"},
+    column_hint="--kind choices -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN",
+    sample_options=0,
+)
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -22,8 +22,6 @@ STRADDLED = "a token spans the end of the context and the beginning of an option
 TOKENLESS = "no token begins where an option does"
 UNSCORED = "the model gives no log-probability for an option"
 """Reasons for not judging an item."""
-SAMPLE_OPTIONS = 0
-"""An imported choice may have any number of options, and each option may have its own context."""
 FIRST_MAXIMUM = Metric("accuracy_lm_eval", headline=False, meaning="the right option is the first of the most probable")
 
 

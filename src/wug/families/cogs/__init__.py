@@ -25,7 +25,7 @@ from wug.families.tables import stem
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import Problem
+from wug.types import FamilyTraits, Problem
 
 OPTIONS = (
     Option(
@@ -37,8 +37,7 @@ OPTIONS = (
     Option("bleu", bool, True, "also compute BLEU"),
     Option("reference_compat", bool, False, "compute the metrics as the first public evaluator does"),
 )
-BREAKDOWN = ("type",)
-BUILTIN_MODEL = "wug-cogs"
+TRAITS = FamilyTraits(builtin_model="wug-cogs", breakdown=("type",))
 
 
 def recognises(path: Path, head: str) -> bool:

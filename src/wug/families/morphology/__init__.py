@@ -17,12 +17,14 @@ from wug.families.tables import capped, refuse_errors
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import Problem
+from wug.types import FamilyTraits, Problem
 
-BREAKDOWN = ("ending", "island", "neighbourhood", "task", "tag")
-BUILTIN_MODEL = "wug-causal"
-CHANCE_LEVELS = {ACCURACY: CHANCE, PREFERENCE: CHANCE}
-COLUMN_HINT = "--kind morphology, with the columns lemma and form"
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal",
+    breakdown=("ending", "island", "neighbourhood", "task", "tag"),
+    chance_levels={ACCURACY: CHANCE, PREFERENCE: CHANCE},
+    column_hint="--kind morphology, with the columns lemma and form",
+)
 OPTIONS = (
     Option(
         "normalise", ("none", "token", "character"), "none", "divide scores by the tokens or characters of the form"

@@ -19,7 +19,6 @@ from wug.families.pairs.formats.lines import companion
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.lint import lint
 from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
-from wug.families.pairs.outcomes import SAMPLE_OPTIONS as SAMPLE_OPTIONS
 from wug.families.pairs.outcomes import from_sample as from_sample
 from wug.families.pairs.outcomes import to_sample as to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
@@ -30,18 +29,8 @@ from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
 from wug.families.tables import capped, refuse_errors, stem
 from wug.files import checksum_of, read_lines, shortened
-from wug.types import Problem, Row, Suite
+from wug.types import FamilyTraits, Problem, Row, Suite
 
-BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
-
-BUILTIN_MODEL = "wug-causal"
-IDENTIFYING_OPTIONS = ("good", "form", "lines")
-"""Options that only files of pairs have: they tell which sentence is grammatical."""
-COLUMN_HINT = "-S good=COLUMN -S bad=COLUMN for minimal pairs"
-TEXT_HINT = "For files with one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good"
-ONE_SUITE_PER_SET = True
-ACROSS_SUITES = "language"
-CHANCE_LEVELS = {ACCURACY: CHANCE, MACRO_ACCURACY: CHANCE}
 PHENOMENA = {
     **dict.fromkeys(("anaphor*", "*reflexive*", "*npi*", "binding*"), "Licensing"),
     **dict.fromkeys(("*agreement*", "*agrmt*", "subj_rel*", "obj_rel*", "sent_comp*", "prep_*"), "Agreement"),
@@ -53,6 +42,18 @@ PHENOMENA = {
     **{name: name.title() for name in ("ellipsis", "quantifiers")},
 }
 """Phenomena of BLiMP and patterns of Marvin and Linzen (2018), by the circuits of Hu et al. (2020) where they fit."""
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal",
+    breakdown=("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition"),
+    across_suites="language",
+    chance_levels={ACCURACY: CHANCE, MACRO_ACCURACY: CHANCE},
+    phenomena=PHENOMENA,
+    identifying_options=("good", "form", "lines"),
+    column_hint="-S good=COLUMN -S bad=COLUMN for minimal pairs",
+    text_hint="For files with one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good",
+    one_suite_per_set=True,
+    sample_options=2,
+)
 
 
 class PublishedScores(NamedTuple):

@@ -35,8 +35,6 @@ MIN_CORRELATED_PAIRS = 3
 """Two points always lie on a line."""
 MIN_GROUP_PAIRS = 10
 """Pairs of a group for which correlations are reported."""
-SAMPLE_OPTIONS = 2
-"""An imported choice is a pair if it has this many options after one context."""
 LABEL_KEYS = ("logprob_first", "logprob_second")
 YES_NO_KEYS = ("logprob_yes_good", "logprob_no_good", "logprob_yes_bad", "logprob_no_bad")
 TOKEN_KEYS = ("tokens_good", "tokens_bad")

@@ -20,12 +20,11 @@ from wug.families.tables import refuse_errors
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import Problem, Suite
+from wug.types import FamilyTraits, Problem, Suite
 
 OPTIONS = (Option("split", files.SPLITS, "test", "files of a folder to read"),)
 
-BREAKDOWN = ("function",)
-BUILTIN_MODEL = "wug-pcfg"
+TRAITS = FamilyTraits(builtin_model="wug-pcfg", breakdown=("function",))
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from wug.errors import InputError, SuiteError
 from wug.families.reading.settings import OPTIONS, ReadingSettings, settings
-from wug.types import Problem, Suite
+from wug.types import FamilyTraits, Problem, Suite
 
 if TYPE_CHECKING:
     from wug.families.reading.suite import ReadingSuite
 
-__all__ = ["OPTIONS", "check", "read", "recognises", "suite_of"]
+__all__ = ["OPTIONS", "TRAITS", "check", "read", "recognises", "suite_of"]
 
-BUILTIN_MODEL = "wug-causal"
-COLUMN_HINT = "--kind reading -S measure=COLUMN -S word=COLUMN -S text=COLUMN -S position=COLUMN"
-IDENTIFYING_OPTIONS = ("measure",)
-COMPARED_OPTIONS = ("predictors",)
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal",
+    identifying_options=("measure",),
+    compared_options=("predictors",),
+    column_hint="--kind reading -S measure=COLUMN -S word=COLUMN -S text=COLUMN -S position=COLUMN",
+)
 
 
 def recognises(path: Path, head: str) -> bool:

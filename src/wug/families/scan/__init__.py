@@ -12,7 +12,7 @@ from wug.families.scan.suite import ScanSuite, looks_like_tasks, read_suite, rea
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import Problem
+from wug.types import FamilyTraits, Problem
 
 OPTIONS = (
     Option(
@@ -20,8 +20,7 @@ OPTIONS = (
     ),
 )
 
-BREAKDOWN = ("template",)
-ORACLE_SYMBOLS = ACTIONS
+TRAITS = FamilyTraits(breakdown=("template",), oracle_symbols=ACTIONS)
 
 _TEST = re.compile(r"tasks_test_.+\.txt(\.gz)?")
 _FILE = re.compile(r"tasks.*\.txt(\.gz)?")

@@ -14,8 +14,7 @@ from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.read import inspect, read_suite
-from wug.families.syntaxgym.suite import SUMMARY as SUMMARY
-from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite
 from wug.families.syntaxgym.tables import columns_of
 from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
@@ -23,11 +22,11 @@ from wug.families.syntaxgym.write import surprisals as surprisals
 from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
-from wug.types import Problem
+from wug.types import FamilyTraits, Problem
 
-BUILTIN_MODEL = "wug-causal"
-FALLBACK_SUFFIXES = (".json",)
-ACROSS_SUITES = "circuit"
+TRAITS = FamilyTraits(
+    builtin_model="wug-causal", summary=SUMMARY, across_suites="circuit", fallback_suffixes=(".json",)
+)
 
 
 def recognises(path: Path, head: str) -> bool:
