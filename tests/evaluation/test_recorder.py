@@ -10,9 +10,12 @@ from typing import Any, Literal
 import pytest
 
 from evaluating import record
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, StoreError
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.recorder import Recorder
+from wug.evaluation.request import ModelTask, Plan
 from wug.models.spec import ModelSpec
+from wug.results.outcomes import PackedOutcomes, collected
 from wug.results.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
@@ -113,6 +116,23 @@ def test_a_run_says_how_it_ended(store: Store, fault: BaseException, status: str
             record(suites, MODEL, command="wug run", store=store)
     assert store.run(1).status == status
     assert store.results(1)[0].status == "complete"
+
+
+def test_a_run_of_another_process_that_cannot_be_stored_has_failed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would otherwise look as if it were still running."""
+    task = ModelTask(ModelSpec("fake", "lengths"), (Words(),))
+    recorder = Recorder(Plan((task,), "wug run"), store, None)
+    result = record([Words()], MODEL).results[0]
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, "add", full)
+    with pytest.raises(StoreError, match="the disk is full"):
+        recorder.record(task, "fake/lengths@1", [(result, PackedOutcomes.of(collected(result.outcomes), "words", "m"))])
+    assert (store.run(1).status, store.run(1).message) == ("failed", "the disk is full")
 
 
 @dataclass

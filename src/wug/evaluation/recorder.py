@@ -116,11 +116,9 @@ class Recorder:
         if (run := self._complete(key, task.spec)) is not None:  # a model that had to be loaded to be identified
             self.resume(task, run)
             return
-        number = self.store.begin(key, model, self.plan.command, **self._described(task.spec))
-        kept = tuple(self.store.add(number, result, outcomes) for result, outcomes in found)
-        failed = any(result.status == "failed" for result in results)
-        self.store.finish(number, "failed" if failed else "complete")
-        self.report.found[task.name] = RecordedRun(number, kept)
+        with self.store.writing(key, model, self.plan.command, **self._described(task.spec)) as (number, add):
+            stored = tuple(add(result, outcomes) for result, outcomes in found)
+        self.report.found[task.name] = RecordedRun(number, stored)
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Log warnings from another process, each once."""
@@ -171,11 +169,8 @@ class Recorder:
             return run
         if not identify or not isinstance(task.model, ModelSpec):
             return None
-        try:
-            handle = identify_model(task.model)
-            return None if handle is None else self.complete_run(task, handle)
-        except WugError:
-            return None  # reported when it is evaluated
+        handle = known_model(task.model)
+        return None if handle is None else self.complete_run(task, handle)
 
     def _complete(self, key: str, spec: ModelSpec | None) -> int | None:
         """The complete run with this key in the sweep, or None."""

@@ -93,12 +93,12 @@ class Store:
     @contextmanager
     def writing(
         self, key: str, model: str, command: str, **named: Any
-    ) -> Iterator[tuple[int, Callable[[Result, OutcomeCollector], Result]]]:
+    ) -> Iterator[tuple[int, Callable[[Result, OutcomeCollector | PackedOutcomes], Result]]]:
         """The number of the run to write to, and a function that adds a result; how the run ends is recorded."""
         number = self.begin(key, model, command, **named)
         failed = False
 
-        def add(result: Result, outcomes: OutcomeCollector) -> Result:
+        def add(result: Result, outcomes: OutcomeCollector | PackedOutcomes) -> Result:
             nonlocal failed
             failed = failed or result.status == "failed"
             return self.add(number, result, outcomes)

@@ -10,7 +10,7 @@ from itertools import groupby
 from wug.formatting import FormattedEstimate, is_measurable, number
 from wug.identity import ModelId
 from wug.labels import short_names
-from wug.results.learning_curves import step_of
+from wug.results.learning_curves import step_in
 from wug.results.records import Run, Summary
 from wug.views.chance import chance_level
 from wug.web.phenomenon_means import (
@@ -285,7 +285,7 @@ def _sweep_row(
     key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], sweeps: Mapping[int, str]
 ) -> _RowSource:
     """A sweep with its models in the order of their training steps, or of their runs if a step is unknown."""
-    steps = {run.id: step_of(run.revision or run.specification or run.model) for run in runs}
+    steps = {run.id: step_in(run) for run in runs}
     has_steps = all(step is not None for step in steps.values())
     ordered = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
     results: dict[str, list[Summary]] = {}

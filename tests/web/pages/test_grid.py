@@ -230,6 +230,14 @@ def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_o
     assert [one.message for one in run_page(runs, results, RunQuery()).entries] == ["", "", "no server"]
 
 
+def test_the_step_in_the_name_of_a_model_counts_if_its_revision_has_none() -> None:
+    steps = (300, 20)
+    runs = [run(n, f"causal/p/checkpoint-{step}@{n}", revision="main", sweep=7) for n, step in enumerate(steps, 1)]
+    results = [kept(n, n, "s", n / 10) for n in (1, 2)]
+    (swept,) = made(runs, results, sweeps={7: "p/*"}).rows
+    assert swept.kind == "sweep of 2 checkpoints"
+
+
 def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_row() -> None:
     long = replace(run(1, "a/x@1"), finished="2026-01-01T00:02:05+00:00")
     runs = [run(5, "a/tied@1"), run(4, "a/s2@1", sweep=7), run(3, "a/s1@1", sweep=7), run(2, "a/y@1"), long]

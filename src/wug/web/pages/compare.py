@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +19,9 @@ from wug.errors import InputError, StoreError, UnknownName
 from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
+from wug.results.average import SEED, without_seed
 from wug.results.comparison import ComparisonSettings, RunComparison, compare
-from wug.results.learning_curves import learning_curves, step_of
+from wug.results.learning_curves import learning_curves, step_in
 from wug.results.records import Run, Summary
 from wug.views import charts
 from wug.views.chance import chance_level
@@ -46,7 +46,6 @@ COLUMNS = ("run", "model", "status", "metric", "value", "low", "high", "n", "res
 MAX_SIDES = 12
 MAX_RUN_CHOICES = 400
 """Runs to choose from, newest first."""
-_SEED = re.compile(r"[-_.]?seed[-_=]?\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +182,7 @@ class ComparisonOptions:
     def _sweep_runs(self, sweep: int) -> list[int]:
         """Complete runs of a sweep in the order of their training steps."""
         runs = [run for run in self._runs if run.sweep == sweep and run.status == "complete"]
-        steps = {run.id: step_of(run.revision or run.specification or run.model) or 0.0 for run in runs}
+        steps = {run.id: step_in(run) or 0.0 for run in runs}
         return [run.id for run in sorted(runs, key=lambda run: (steps[run.id], run.id))]
 
     def _model_runs(self, model: str) -> list[Run]:
@@ -195,7 +194,7 @@ class ComparisonOptions:
         """For each model with several seeds, the newest run of each seed."""
         found: dict[str, dict[str, Run]] = {}
         for run in runs:
-            if _SEED.search(run.model) and run.status == "complete" and run.sweep not in self._sweeps:
+            if SEED.search(run.model) and run.status == "complete" and run.sweep not in self._sweeps:
                 found.setdefault(_without_seed(run.model), {}).setdefault(run.model, run)
         return {name: sorted(some.values(), key=lambda run: run.id) for name, some in found.items() if len(some) > 1}
 
@@ -386,7 +385,7 @@ def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
 
 def _without_seed(model: str) -> str:
     """A model's name without backend, seed and fingerprint."""
-    return _SEED.sub("", ModelId.parse(model).name)
+    return without_seed(ModelId.parse(model).name)
 
 
 def _joined_ids(runs: Sequence[Run]) -> str:
