@@ -170,16 +170,12 @@ def main() -> NoReturn:
         _end(f"error: {_explain(error)}", 1)
 
 
-RENAMED = {"engine": "executor", "db": "store", "inner": "ffn-size", "beside": "compare-with", "json": "format json"}
-"""Options of earlier versions."""
 SYNONYMS = {"batch_size": "batch"}
 """Names of model options in other programs."""
 
 
 def _hint(error: click.NoSuchOption) -> str:
     name = error.option_name.lstrip("-").replace("-", "_")
-    if name in RENAMED:
-        return f". It is called --{RENAMED[name]}"
     name = SYNONYMS.get(name, name)
     for folder, what, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
         if any(name in options.names(module.OPTIONS) for _, module in registry.modules(folder)):
