@@ -39,4 +39,4 @@ def record(
     plan = Plan((task,), command, interval, origin=origin)
     recorder = Recorder(plan, store, cache, None if tell is None else lambda event: tell(*event.requests))
     recorder.evaluate(task, handle)
-    return recorder.report.found[task.name]
+    return recorder.report.recorded[task.name]

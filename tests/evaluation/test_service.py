@@ -119,7 +119,7 @@ def test_a_protocol_is_not_for_suites_that_are_open() -> None:
 def test_every_executor_reports_the_failure_and_continues(executor: str) -> None:
     report = execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor=executor, workers=2))
     assert [failure.model for failure in report.failures] == [MODELS[1]]
-    assert list(report.found) == [MODELS[0], MODELS[2]]
+    assert list(report.recorded) == [MODELS[0], MODELS[2]]
     assert report.failed
     assert [result.estimates[0].value for result in report.results] == [0.25, 1.0]
 

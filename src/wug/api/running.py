@@ -294,7 +294,7 @@ def run(
     )
     request = replace(request, command=_call(request))
     report = execute(request, None if progress is None else _in_requests(progress))
-    if report.failures and not report.found:
+    if report.failures and not report.recorded:
         raise ModelError(_failed(report))
     if report.failures:
         warnings.warn(_failed(report), stacklevel=4)  # two frames of `public`

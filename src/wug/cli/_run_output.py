@@ -56,7 +56,7 @@ def with_sweep_file(request: RunRequest) -> RunRequest:
 def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> None:
     """Print the results, and what failed on stderr."""
     if report.results and plan.sweep is not None:
-        runs = [(name, recorded.number, recorded.results) for name, recorded in report.found.items()]
+        runs = [(name, recorded.number, recorded.results) for name, recorded in report.recorded.items()]
         common.deliver_runs(runs, options, _hint(plan, report))
     elif report.results:
         common.deliver_new(report.results, options, _hint(plan, report))

@@ -185,7 +185,7 @@ def _test_after_epochs(task: TrainingTask, suites: Sequence[Suite], training: Tr
             store=training.store_path or common.default_store(),
             command=common.command_line(),
         )
-        (run,) = execute(request).found.values()
+        (run,) = execute(request).recorded.values()
         if not training.keep_epochs:
             shutil.rmtree(saved, ignore_errors=True)
             if not any(saved.parent.iterdir()):

@@ -74,7 +74,7 @@ def _evaluate(model: str, suites: Sequence[Suite], output: Path) -> RecordedRun:
         command=common.command_line(),
     )
     with common.progress(model) as tell:
-        (run,) = execute(request, lambda event: tell(*event.requests)).found.values()
+        (run,) = execute(request, lambda event: tell(*event.requests)).recorded.values()
     return run
 
 

@@ -50,14 +50,14 @@ class WrappedSuite:
     @property
     def understood(self) -> str | None:
         """How an ambiguous table was read; None if it was not ambiguous."""
-        found: str | None = getattr(self.suite, "understood", None)
-        return found
+        note: str | None = getattr(self.suite, "understood", None)
+        return note
 
     @property
     def protocol(self) -> str | None:
         """The protocol that the suite declares."""
-        found: str | None = getattr(self.suite, "protocol", None)
-        return found
+        declared: str | None = getattr(self.suite, "protocol", None)
+        return declared
 
     def __len__(self) -> int:
         return len(self.suite)

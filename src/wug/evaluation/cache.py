@@ -138,30 +138,30 @@ class Cache:
 
     def read(self, model: bytes, keys: bytes) -> list[bytes | None]:
         """The output of each key; None if there is none or its block was damaged."""
-        index, asked = self._index(model), _as_array(keys)
-        blocks, positions = index.find(asked)
-        found: list[bytes | None] = [None] * len(asked)
+        index, requested = self._index(model), _as_array(keys)
+        blocks, positions = index.find(requested)
+        stored: list[bytes | None] = [None] * len(requested)
         order = np.argsort(blocks, kind="stable")
-        for some in np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1) if len(order) else []:
-            number = int(blocks[some[0]])
+        for rows in np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1) if len(order) else []:
+            number = int(blocks[rows[0]])
             outputs = self._outputs(model, number) if number else None
             if number and outputs is None:
                 index.forget(number)
             if outputs is not None:
-                for at, position in zip(some.tolist(), positions[some].tolist(), strict=True):
-                    found[at] = outputs[position]
-        return found
+                for at, position in zip(rows.tolist(), positions[rows].tolist(), strict=True):
+                    stored[at] = outputs[position]
+        return stored
 
     def rows(self, model: bytes) -> list[tuple[bytes, bytes]]:
         """All keys and outputs of a model."""
-        found = self._execute(
+        blocks = self._execute(
             "SELECT blocks.id, keys FROM blocks JOIN models ON models.id = model WHERE key = ?", model
         )
-        outputs = [(keys, self._outputs(model, number) or []) for number, keys in found]
+        outputs = [(keys, self._outputs(model, number) or []) for number, keys in blocks]
         return [
             (keys[KEY_BYTES * at : KEY_BYTES * (at + 1)], output)
-            for keys, some in outputs
-            for at, output in enumerate(some)
+            for keys, values in outputs
+            for at, output in enumerate(values)
         ]
 
     def write(self, model: bytes, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
@@ -185,8 +185,8 @@ class Cache:
 
     def noise(self, model: bytes) -> float | None:
         """The rounding noise of a model's outputs, in nats per sentence; None if none was measured."""
-        found = self._execute("SELECT noise FROM models WHERE key = ?", model)
-        return float(found[0][0]) if found and isinstance(found[0][0], float) else None
+        rows = self._execute("SELECT noise FROM models WHERE key = ?", model)
+        return float(rows[0][0]) if rows and isinstance(rows[0][0], float) else None
 
     def set_noise(self, model: bytes, name: str, noise: float) -> None:
         """Store the rounding noise of a model's outputs."""
@@ -204,15 +204,15 @@ class Cache:
     def clear(self, *, model: str | None = None, before: float | None = None) -> int:
         """Delete the outputs of a model, or those written before a time, or all; returns how many."""
         conditions = {"model IN (SELECT id FROM models WHERE name = ?)": model, "written < ?": before}
-        given = {sql: value for sql, value in conditions.items() if value is not None}
-        where = " AND ".join(given) or "TRUE"
+        chosen = {sql: value for sql, value in conditions.items() if value is not None}
+        where = " AND ".join(chosen) or "TRUE"
         count = f"SELECT coalesce(sum(length(keys)), 0) / ? FROM blocks WHERE {where}"
-        found = self._execute(count, KEY_BYTES, *given.values())
-        self._execute(f"DELETE FROM blocks WHERE {where}", *given.values())
+        counted = self._execute(count, KEY_BYTES, *chosen.values())
+        self._execute(f"DELETE FROM blocks WHERE {where}", *chosen.values())
         self._execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM blocks)")
         self._execute("VACUUM")
         self._forget()
-        return int(found[0][0])
+        return int(counted[0][0])
 
     def report_damage(self) -> None:
         """Log how many outputs were damaged since the last call."""
@@ -237,10 +237,10 @@ class Cache:
         if number in self._recent:
             self._recent.move_to_end(number)
             return self._recent[number]
-        found = self._execute("SELECT keys, sizes, outputs, crc FROM blocks WHERE id = ?", number)
-        if not found:
+        rows = self._execute("SELECT keys, sizes, outputs, crc FROM blocks WHERE id = ?", number)
+        if not rows:
             return None
-        *content, crc = found[0]
+        *content, crc = rows[0]
         if not all(isinstance(part, bytes) for part in content) or crc != _crc(model, *content):
             self._execute("DELETE FROM blocks WHERE id = ?", number)
             self.damaged += len(content[0]) // KEY_BYTES if isinstance(content[0], bytes) else 1

@@ -118,8 +118,8 @@ class CachedModel:
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite sends them."""
         if not self._complete:
-            (known, keys, missing), self._prepared = self._prepared, (None, b"", None)
-            if known is not requests:
+            (prepared, keys, missing), self._prepared = self._prepared, (None, b"", None)
+            if prepared is not requests:
                 keys, missing = self._codec.keys(requests), None
             self._compute(requests, keys, missing)
         self._progress(self.done, self.total)
@@ -149,9 +149,9 @@ class CachedModel:
         missing.sort(key=requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at]))
         size = self.handle.chunk if missing else 1
         for first in range(0, len(missing), size):
-            some = missing[first : first + size]
-            chunk = requests.take(some) if plain else [requests[position] for position in some]
-            names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in some]
+            selected = missing[first : first + size]
+            chunk = requests.take(selected) if plain else [requests[position] for position in selected]
+            names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in selected]
             for positions, values in self._codec.compute(chunk):
                 rows = [(names[position], value) for position, value in zip(positions, values, strict=True)]
                 self._cache.write(self._key, self.id, rows)
@@ -167,8 +167,8 @@ class CachedModel:
         """Count the notices of outputs."""
         self._outputs += len(outputs)
         each = enumerate(output.notices for output in outputs)
-        found = sorted(outputs.notices.items()) if isinstance(outputs, Scores) else each
-        for position, warnings in found:
+        by_position = sorted(outputs.notices.items()) if isinstance(outputs, Scores) else each
+        for position, warnings in by_position:
             for text in warnings:
                 self._warnings[text] += 1
                 if text not in self._examples:

@@ -77,9 +77,9 @@ def free_memory() -> int | None:
     """Free bytes of main memory; None if the system does not report them."""
     if sys.platform == "linux":
         # Unlike sysconf, MemAvailable includes the page cache, which is most of the memory after reading checkpoints.
-        found = AVAILABLE.search(Path("/proc/meminfo").read_text(encoding="ascii", errors="replace"))
-        if found:
-            return int(found[1]) * 1024
+        match = AVAILABLE.search(Path("/proc/meminfo").read_text(encoding="ascii", errors="replace"))
+        if match:
+            return int(match[1]) * 1024
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):  # not on every system

@@ -64,14 +64,21 @@ class DryRun:
     @property
     def requests_to_compute(self) -> int:
         """Requests of all models without an output in the cache."""
-        return sum(one.requests - (one.cached or 0) for one in self.models if one.run is None and not one.error)
+        return sum(
+            planned_model.requests - (planned_model.cached or 0)
+            for planned_model in self.models
+            if planned_model.run is None and not planned_model.error
+        )
 
     @property
     def total(self) -> str:
         """How much there is to compute, in one line."""
-        done = sum(one.run is not None for one in self.models)
-        errors = sum(bool(one.error) for one in self.models)
-        unknown = sum(one.cached is None and one.run is None and not one.error for one in self.models)
+        done = sum(planned_model.run is not None for planned_model in self.models)
+        errors = sum(bool(planned_model.error) for planned_model in self.models)
+        unknown = sum(
+            planned_model.cached is None and planned_model.run is None and not planned_model.error
+            for planned_model in self.models
+        )
         parts = [
             f"{'at most ' if unknown else ''}{plural(self.requests_to_compute, 'request')} to compute",
             *([f"{plural(done, 'model')} done"] if done else []),
@@ -88,13 +95,13 @@ class DryRun:
             "requests_to_compute": self.requests_to_compute,
             "models": [
                 {
-                    "model": str(one.model),
-                    "requests": one.requests,
-                    "cached": one.cached,
-                    "run": one.run,
-                    "error": one.error or None,
+                    "model": str(planned_model.model),
+                    "requests": planned_model.requests,
+                    "cached": planned_model.cached,
+                    "run": planned_model.run,
+                    "error": planned_model.error or None,
                 }
-                for one in self.models
+                for planned_model in self.models
             ],
         }
 
@@ -106,7 +113,7 @@ def dry_run(plan: Plan, store: Store | None, cache: Cache | None) -> DryRun:
         row = store.reader.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
         number = None if row is None else row["id"]
     models = tuple(_estimate(task, plan, store, cache, number) for task in plan.tasks)
-    count = max((one.requests for one in models), default=0)
+    count = max((planned_model.requests for planned_model in models), default=0)
     return DryRun(models, tuple(suite.name for suite in plan.suites), sum(map(len, plan.suites)), count)
 
 
@@ -123,7 +130,7 @@ def _estimate(
             return ModelEstimate(name, None, count)
         model = CachedModel(handle, cache)
         if any(isinstance(suite, AdaptableSuite) for suite in task.suites):
-            adapted = (one.for_model(model) if isinstance(one, AdaptableSuite) else one for one in task.suites)
+            adapted = (suite.for_model(model) if isinstance(suite, AdaptableSuite) else suite for suite in task.suites)
             requests = list(chain.from_iterable(suite.requests() for suite in adapted))
         run = None
         if store is not None and sweep is not None:

@@ -75,10 +75,10 @@ def run_key_for_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval:
 
 def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None) -> list[SuiteTask]:
     """The requests of each suite; a model that cannot serve a suite is refused."""
-    made: RequestMemo = {} if memo is None else memo
+    memo = {} if memo is None else memo
     tasks = []
-    for given in suites:
-        suite = given.for_model(model) if isinstance(given, AdaptableSuite) else given
+    for original in suites:
+        suite = original.for_model(model) if isinstance(original, AdaptableSuite) else original
         if suite.needs != model.returns:
             traits = registry.traits(ModelId.parse(model.id).kind)
             fix = traits.to_score if suite.needs == "scores" else traits.to_generate
@@ -86,10 +86,12 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "
                 f"{_VERB[model.returns]} it{f'. {fix}' if fix else ''}"
             )
-        if suite is not given:
+        if suite is not original:
             requests = suite.requests()
         else:
-            requests = made[id(suite)] if id(suite) in made else made.setdefault(id(suite), suite.requests())
+            if id(suite) not in memo:
+                memo[id(suite)] = suite.requests()
+            requests = memo[id(suite)]
         tasks.append(SuiteTask(suite, requests, signature(suite, model, requests)))
     return tasks
 
@@ -99,9 +101,9 @@ def _joined(tasks: Sequence[SuiteTask]) -> Any:
     requests = [task.requests for task in tasks]
     if len(requests) == 1:
         return requests[0]
-    plain = [some for some in requests if isinstance(some, Texts)]
+    plain = [suite_requests for suite_requests in requests if isinstance(suite_requests, Texts)]
     if len(plain) == len(requests):
-        return Texts(list(chain.from_iterable(some.texts for some in plain)))
+        return Texts(list(chain.from_iterable(suite_requests.texts for suite_requests in plain)))
     return list(chain.from_iterable(requests))
 
 
@@ -110,7 +112,7 @@ def _groups(tasks: Sequence[SuiteTask], size: int) -> Iterator[list[SuiteTask]]:
     group: list[SuiteTask] = []
     for task in tasks:
         group.append(task)
-        if sum(len(one.requests) for one in group) >= size:
+        if sum(len(member.requests) for member in group) >= size:
             yield group
             group = []
     if group:
@@ -126,9 +128,11 @@ def _judge(
     def rows() -> Iterator[Row]:
         nonlocal status
         list(model.pop_warnings())  # drop those of an earlier suite that failed
-        found, noise = task.suite.run(model), model.noise
+        judged, noise = task.suite.run(model), model.noise
         try:
-            yield from found if noise is None else _counting_near_ties(found, task.suite.metrics, noise, model.options)
+            yield from (
+                judged if noise is None else _counting_near_ties(judged, task.suite.metrics, noise, model.options)
+            )
         except WugError as error:
             if model.handle.failed:  # every other suite would fail too
                 raise
@@ -179,29 +183,29 @@ def build_result(
     outcomes: list[Outcome] = []
     metrics = tuple(suite.metrics)
     collected = stats.EstimateAccumulator(metrics)
-    hand = keep or outcomes.append
-    given: list[Estimate] = []
+    receive = keep or outcomes.append
+    estimates_of_suite: list[Estimate] = []
     notices: Counter[str] = Counter()
     for row in rows:
         match row:
             case Outcome():
-                hand(row)
+                receive(row)
                 collected.add(row)
             case Estimate():
-                given.append(row)
+                estimates_of_suite.append(row)
             case Notice():
                 notices[row.text] += 1
     units = {metric.name: metric.unit for metric in metrics}
-    own = (stats.with_interval_method(one, method) for one in given)
-    estimates = (*_ordered(_without_pooled(collected.estimates(method), metrics), given), *own)
+    own = (stats.with_interval_method(estimate, method) for estimate in estimates_of_suite)
+    estimates = (*_ordered(_without_pooled(collected.estimates(method), metrics), estimates_of_suite), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
         model=model,
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
-        n=collected.items if collected else len(suite) if given else 0,
-        estimates=tuple(stats.clip_to_unit(one, units.get(one.metric)) for one in estimates),
+        n=collected.items if collected else len(suite) if estimates_of_suite else 0,
+        estimates=tuple(stats.clip_to_unit(estimate, units.get(estimate.metric)) for estimate in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),
@@ -209,19 +213,21 @@ def build_result(
     )
 
 
-def _without_pooled(found: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
+def _without_pooled(estimates: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
     """The estimates without the mean over groups that are different quantities (`Metric.by`)."""
     fields = {metric.name: f"{metric.by}=" for metric in metrics if metric.by}
-    groups = Counter(one.metric for one in found if one.group.startswith(fields.get(one.metric, " ")))
-    return [one for one in found if one.group != OVERALL or groups[one.metric] < 2]
+    groups = Counter(
+        estimate.metric for estimate in estimates if estimate.group.startswith(fields.get(estimate.metric, " "))
+    )
+    return [estimate for estimate in estimates if estimate.group != OVERALL or groups[estimate.metric] < 2]
 
 
-def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:
+def _ordered(estimates: Sequence[Estimate], first: Sequence[Estimate]) -> list[Estimate]:
     """The estimates by metric, with groups in the order of the suite's own estimates."""
-    metrics = list(dict.fromkeys(one.metric for one in found))
-    groups = list(dict.fromkeys([OVERALL, *(one.group for one in given)]))
-    rank = {group: place for place, group in enumerate(groups)}
-    return sorted(found, key=lambda one: (metrics.index(one.metric), rank.get(one.group, len(rank))))
+    metrics = list(dict.fromkeys(estimate.metric for estimate in estimates))
+    groups = list(dict.fromkeys([OVERALL, *(estimate.group for estimate in first)]))
+    rank = {group: position for position, group in enumerate(groups)}
+    return sorted(estimates, key=lambda estimate: (metrics.index(estimate.metric), rank.get(estimate.group, len(rank))))
 
 
 _VERB = {"scores": "score", "text": "generate"}

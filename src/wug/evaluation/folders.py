@@ -24,7 +24,7 @@ UNKNOWN = "not in a format that wug reads"
 class Contents:
     """The files of a folder and its subfolders."""
 
-    found: list[tuple[Path, str]] = field(default_factory=list)
+    readable: list[tuple[Path, str]] = field(default_factory=list)
     """Files, and folders that a family reads as a whole, each with the name of its family."""
     unread: dict[Path, str] = field(default_factory=dict)
     """Files that look like test data but are not read, with the reason."""
@@ -39,16 +39,16 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
     families = [(kind, registry.find("families", kind))] if kind else list(registry.modules("families"))
     scan = _Scan(families, options or {})
     scan.folder(folder)
-    made = scan.contents()
-    if not made.found:
-        reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**made.unread, **made.ignored}.items()]
+    scanned = scan.contents()
+    if not scanned.readable:
+        reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**scanned.unread, **scanned.ignored}.items()]
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
-        if any(why == UNKNOWN for why in made.unread.values()):
+        if any(why == UNKNOWN for why in scanned.unread.values()):
             listed += "".join(f"\n{hint}" for hint in _hints("text_hint"))
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
-    return made
+    return scanned
 
 
 def why_not(path: Path) -> str:
@@ -87,7 +87,7 @@ class _Scan:
 
     def __init__(self, families: list[tuple[str, ModuleType]], options: Mapping[str, str]) -> None:
         self._families, self._options = families, options
-        self._made = Contents()
+        self._contents = Contents()
         self._known: set[Path] = set()
         self._companions: dict[Path, str] = {}
         """Files that a family recognises although their suffixes are not those of test data."""
@@ -98,23 +98,23 @@ class _Scan:
             files = _files_in(family, folder, self._options)
             new = {file: why for file, why in files.items() if file not in self._known}
             if "" in new.values():
-                self._made.found.append((folder, name))
-            self._made.ignored.update((file, why) for file, why in new.items() if why)
+                self._contents.readable.append((folder, name))
+            self._contents.ignored.update((file, why) for file, why in new.items() if why)
             self._known |= new.keys()
         try:
             paths = sorted(folder.iterdir())
         except OSError as error:
-            self._made.unread[folder] = f"cannot be read: {error.strerror}"
+            self._contents.unread[folder] = f"cannot be read: {error.strerror}"
             return
         for path in paths:
             if path in self._known:
                 continue
             if path.name.startswith((".", "__")):
-                self._made.ignored[path] = "hidden"
+                self._contents.ignored[path] = "hidden"
             elif not path.is_dir():
                 self._file(path)
             elif path.is_symlink():
-                self._made.ignored[path] = "a link to a folder"
+                self._contents.ignored[path] = "a link to a folder"
             else:
                 self.folder(path)
 
@@ -125,26 +125,26 @@ class _Scan:
             if family is None:
                 why = why_not(path)
                 chosen = len(self._families) == 1 and why != EMPTY
-                self._made.unread[path] = f"not recognised as {self._families[0][0]}" if chosen else why
+                self._contents.unread[path] = f"not recognised as {self._families[0][0]}" if chosen else why
             else:
-                self._made.found.append((path, family))
+                self._contents.readable.append((path, family))
         elif family is not None:
             self._companions[path] = family
         else:
-            self._made.ignored[path] = "not a file of test data, by its name"
+            self._contents.ignored[path] = "not a file of test data, by its name"
 
     def contents(self) -> Contents:
         """The contents; a file such as `a.tgt` is read with `a.src`, and `a.gold` with `a.text`."""
-        read = {(file.parent, _stem(file)) for file, _ in self._made.found}
+        read = {(file.parent, _stem(file)) for file, _ in self._contents.readable}
         for file, family in sorted(self._companions.items(), key=lambda one: _suffix(one[0]) != ".text"):
             if (file.parent, _stem(file)) in read:
                 continue
             if _suffix(file) == ".text":
-                self._made.found.append((file, family))
+                self._contents.readable.append((file, family))
                 read.add((file.parent, _stem(file)))
             else:
-                self._made.unread[file] = "name the file itself to read it"
-        return self._made
+                self._contents.unread[file] = "name the file itself to read it"
+        return self._contents
 
 
 def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> Mapping[Path, str]:
@@ -153,8 +153,8 @@ def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> M
     if offered is None:  # a family that takes a folder as a whole, or none at all
         return dict.fromkeys(folder.rglob("*"), "") if family.recognises(folder, "") else {}
     own = {name: value for name, value in options.items() if name in names(family.OPTIONS)}
-    found: Mapping[Path, str] = offered(folder, own)
-    return found
+    files: Mapping[Path, str] = offered(folder, own)
+    return files
 
 
 def _is_data(path: Path) -> bool:

@@ -74,8 +74,8 @@ class ModelHandle:
     @property
     def noise(self) -> float | None:
         """How far rounding moves the log-probability of a sentence, in nats; None if it is not loaded or negligible."""
-        found: float | None = getattr(self._backend, "noise", None)
-        return found
+        nats: float | None = getattr(self._backend, "noise", None)
+        return nats
 
     @property
     def chunk(self) -> int:
@@ -113,9 +113,13 @@ class ModelHandle:
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""
         plain = isinstance(requests, Texts)
-        if not plain and any(one.chat is not None or one.generate for one in requests) and self.chat is None:
+        if (
+            not plain
+            and any(request.chat is not None or request.generate for request in requests)
+            and self.chat is None
+        ):
             raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
-        if not plain and any(one.apart is not None for one in requests) and not self.scores_separate_words:
+        if not plain and any(request.apart is not None for request in requests) and not self.scores_separate_words:
             raise ModelError(f"{self.id} cannot tokenize a word apart from its context; causal and masked models can")
         scored: Sequence[Scored] = self.backend.score(requests)
         return scored

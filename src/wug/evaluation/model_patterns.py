@@ -58,8 +58,8 @@ def _expanded(text: str) -> Iterator[Named]:
     else:
         kind, name, options = _parted(text)
         before = f"{kind}:" if kind else ""
-        found = [Named(f"{before}{path}{options}") for path in _paths(kind, name)]
-        yield from found or _revisions(text, before, name, options)
+        folders = [Named(f"{before}{path}{options}") for path in _paths(kind, name)]
+        yield from folders or _revisions(text, before, name, options)
 
 
 def _listed(path: Path) -> Iterator[str]:
@@ -82,14 +82,14 @@ def _paths(kind: str, name: str) -> list[str]:
     """The models among the matching files and folders, in natural order."""
     pattern = str(Path(name).expanduser()) if name.startswith("~") else name
     fitting = sorted(glob.glob(pattern), key=natural)  # noqa: PTH207 (names as they are written, no hidden ones)
-    found = [path for path in fitting if _is_model(kind, Path(path))]
-    if fitting and not found:
+    models = [path for path in fitting if _is_model(kind, Path(path))]
+    if fitting and not models:
         raise InputError(
             f"{len(fitting)} files or folders match, such as {fitting[0]}, but none is a model. The folder of a model "
             "contains a config.json",
             file=shortened(name),
         )
-    return found
+    return models
 
 
 def _is_model(kind: str, path: Path) -> bool:
@@ -108,13 +108,13 @@ def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Name
         if not before and colon and kind.isidentifier() and len(kind) > 1:  # a single letter is a drive
             raise UnknownName("kind of model", kind, registry.names("models"))
         raise InputError(f"no file or folder matches the model {shortened(text)!r}")
-    known = hub_revisions(repository)
-    fitting = sorted((revision for revision in known if fnmatchcase(revision, pattern)), key=natural)
+    commits = hub_revisions(repository)
+    fitting = sorted((revision for revision in commits if fnmatchcase(revision, pattern)), key=natural)
     if not fitting:
-        there = ", ".join(sorted(known, key=natural)[:8]) + (", …" if len(known) > 8 else "")
-        raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {there or 'none'}")
+        listed = ", ".join(sorted(commits, key=natural)[:8]) + (", …" if len(commits) > 8 else "")
+        raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {listed or 'none'}")
     for revision in fitting:
-        yield Named(f"{before}{repository}@{revision}{options}", known[revision])
+        yield Named(f"{before}{repository}@{revision}{options}", commits[revision])
 
 
 def hub_revisions(repository: str) -> dict[str, str]:

@@ -94,32 +94,32 @@ def open_suites(
     Each suite gets the options that its family has. An option that no family has is refused before anything is read.
     `defaults` are options of a protocol; a family without the first of them cannot follow it.
     """
-    given = options or {}
-    resolved = [find_suites(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
-    places = [place for one in resolved for place in one.places]
-    families = [family_of(place.path, kind or _known_family(place), given) for place in places]
-    refuse_unknown_options(places, kind, given)
-    for one in resolved:
-        _warn_unread(one)
-    found: list[tuple[Suite, data.Place]] = []
+    chosen_options = options or {}
+    resolved = [find_suites(text, kind, chosen_options) for text in ([texts] if isinstance(texts, str) else texts)]
+    places = [place for resolution in resolved for place in resolution.places]
+    families = [family_of(place.path, kind or _known_family(place), chosen_options) for place in places]
+    refuse_unknown_options(places, kind, chosen_options)
+    for resolution in resolved:
+        _warn_unread(resolution)
+    suites: list[tuple[Suite, data.Place]] = []
     for place, family in zip(places, families, strict=True):
         _require_rules(defaults or {}, family, place)
-        read = read_place(replace(place, options={**place.options, **(defaults or {})}), family, given)
+        read = read_place(replace(place, options={**place.options, **(defaults or {})}), family, chosen_options)
         for file, items in counts(place, read).items():
             log.info("%s: %s", file, plural(items, "item"))
-        found += ((suite, place) for suite in read)
+        suites += ((suite, place) for suite in read)
     # Several suites of a set keep their own names.
-    named = Counter(place.name for _, place in found)
+    times = Counter(place.name for _, place in suites)
     return [
-        annotated(suite, place.record, place.name if named[place.name] == 1 else None) if place.record else suite
-        for suite, place in found
+        annotated(suite, place.record, place.name if times[place.name] == 1 else None) if place.record else suite
+        for suite, place in suites
     ]
 
 
 def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) -> None:
     """InputError for a family without the first option of a protocol."""
-    known = names(registry.find("families", family).OPTIONS)
-    if defaults and next(iter(defaults)) not in known:
+    known_options = names(registry.find("families", family).OPTIONS)
+    if defaults and next(iter(defaults)) not in known_options:
         raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
 
 
@@ -131,9 +131,9 @@ def _known_family(place: data.Place) -> str | None:
 def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> list[Suite]:
     """Read the suites of a file or folder with those options that its family has."""
     module = registry.find("families", family)
-    given = {**place.options, **options}
+    chosen_options = {**place.options, **options}
     suites: list[Suite] = module.read(
-        place.path, {name: given[name] for name in names(module.OPTIONS) if name in given}
+        place.path, {name: chosen_options[name] for name in names(module.OPTIONS) if name in chosen_options}
     )
     return suites
 
@@ -141,12 +141,14 @@ def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> li
 def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
     """The number of items by file, or by suite if a folder contains several suites."""
     every = list(suites)
-    found: dict[str, int] = {}
+    items_by_file: dict[str, int] = {}
     for suite in every:
         alone = {"" if len(every) == 1 else suite.name: len(suite)}
         sources: Mapping[str, int] = getattr(suite, "sources", None) or alone
-        found |= {str(place.path / file) if place.path.is_dir() else str(place.path): n for file, n in sources.items()}
-    return found
+        items_by_file |= {
+            str(place.path / file) if place.path.is_dir() else str(place.path): n for file, n in sources.items()
+        }
+    return items_by_file
 
 
 def _warn_unread(resolved: ResolvedSuites) -> None:
@@ -175,7 +177,7 @@ def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] |
             refuse_ambiguous(text, _named(text))
         return _expand_folder(data.known(path) or data.Place(path), kind, options)
     if builtin := _builtin(text):
-        return ResolvedSuites([data.Place(found) for found in builtin])
+        return ResolvedSuites([data.Place(path_of_suite) for path_of_suite in builtin])
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
@@ -189,7 +191,7 @@ def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] |
             else _expand_folder(place, kind or _reader(place), options).places
             for place in places
         )
-        return ResolvedSuites([place for some in whole for place in some])
+        return ResolvedSuites([place for group in whole for place in group])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         meant = suggestion(path.name, near) if near else ""
@@ -214,7 +216,7 @@ def _builtin(text: str) -> list[Path]:
     family = text.removeprefix(BUILTIN)
     if family == text and text in data.names():
         return []
-    return [found for found in every.values() if found.parent.name == family]
+    return [path for path in every.values() if path.parent.name == family]
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
@@ -247,14 +249,14 @@ def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()
 
 def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a file, as read with these options."""
-    given = options or {}
-    family = family_of(path, kind, given)
+    chosen_options = options or {}
+    family = family_of(path, kind, chosen_options)
     module = registry.find("families", family)
-    refuse_unknown(given, names(module.OPTIONS), family)
+    refuse_unknown(chosen_options, names(module.OPTIONS), family)
     takes_options = len(signature(module.check).parameters) > 1
-    if given and not takes_options:
+    if chosen_options and not takes_options:
         raise InputError(f"the family {family} checks its files without options: leave out -S")
-    problems: list[Problem] = module.check(path, given) if takes_options else module.check(path)
+    problems: list[Problem] = module.check(path, chosen_options) if takes_options else module.check(path)
     return problems
 
 
@@ -271,11 +273,13 @@ class CheckReport:
 
 def check_place(place: data.Place, kind: str | None, options: Mapping[str, str]) -> CheckReport:
     """Check a file or folder; without errors, also read it and count its items."""
-    given = {**place.options, **options}
+    chosen_options = {**place.options, **options}
     try:
-        family = family_of(place.path, kind or _known_family(place), given)
-        known = names(registry.find("families", family).OPTIONS)
-        problems = check_file(place.path, family, {name: given[name] for name in given if name in known})
+        family = family_of(place.path, kind or _known_family(place), chosen_options)
+        known_options = names(registry.find("families", family).OPTIONS)
+        problems = check_file(
+            place.path, family, {name: chosen_options[name] for name in chosen_options if name in known_options}
+        )
         if any(problem.level == "error" for problem in problems):
             return CheckReport(problems)
         suites = read_place(place, family, options)
@@ -285,20 +289,20 @@ def check_place(place: data.Place, kind: str | None, options: Mapping[str, str])
         return CheckReport([Problem("error", "" if error.file is None else error.place or "", error.message)])
     read_back = registry.attribute("families", family, "read_back")
     meaning = [line for suite in suites for line in read_back(suite)] if read_back else []
-    found = counts(place, suites)
-    within = {file.removeprefix(f"{place.path}/"): items for file, items in found.items()}
+    items_by_file = counts(place, suites)
+    within = {file.removeprefix(f"{place.path}/"): items for file, items in items_by_file.items()}
     return CheckReport(problems, within, meaning)
 
 
 def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, options: Mapping[str, str]) -> None:
     """UnknownOption for an option that no family of these files has."""
-    known: dict[str, list[str]] = {}
+    options_by_family: dict[str, list[str]] = {}
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
             family = family_of(place.path, kind or _known_family(place), options)
-            known[family] = names(registry.find("families", family).OPTIONS)
-    if known:
-        refuse_unknown(options, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
+            options_by_family[family] = names(registry.find("families", family).OPTIONS)
+    if options_by_family:
+        refuse_unknown(options, dict.fromkeys(chain(*options_by_family.values())), ", ".join(sorted(options_by_family)))
 
 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
@@ -325,11 +329,11 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
     outer, _, inner = text.partition(":")
     if prompted := registry.traits(outer).prompts if outer in kinds else "":
         text = f"{outer}:{inner.removeprefix(f'{prompted}:')}"
-    name, mark, given = text.partition("?")
+    name, mark, query = text.partition("?")
     called = None
     if name in (builtin := builtin_models()):
         refuse_ambiguous(name, [("the built-in model", str(builtin[name]))])
-        text, called = f"{builtin[name]}{mark}{given}", name
+        text, called = f"{builtin[name]}{mark}{query}", name
     elif name.startswith("wug-") and not existing(name):
         if not builtin:
             raise MissingExtra(f"{name}, a built-in model,", "models")
@@ -338,7 +342,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
         raise UnknownName("model", name, builtin)
     kind, _, bare = name.partition(":")
     if kind in kinds and bare in builtin and not existing(bare):
-        text, called = f"{kind}:{builtin[bare]}{mark}{given}", name
+        text, called = f"{kind}:{builtin[bare]}{mark}{query}", name
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
         text = f"{_kind_of(path)}:{text}"
@@ -349,8 +353,8 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
     spec = replace(parse(text, kinds, options), alias=called)
     if not registry.traits(spec.kind).uses_device:
         return spec
-    default, wanted = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
-    return replace(spec, options={**default, **spec.options, **wanted, **(options or {})})
+    default, device_option = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
+    return replace(spec, options={**default, **spec.options, **device_option, **(options or {})})
 
 
 def _kind_of(folder: Path) -> str:
@@ -369,20 +373,22 @@ def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, st
     whole = kind is not None and registry.family_traits(kind).reads_folders
     if whole or not place.path.is_dir():
         return ResolvedSuites([place])
-    made = contents(place.path, kind, {**place.options, **(options or {})})
-    places = [replace(place, path=path, family=family) for path, family in made.found]
-    return ResolvedSuites(places, made.unread, made.ignored)
+    scanned = contents(place.path, kind, {**place.options, **(options or {})})
+    places = [replace(place, path=path, family=family) for path, family in scanned.readable]
+    return ResolvedSuites(places, scanned.unread, scanned.ignored)
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
-    given = dict(options or {})
+    chosen_options = dict(options or {})
     kind = _kind(model)
     backend = registry.find("models", kind)
-    ModelSpec(kind, type(model).__name__, None, given).read(backend.OPTIONS)  # an unknown option is refused at once
-    adopted = adopt(kind, model, tokenizer, given)
-    answering = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
-    return ModelHandle.around(answering, adopted.spec if adopted.from_files else None)
+    ModelSpec(kind, type(model).__name__, None, chosen_options).read(
+        backend.OPTIONS
+    )  # an unknown option is refused at once
+    adopted = adopt(kind, model, tokenizer, chosen_options)
+    watched = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
+    return ModelHandle.around(watched, adopted.spec if adopted.from_files else None)
 
 
 def _kind(model: Any) -> str:

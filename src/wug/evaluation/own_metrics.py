@@ -52,8 +52,8 @@ class MetricFunction:
             try:
                 value = float(value)
             except (TypeError, ValueError):
-                wanted = f"return a number, True, False or None, not {type(value).__name__}"
-                raise InputError(f"metric {name}, item {first.item}: {wanted}") from None
+                expected = f"return a number, True, False or None, not {type(value).__name__}"
+                raise InputError(f"metric {name}, item {first.item}: {expected}") from None
             if not math.isfinite(value):
                 return Outcome(first.item, name, None, first.groups, {"why": f"{name} returned {value}"})
         return Outcome(first.item, name, value, first.groups)
@@ -73,22 +73,24 @@ def as_metric(
         return function
     if not callable(function):
         raise InputError(f"{function!r} is not a metric: write a function of an item's outcomes")
-    called = str(name or getattr(function, "__name__", type(function).__name__))
-    if not re.fullmatch(r"[A-Za-z]\w*", called):
-        raise InputError(f"a metric cannot be called {called!r}: write wug.metric(name=…) with letters, digits and _")
-    for what, value, known in (("unit", unit, get_args(Unit)), ("better", better, get_args(Better))):
-        if value not in known:
-            raise UnknownName(f"value of {what}", str(value), known)
+    metric_name = str(name or getattr(function, "__name__", type(function).__name__))
+    if not re.fullmatch(r"[A-Za-z]\w*", metric_name):
+        raise InputError(
+            f"a metric cannot be called {metric_name!r}: write wug.metric(name=…) with letters, digits and _"
+        )
+    for what, value, allowed in (("unit", unit, get_args(Unit)), ("better", better, get_args(Better))):
+        if value not in allowed:
+            raise UnknownName(f"value of {what}", str(value), allowed)
     text = meaning if meaning is not None else (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-    return MetricFunction(function, Metric(called, unit, better, headline, text))
+    return MetricFunction(function, Metric(metric_name, unit, better, headline, text))
 
 
-def find_metric(given: str | Judge | MetricFunction) -> MetricFunction:
+def find_metric(metric: str | Judge | MetricFunction) -> MetricFunction:
     """A metric by the name of a plugin's, by `module:function`, or from a function."""
-    if not isinstance(given, str):
-        return as_metric(given)
-    found: Any = registry.imported(given) if ":" in given else registry.plugin("metrics", given)
-    return as_metric(found)
+    if not isinstance(metric, str):
+        return as_metric(metric)
+    function: Any = registry.imported(metric) if ":" in metric else registry.plugin("metrics", metric)
+    return as_metric(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,12 @@ class SuiteWithMetrics(WrappedSuite):
     @property
     def options(self) -> Mapping[str, str]:
         """The scoring options of the suite, and the functions."""
-        return {**self.suite.options, "metrics": ",".join(one.signature for one in self.functions)}
+        return {**self.suite.options, "metrics": ",".join(function.signature for function in self.functions)}
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """The metrics of the suite, then the functions."""
-        return (*self.suite.metrics, *(one.metric for one in self.functions))
+        return (*self.suite.metrics, *(function.metric for function in self.functions))
 
     def run(self, model: Any) -> Iterator[Row]:
         """The rows of the suite, then one outcome per item and function."""
@@ -125,10 +127,10 @@ class SuiteWithMetrics(WrappedSuite):
 
 def with_metrics(suites: Iterable[Suite], functions: Sequence[MetricFunction]) -> list[Suite]:
     """The suites with further metrics; an error if a suite has one of the same name."""
-    made: list[Suite] = []
+    extended: list[Suite] = []
     for suite in suites:
-        names = [metric.name for metric in suite.metrics] + [one.metric.name for one in functions]
+        names = [metric.name for metric in suite.metrics] + [function.metric.name for function in functions]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise InputError(f"suite {suite.name} has two metrics called {twice}: name one with wug.metric(name=…)")
-        made.append(SuiteWithMetrics(suite, tuple(functions)) if functions else suite)
-    return made
+        extended.append(SuiteWithMetrics(suite, tuple(functions)) if functions else suite)
+    return extended

@@ -68,7 +68,7 @@ class Recorder:
         assert self.store is not None
         self.report.resumed += 1
         results = tuple(stored.result for stored in self.store.reader.stored(run))
-        self.report.found[task.name] = RecordedRun(run, results)
+        self.report.recorded[task.name] = RecordedRun(run, results)
 
     def tell(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
         """Notify the listener of the current model and its progress."""
@@ -87,7 +87,7 @@ class Recorder:
         tasks = prepare(task.suites, model, self.memo)
         try:
             if self.store is None:
-                self.report.found[task.name] = RecordedRun(
+                self.report.recorded[task.name] = RecordedRun(
                     None, tuple(evaluate_tasks(tasks, model, self.plan.interval))
                 )
                 return
@@ -99,26 +99,26 @@ class Recorder:
                     for result in evaluate_tasks(tasks, model, self.plan.interval, collector.add):
                         results.append(add(result, collector))
                         report.judged()
-            self.report.found[task.name] = RecordedRun(number, tuple(results))
+            self.report.recorded[task.name] = RecordedRun(number, tuple(results))
         finally:
             if self.cache is not None:
                 self.cache.report_damage()
 
-    def record(self, task: ModelTask, model: str, found: Sequence[tuple[Result, PackedOutcomes]]) -> None:
+    def record(self, task: ModelTask, model: str, packed: Sequence[tuple[Result, PackedOutcomes]]) -> None:
         """Store the results of a model that was evaluated elsewhere."""
-        results = [result for result, _ in found]
+        results = [result for result, _ in packed]
         if self.store is None:
-            unpacked = (replace(result, outcomes=unpack(outcomes)) for result, outcomes in found)
-            self.report.found[task.name] = RecordedRun(None, tuple(unpacked))
+            unpacked = (replace(result, outcomes=unpack(outcomes)) for result, outcomes in packed)
+            self.report.recorded[task.name] = RecordedRun(None, tuple(unpacked))
             return
-        given = {} if task.spec is None else dict(task.spec.options)
-        key = run_key([result.signature for result in results], {"interval": self.plan.interval, "given": given})
+        options = {} if task.spec is None else dict(task.spec.options)
+        key = run_key([result.signature for result in results], {"interval": self.plan.interval, "given": options})
         if (run := self._complete(key, task.spec)) is not None:  # a model that had to be loaded to be identified
             self.resume(task, run)
             return
         with self.store.writing(key, model, self.plan.command, **self._described(task.spec)) as (number, add):
-            stored = tuple(add(result, outcomes) for result, outcomes in found)
-        self.report.found[task.name] = RecordedRun(number, stored)
+            stored = tuple(add(result, outcomes) for result, outcomes in packed)
+        self.report.recorded[task.name] = RecordedRun(number, stored)
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Log warnings from another process, each once."""
@@ -138,9 +138,9 @@ class Recorder:
             if len(self.plan.tasks) == 1:
                 raise
             log.debug("%s failed", task.name, exc_info=error)
-            known = error if isinstance(error, WugError) else None
-            message = str(error) if known else f"{type(error).__name__}: {error}"
-            self.report.failures.append(Failure(task.name, message, known))
+            expected = error if isinstance(error, WugError) else None
+            message = str(error) if expected else f"{type(error).__name__}: {error}"
+            self.report.failures.append(Failure(task.name, message, expected))
         if self.report.done < len(self.plan.tasks):
             self.tell(task)
 
@@ -152,7 +152,7 @@ class Recorder:
     def finish(self) -> RunReport:
         """The report, in the order of the models."""
         order = {task.name: position for position, task in enumerate(self.plan.tasks)}
-        self.report.found = {name: self.report.found[name] for name in order if name in self.report.found}
+        self.report.recorded = {name: self.report.recorded[name] for name in order if name in self.report.recorded}
         self.report.failures.sort(key=lambda failure: order[failure.model])
         self._listen(RunEvent("finished", self.report.done, len(self.plan.tasks), resumed=self.report.resumed))
         return self.report
@@ -180,8 +180,8 @@ class Recorder:
 
     def _described(self, spec: ModelSpec | None) -> dict[str, Any]:
         """The columns of a run that say where it comes from."""
-        named = {} if spec is None else {"specification": str(spec), "revision": spec.revision}
-        return {**named, "origin": self.plan.origin, "sweep": self.sweep}
+        names = {} if spec is None else {"specification": str(spec), "revision": spec.revision}
+        return {**names, "origin": self.plan.origin, "sweep": self.sweep}
 
 
 def sweep_key(plan: Plan) -> str:

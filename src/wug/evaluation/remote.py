@@ -172,8 +172,8 @@ class _ForwardingCache(Cache):
     def missing(self, model: bytes, keys: bytes) -> tuple[list[int], int]:
         """Add the known outputs first, then look up keys."""
         if self._known:
-            known, self._known = self._known, []
-            super().write(model, "", known)
+            rows, self._known = self._known, []
+            super().write(model, "", rows)
         return super().missing(model, keys)
 
     def write(self, model: bytes, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:

@@ -117,7 +117,7 @@ class RecordedRun:
 class RunReport:
     """The results and failures of a request."""
 
-    found: dict[str, RecordedRun] = field(default_factory=dict)
+    recorded: dict[str, RecordedRun] = field(default_factory=dict)
     """The run of each model, in the order of the models."""
     failures: list[Failure] = field(default_factory=list)
     resumed: int = 0
@@ -126,12 +126,12 @@ class RunReport:
     @property
     def results(self) -> list[Result]:
         """The results of all models."""
-        return [result for run in self.found.values() for result in run.results]
+        return [result for run in self.recorded.values() for result in run.results]
 
     @property
     def runs(self) -> dict[str, int]:
         """The numbers of stored runs, by model."""
-        return {name: run.number for name, run in self.found.items() if run.number is not None}
+        return {name: run.number for name, run in self.recorded.items() if run.number is not None}
 
     @property
     def failed(self) -> bool:
@@ -141,7 +141,7 @@ class RunReport:
     @property
     def done(self) -> int:
         """Models that were evaluated, or failed."""
-        return len(self.found) + len(self.failures)
+        return len(self.recorded) + len(self.failures)
 
 
 @dataclass(frozen=True, slots=True)

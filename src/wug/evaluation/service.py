@@ -81,9 +81,9 @@ def resolve(request: RunRequest) -> Plan:
     suites = with_metrics(suites, request.metrics)
     if request.models is None:
         return _plan_for_builtin_models(request, suites)
-    named = [_names(model) for model in request.models]
-    found = [one for group in named for one in group]
-    specs = [_spec(one.text, request) if isinstance(one, Named) else one for one in found]
+    names_by_argument = [_names(model) for model in request.models]
+    models = [model for group in names_by_argument for model in group]
+    specs = [_spec(target.text, request) if isinstance(target, Named) else target for target in models]
     written = [str(model) for model in request.models if isinstance(model, (str, Path))]
     pattern = any(map(is_pattern, written))
     if pattern and len(written) < len(request.models):
@@ -95,9 +95,9 @@ def resolve(request: RunRequest) -> Plan:
         sweep=request.sweep or (" ".join(written) if pattern else None),
         scope=tuple(written),
         commits={
-            (spec.name, spec.revision or ""): one.commit
-            for one, spec in zip(found, specs, strict=True)
-            if isinstance(one, Named) and isinstance(spec, ModelSpec) and one.commit is not None
+            (spec.name, spec.revision or ""): target.commit
+            for target, spec in zip(models, specs, strict=True)
+            if isinstance(target, Named) and isinstance(spec, ModelSpec) and target.commit is not None
         },
         origin=request.origin,
     )
@@ -105,9 +105,9 @@ def resolve(request: RunRequest) -> Plan:
 
 def resolve_suites(request: RunRequest) -> list[Suite]:
     """The suites of a request, in order, each once, sampled to its limit."""
-    found: dict[tuple[object, ...], Suite] = {}
-    for is_name, some in groupby(request.suites, key=lambda one: isinstance(one, (str, Path))):
-        group = list(some)
+    by_content: dict[tuple[object, ...], Suite] = {}
+    for is_name, arguments in groupby(request.suites, key=lambda argument: isinstance(argument, (str, Path))):
+        group = list(arguments)
         opened = _opened(list(map(str, group)), request) if is_name else group
         for suite in opened:
             if not isinstance(suite, Suite):
@@ -119,11 +119,11 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
                 raise InputError(f"{suite.name} is already open: give its {what} when you open it")
             key = (suite.name, suite.checksum, *sorted(suite.options.items()))
-            if found.setdefault(key, suite) is not suite:
+            if by_content.setdefault(key, suite) is not suite:
                 log.warning("%s is listed twice with the same content; it is evaluated once", suite.name)
-    if not found:
+    if not by_content:
         raise InputError("there is no suite: pass a name, a path, or a list of them")
-    chosen = tagged(found.values(), request.tags) if request.tags else list(found.values())
+    chosen = tagged(by_content.values(), request.tags) if request.tags else list(by_content.values())
     return [suite if request.limit is None else suite.sample(request.limit) for suite in chosen]
 
 
@@ -135,8 +135,8 @@ def _opened(texts: list[str], request: RunRequest) -> list[Suite]:
 def tags_of(suite: Suite) -> list[str]:
     """The tags in a suite's file, then its phenomenon: `agreement`, `long-distance-dependencies`."""
     phenomenon = phenomenon_of(suite.meta).lower().replace(" ", "-")
-    given = list(suite.meta.get("tags") or ())
-    return given if _spelt([phenomenon]) <= {"", *_spelt(given)} else [*given, phenomenon]
+    tags = list(suite.meta.get("tags") or ())
+    return tags if _spelt([phenomenon]) <= {"", *_spelt(tags)} else [*tags, phenomenon]
 
 
 def tagged(suites: Iterable[Suite], wanted: Iterable[str]) -> list[Suite]:
@@ -144,10 +144,10 @@ def tagged(suites: Iterable[Suite], wanted: Iterable[str]) -> list[Suite]:
 
     Capitals, spaces and hyphens do not matter.
     """
-    found, tags = list(suites), list(wanted)
-    chosen = [suite for suite in found if _spelt(tags_of(suite)) & _spelt(tags)]
+    every, tags = list(suites), list(wanted)
+    chosen = [suite for suite in every if _spelt(tags_of(suite)) & _spelt(tags)]
     if not chosen:
-        known = sorted({tag for suite in found for tag in tags_of(suite)})
+        known = sorted({tag for suite in every for tag in tags_of(suite)})
         near = nearest(tags[0], known)
         meant = f" Did you mean {near!r}?" if near else ""
         raise InputError(f"no suite has the tag {' or '.join(tags)}.{meant} Tags: {', '.join(known) or 'none'}")
@@ -186,31 +186,33 @@ def _spec(name: str, request: RunRequest) -> ModelSpec:
     """A model with the options of its name and of the request; unknown ones are refused."""
     spec = model_spec(name)
     declared = registry.find("models", spec.kind).OPTIONS
-    known = options.names(declared)
-    shared = {key: value for key, value in request.shared_model_options.items() if key in known}
-    made = replace(spec, options={**spec.options, **shared, **request.model_options})
-    made.read(declared)
+    known_options = options.names(declared)
+    shared = {key: value for key, value in request.shared_model_options.items() if key in known_options}
+    configured = replace(spec, options={**spec.options, **shared, **request.model_options})
+    configured.read(declared)
     if request.protocol is not None:
-        require_fit(protocol(request.protocol), request.protocol, spec, known)
-    return made
+        require_fit(protocol(request.protocol), request.protocol, spec, known_options)
+    return configured
 
 
 def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
     """The request with the options of its protocol, or of the protocol that its suites declare, and its suites."""
-    given = None if request.protocol is None else with_protocol(request)
-    suites = resolve_suites(given or request)
-    if given is None:
+    with_options = None if request.protocol is None else with_protocol(request)
+    suites = resolve_suites(with_options or request)
+    if with_options is None:
         declared = {getattr(suite, "protocol", None) for suite in suites}
         if declared == {None}:
             return request, suites
         if len(declared) > 1:
             raise InputError("suites that follow different protocols: run them separately, or name one with --protocol")
         log.info("scored by the protocol %s, as the suites declare; --protocol wug uses wug's rules", *declared)
-        given = with_protocol(replace(request, protocol=declared.pop()))
-        suites = resolve_suites(given)
-    assert given.protocol is not None
-    signature_fields = protocol(given.protocol).signature_fields
-    return given, [annotated(suite, {}, None, signature_fields) for suite in suites] if signature_fields else suites
+        with_options = with_protocol(replace(request, protocol=declared.pop()))
+        suites = resolve_suites(with_options)
+    assert with_options.protocol is not None
+    signature_fields = protocol(with_options.protocol).signature_fields
+    return with_options, [
+        annotated(suite, {}, None, signature_fields) for suite in suites
+    ] if signature_fields else suites
 
 
 def protocols() -> dict[str, ScoringProtocol]:

@@ -97,7 +97,7 @@ def _options_of(model: str) -> list[str]:
 
 
 def _is_list(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
+    return lambda value: isinstance(value, list) and all(type(element) is kind for element in value)
 
 
 def _is_table(value: Any) -> bool:

@@ -272,16 +272,16 @@ def _evaluated(work: _Work) -> _Done:
     if shared is None:
         return _Done(Finished(error=_worker["error"]))
     suites, memo = [shared.suites[position] for position in work.suites], _worker["memo"]
-    found: list[int] = []
+    complete_runs: list[int] = []
 
     def complete(handle: ModelHandle) -> bool:
         if shared.store is None or shared.sweep is None:
             return False
         key = run_key_for(suites, handle, work.task.interval, memo)
         run = finished(RunReader(shared.store), shared.sweep, key, str(handle.spec))
-        found.extend([] if run is None else [run])
+        complete_runs.extend([] if run is None else [run])
         return run is not None
 
     with closing(Cache(shared.cache)) as cache:
         result = evaluate_model(work.task, suites, cache, memo, complete)
-    return _Done(result, found[0] if found else None)
+    return _Done(result, complete_runs[0] if complete_runs else None)

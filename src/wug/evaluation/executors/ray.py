@@ -209,16 +209,16 @@ def _spread(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
 def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
     """The value that a copy sent; its warnings are logged, and its errors are raised."""
     try:
-        found: remote.Reply = ray.get(reply)
+        received: remote.Reply = ray.get(reply)
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray cannot continue: {first_line(error)}") from None
-    for warning in found.warnings:
+    for warning in received.warnings:
         if warning not in warned:
             log.warning("%s", warning)
             warned.add(warning)
-    if found.error is not None:
-        raise ModelError(found.error)
-    return found.value
+    if received.error is not None:
+        raise ModelError(received.error)
+    return received.value
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def _run_suites(
     suites: tuple[Suite, ...], store: Path, cache: Path | None, command: str, model: ModelHandle, report: ReportProgress
 ) -> int:
     request = RunRequest(suites=suites, models=[model], store=store, cache=cache, command=command, origin="editor")
-    (run,) = execute(request, lambda event: report(*event.requests)).found.values()
+    (run,) = execute(request, lambda event: report(*event.requests)).recorded.values()
     failed = [result for result in run.results if result.status == "failed"]
     if failed:
         raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
