@@ -84,6 +84,24 @@ def test_white_space_at_the_end_of_a_context_moves_to_the_option(tmp_path: Path)
     assert read.links == ("sum", "character", "byte", "pmi")
 
 
+def test_white_space_at_the_end_of_an_option_is_scored(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    result = run(task(tmp_path, rows=({**ROW, "choices": ["blue ", "blue"]},)))
+    folder = builtin_models()["wug-causal"]
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    before = len(tokenizer("The sky is").input_ids)
+    expected = []
+    for text in ("The sky is  blue ", "The sky is  blue"):
+        ids = torch.tensor(tokenizer(text).input_ids)
+        with torch.no_grad():
+            values = model(ids[None]).logits[0].float().log_softmax(-1)[:-1].gather(-1, ids[1:, None])[:, 0]
+        expected.append(float(values[before - 1 :].sum()))
+    assert judged(result)[0].detail["logprobs"] == pytest.approx(expected, abs=1e-4)
+
+
 def test_normalised_metrics_divide_by_the_choice_without_its_delimiter(tmp_path: Path) -> None:
     result = run(task(tmp_path, rows=({**ROW, "choices": ["blau", "grün"]},)))
     scores = {one.metric: one.detail["scores"] for one in result.outcomes if "scores" in one.detail}

@@ -276,10 +276,10 @@ def _by_white_space(texts: Sequence[str], tokens: TokenizedTexts) -> Ints:
 
 
 def cut_off(found: TokenizedTexts, requests: Sequence[Request]) -> TokenizedTexts:
-    """The tokens up to the end of each request's span."""
+    """The tokens up to the end of each request's span; white space at the end of a text belongs to a span to there."""
     if all(request.span is None for request in requests):
         return found
-    limits = [len(r.text) + 1 if r.span is None else r.span[1] for r in requests]
+    limits = [len(r.text) + 1 if r.span is None or r.span[1] == len(r.text) else r.span[1] for r in requests]
     return found.keep(found.starts < np.repeat(np.array(limits), found.ids.lengths))
 
 
