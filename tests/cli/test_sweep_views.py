@@ -140,3 +140,39 @@ def test_a_sweep_that_there_is_not_is_not_removed() -> None:
     refused(wug("runs", "rm", "sweep:fas"), "Did you mean 'fast'?")
     refused(wug("runs", "undo", "sweep:fast"), "no run of a sweep 'fast' was removed")
     assert lines() == ["run", "sweep:slow", "sweep:fast"]
+
+
+def test_the_curves_of_a_field_are_rows_and_as_many_steps_as_fit_are_columns(tmp_path: Path) -> None:
+    """Two models at twelve steps: in percent, a paradigm's place times ten, and the step; b is better by one half."""
+    paradigms = ("wh_island", "adjunct_island", "causative", "passive_1", "npi_present_1")
+    for name, better in (("a", 0.0), ("b", 0.005)):
+        for step in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12):
+            results = {
+                f"blimp_{task}": {"acc,none": place / 10 + step / 100 + better, "sample_len": 1000}
+                for place, task in enumerate(paradigms)
+            }
+            content = {"results": results, "model_name": name, "config": {"model_args": {"revision": f"step{step}"}}}
+            (tmp_path / f"{name}{step}.json").write_text(json.dumps(content))
+    said = wug("import", *tmp_path.glob("[ab]*.json"), "--sweep", "p")
+    assert [line.split() for line in said.out.splitlines()[:2]] == [["step", "a", "b"], ["1", "21.0%", "21.5%"]]
+    assert "24 runs saved" in said.err
+    matrix = wug("show", "sweep:p", "--matrix", "--format", "csv").out.splitlines()
+    assert [row.split(",")[0] for row in matrix[1:4]] == [f"imported:a@step{step}" for step in (1, 2, 3)]
+    note, head, *rows = wug("show", "sweep:p", "--by", "paradigm").out.splitlines()
+    assert note == "8 of 12 steps; all with --format csv"
+    assert head.split() == ["step", "1", "3", "4", "6", "7", "9", "10", "12"]
+    assert [row.split()[:4] for row in rows[:8:2]] == [  # by field and phenomenon
+        ["npi_present_1", "·", "a", "41.0%"],
+        ["causative", "·", "a", "21.0%"],
+        ["passive_1", "·", "a", "31.0%"],
+        ["adjunct_island", "·", "a", "11.0%"],
+    ]
+    both = wug("show", "sweep:p", "--by", "phenomenon", "--by", "field", "--format", "json").out
+    assert {"island_effects", "syntax"} <= {curve["suite"] for curve in json.loads(both)["curves"]}
+
+
+def test_options_that_a_sweep_has_no_use_for_are_refused() -> None:
+    refused(wug("show", "sweep:fast", "--by", "phenomenom"), "unknown field 'phenomenom'")
+    refused(wug("show", "sweep:fast", "--failing"), "name some runs")
+    refused(wug("show", "sweep:fast", "--effects"), "name some runs")
+    refused(wug("show", "sweep:fast", "--matrix", "--by", "group"), "--matrix")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.files import user_path
-
-if TYPE_CHECKING:
-    from wug.exchange.importing import StoredImport
 
 
 @common.with_options(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
@@ -41,9 +36,10 @@ def command(
 
     \b
     wug import results/                               results and samples of lm-eval
-    wug import evals/pythia-v0 --sweep pythia-v0      learning curves: wug show sweep:pythia-v0
+    wug import evals/pythia-v0 --sweep pythia-v0      learning curves
     wug import log.json --from inspect --model gpt-4o-mini
     """
+    from wug.cli.show import show_sweep
     from wug.exchange.importing import import_files
     from wug.results.store import Store
 
@@ -54,12 +50,10 @@ def command(
     )
     for notice in dict.fromkeys(stored.notice for stored in imports if stored.notice):
         printing.tell(notice)
-    _deliver(imports, options, sweep)
-
-
-def _deliver(imports: Sequence[StoredImport], options: common.ResultOptions, sweep: str | None) -> None:
+    if sweep is not None and form == "table" and not summary:
+        show_sweep(store, f"sweep:{sweep}", form, by=by)
+        by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
+        common.say(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
+        return
     hint = common.next_steps({str(stored.number): stored.number for stored in imports})
-    if sweep is not None:
-        show, view = common.suggested_command("show", f"sweep:{sweep}"), common.suggested_command("view")
-        hint = f"{len(imports)} runs saved · {show} · {view}"
     common.deliver_runs([(stored.results[0].model, stored.number, stored.results) for stored in imports], options, hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +34,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     wug show 1 --effects
     wug show 1 --failing
     wug show base --format latex
+    wug show sweep:NAME --by phenomenon
     wug show sweep:NAME --matrix
     wug show 3 4 5 --pool
     """
@@ -48,7 +51,11 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     store, form = common.open_store(options.store_path), options.form
     words = words or ("last",)
     if words[0].startswith("sweep:") and len(words) == 1 and not pooled:
-        _sweep(store, words[0], as_matrix, form)
+        if failing or options.effects:
+            raise click.UsageError("--failing and --effects are of runs: name some runs of the sweep")
+        if as_matrix and options.by:
+            raise click.UsageError("--matrix has headline values: it excludes --by")
+        show_sweep(store, words[0], form, as_matrix=as_matrix, by=options.by)
         return
     runs = list(dict.fromkeys(number for word in words for number in side(store.reader, word)))
     results = [result for number in runs for result in store.results(number)]
@@ -66,7 +73,8 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
         common.deliver_table(failing_table(results), form, None)
 
 
-def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
+def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, by: Sequence[str] = ()) -> None:
+    """Print a sweep as learning curves, by a field if one is named; without training steps as models by suites."""
     from wug.results.sweep_curves import sweep_curves, sweep_matrix
     from wug.results.sweeps import counts, find, members
     from wug.views import sweeps
@@ -77,14 +85,18 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     common.say(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
     common.say(sweep.command)
     try:
-        curves = None if as_matrix else sweep_curves(store.reader, [sweep])
+        by_field = [] if as_matrix else [sweep_curves(store.reader, [sweep], by=field) for field in by or ("",)]
     except InputError:
-        curves = None
+        by_field = []
+        if by:
+            raise
     console = printing.console(width=160)
-    if curves is not None and form == "table":
-        sweeps.show_curves(curves, console)
-    elif curves is not None:
-        common.deliver_table(sweeps.curve_table(curves), form, None)
+    if by_field:
+        curves = replace(by_field[0], curves=tuple(curve for each in by_field for curve in each.curves))
+        if form == "table":
+            sweeps.show_curves(curves, console, whole=bool(by))
+        else:
+            common.deliver_table(sweeps.curve_table(curves), form, None)
     elif form == "table":
         sweeps.show_matrix(sweep_matrix(store.reader, sweep), console)
     else:

@@ -13,8 +13,10 @@ from types import ModuleType
 from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.exchange.imported import ImportedRun, renamed
+from wug.exchange.json_files import read_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
+from wug.results.learning_curves import step_of
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
 from wug.results.sweeps import Planned, plan_text, sweeps
@@ -89,7 +91,7 @@ def import_files(
     for run in found:
         if not run.name:
             raise InputError("the file does not name the model: give it with --model NAME", file=run.files[0])
-    prepared = [_prepare(run) for run in _merged(found)]
+    prepared = [_prepare(run) for run in sorted(_merged(found), key=_place)]
     stored = _Stored(store)
     checked = [(one, stored.same(one)) for one in prepared]
     place = None if sweep is None else _sweep(store, sweep, [one.run for one in prepared], command)
@@ -115,13 +117,14 @@ def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]
     for path in paths:
         inside = [path] if not path.is_dir() else _files(path)
         formats = {file: form or _format(file, known) for file in inside}
-        if not any(formats.values()):
-            if path.is_file():
-                read_bytes(path, HEAD_BYTES)  # a damaged file says so
-            raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
         for file, name in formats.items():
             if not name and file.suffix in SUFFIXES and not read_bytes(file, HEAD_BYTES):
                 raise InputError("the file is empty: import the others by name, or remove it", file=file)
+        if not any(formats.values()):
+            if path.is_file() and ".json" in path.suffixes:
+                read_object(path)  # a damaged file says so
+            raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
+        for file, name in formats.items():
             if name and file not in found.setdefault(name, []):
                 found[name].append(file)
     return found
@@ -165,6 +168,11 @@ def _merged(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
     yield from found.values()
 
 
+def _place(run: ImportedRun) -> tuple[str, str, float, str]:
+    """The models by name, and the checkpoints of each by training step."""
+    return run.name, run.condition, step_of(run.revision) or 0.0, run.revision
+
+
 def _equal(first: Result, second: Result) -> bool:
     values = [{(one.metric, one.group): one.value for one in result.estimates} for result in (first, second)]
     return values[0] == values[1]
@@ -175,10 +183,11 @@ def _prepare(run: ImportedRun) -> _Prepared:
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     results = [(suite.result(run.model, run.signature(suite, digest)), suite.outcomes) for suite in run.suites]
     for result, _ in results:
-        for one in result.estimates:
-            if result.metric(one.metric).unit == "share" and not -1e-9 <= one.value <= 1 + 1e-9:
-                where = f"{result.suite}, {one.metric} ({one.group})"
-                raise InputError(f"{one.value:g} is not a proportion between 0 and 1", file=run.files[0], place=where)
+        shares = [one for one in result.estimates if result.metric(one.metric).unit == "share"]
+        if impossible := [one for one in shares if not -1e-9 <= one.value <= 1 + 1e-9]:
+            one = max(impossible, key=lambda each: abs(each.value))  # not a mean that it is part of
+            where = f"{result.suite}, {one.metric} ({one.group})"
+            raise InputError(f"{one.value:g} is not a proportion between 0 and 1", file=run.files[0], place=where)
     return _Prepared(run, digest, tuple(results))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,20 @@ from wug.errors import InputError
 from wug.files import iterate_lines, read_text, shortened
 
 Json = dict[str, Any]
+Pairs = Callable[[list[tuple[str, Any]]], Json]
 
 
 def read_object(path: Path, *, nan: bool = False) -> Json:
-    """The object in a JSON file; NaN is refused unless the format has it."""
-    return _parsed(read_text(path), path, None, nan=nan)
+    """The object in a JSON file; keys that are there twice are refused, and NaN unless the format has it."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> Json:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise InputError(f"the key {shortened(repr(twice))} is there twice in one object", file=path)
+        return found
+
+    return _parsed(read_text(path), path, None, nan=nan, pairs=unique)
 
 
 def read_objects(path: Path) -> Iterator[tuple[str, Json]]:
@@ -48,12 +58,12 @@ def text(value: object, what: str, path: Path, place: str | None = None) -> str:
     return value
 
 
-def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False) -> Json:
+def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False, pairs: Pairs | None = None) -> Json:
     def refuse(constant: str) -> float:
         raise InputError(f"{constant}, which is not a number in JSON", file=path, place=place)
 
     try:
-        found = json.loads(content, parse_constant=float if nan else refuse)
+        found = json.loads(content, parse_constant=float if nan else refuse, object_pairs_hook=pairs)
     except InputError:
         raise
     except RecursionError:

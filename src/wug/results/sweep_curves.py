@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from wug.errors import InputError
+from wug.errors import InputError, UnknownName
 from wug.identity import Group
 from wug.results.average import without_seed
 from wug.results.comparison import ComparisonSettings, Contrast, compare
@@ -93,6 +93,7 @@ def sweep_curves(
     """
     found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
     numbers: list[int] = []
+    fields: dict[str, None] = {}
     for sweep in sweeps:
         places = placed(sweep, runs_of(reader, sweep))
         numbers += (place.run.id for place in places)
@@ -102,10 +103,13 @@ def sweep_curves(
             for result in results.get(place.run.id, ()):
                 if result.status != "complete" or not _fits(result.suite, suites):
                     continue
+                fields |= dict.fromkeys(field for one in result.estimates if (field := Group.parse(one.group).field))
                 for name, estimate in _wanted(result, metrics, by):
                     key = (name, estimate.metric, series, result.kind)
                     found.setdefault(key, {}).setdefault(place.step, []).append((place.run.id, result, estimate))
     curves = tuple(curve for key, points in found.items() if (curve := _named(key, points)))
+    if by and not found and by not in fields:
+        raise UnknownName("field", by, fields)
     if not curves:
         names = " and ".join(str(sweep) for sweep in sweeps)
         raise InputError(

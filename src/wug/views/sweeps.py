@@ -19,7 +19,7 @@ from wug.formatting import (
     signed_text,
     value_text,
 )
-from wug.identity import OVERALL
+from wug.identity import IMPORTED, OVERALL
 from wug.labels import caption
 from wug.results.learning_curves import Curve, Curves
 from wug.results.sweep_curves import MatrixLine, SweepComparison, SweepMatrix
@@ -46,7 +46,9 @@ CURVE_HEAD = ("suite", "metric", "model", "step", "value", "interval", "n", "run
 COMPARISON_COLUMNS = ("suite", "metric", "step", "first", "second", "difference", "low", "high", "p", "p_holm", "n")
 COMPARISON_HEAD = ("suite", "metric", "step", "A", "B", "difference", "95% interval", "p", "p (Holm)")
 MAX_COLUMNS = 8
-"""Suites that a matrix on the terminal has."""
+"""Suites, curves or steps that a table on the terminal has as columns."""
+MAX_ROWS, MAX_ROWS_BY_FIELD = 20, 100
+"""Curves that a terminal shows as rows: of suites, and of a field that the user names."""
 MATRIX_COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n")
 
 
@@ -75,17 +77,27 @@ def show_points(curves: Curves, console: Console) -> None:
     print_signature(common_signature(curves.signatures), console)
 
 
-def show_curves(curves: Curves, console: Console) -> None:
-    """Print the curves as columns, one row per training step: as many as fit, those of the first suites."""
-    if (total := len(curves.curves)) > MAX_COLUMNS:
-        console.print(Text(f"{MAX_COLUMNS} of {total} curves; all with --format csv", style="dim"))
-        suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
-        by_suite = sorted(curves.curves, key=lambda curve: suites.index(curve.suite))
-        curves = replace(curves, curves=tuple(by_suite[:MAX_COLUMNS]))
-    values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
-    rows = [(f"{step:,.10g}", *(column.get(step, "–") for column in values)) for step in _steps(curves)]
+def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> None:
+    """Print the curves as columns; more than fit as rows, those of the first suites unless `whole`."""
+    total, steps = len(curves.curves), _steps(curves)
+    if total > MAX_COLUMNS:
+        curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if whole else MAX_ROWS))
+        shown, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
+        left_out = [f"{n:,} of {of:,} {what}" for n, of, what in
+                    ((shown, total, "curves"), (len(steps), len(_steps(curves)), "steps")) if n < of]  # fmt: skip
+        if left_out:
+            console.print(Text(f"{', '.join(left_out)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))
-    print_table(FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names))), console)
+    values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
+    columns = [f"{step:,.10g}" for step in steps]
+    cells = [[column.get(step, "–") for step in steps] for column in values]
+    if total > MAX_COLUMNS:
+        rows = [(name, *row) for name, row in zip(names, cells, strict=True)]
+        table = FormattedTable(("step", *columns), rows, "l" + "r" * len(columns))
+    else:
+        rows = list(zip(columns, *cells, strict=True))
+        table = FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names)))
+    print_table(table, console)
     pooled = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
     if pooled > 1:
         console.print(Text(f"Means of up to {pooled} runs per step.", style="dim"))
@@ -122,7 +134,8 @@ def step_unit(names: Iterable[str]) -> str:
 
 def curve_names(curves: Sequence[Curve]) -> list[str]:
     """A unique name per curve: suite, metric and model as far as they differ."""
-    parts = [(curve.suite, plain(curve.metric), curve.series) for curve in curves]
+    prefix = f"{IMPORTED}:" if all(curve.series.startswith(f"{IMPORTED}:") for curve in curves) else ""
+    parts = [(curve.suite, plain(curve.metric), curve.series.removeprefix(prefix)) for curve in curves]
     differing = [index for index in range(3) if len({part[index] for part in parts}) > 1] or [1]
     return [" · ".join(part[index] for index in differing) for part in parts]
 
@@ -329,6 +342,26 @@ def _formatted_matrix(matrix: SweepMatrix) -> FormattedTable:
 
 def _steps(curves: Curves) -> list[float]:
     return sorted({point.step for curve in curves.curves for point in curve.points})
+
+
+def _first(curves: Sequence[Curve], most: int) -> tuple[Curve, ...]:
+    """The curves of the first suites, as many as fit: all models of a suite together."""
+    suites: dict[str, list[Curve]] = {}
+    for curve in curves:
+        suites.setdefault(curve.suite, []).append(curve)
+    chosen: list[Curve] = []
+    for of_suite in suites.values():
+        if chosen and len(chosen) + len(of_suite) > most:
+            break
+        chosen += of_suite
+    return tuple(chosen[:most])
+
+
+def _spread(steps: Sequence[float], most: int) -> list[float]:
+    """As many of the steps, from the first to the last."""
+    if len(steps) <= most:
+        return list(steps)
+    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
 
 
 def _value(value: float, share: bool) -> str:

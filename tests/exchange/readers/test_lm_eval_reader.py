@@ -92,7 +92,7 @@ def test_the_published_pythia_files_give_their_accuracies_and_a_learning_curve(t
     curve = wug("compare", "--curve", "sweep:pythia-v0", "--suite", "blimp", "--store", tmp_path / "s")
     assert curve.code == 0, curve.err
     assert "71,500" in curve.out
-    assert "8 of 67 curves" in wug("show", "sweep:pythia-v0", "--store", tmp_path / "s").out
+    assert "20 of 67 curves" in wug("show", "sweep:pythia-v0", "--store", tmp_path / "s").out
     matrix = wug("show", "sweep:pythia-v0", "--matrix", "--store", tmp_path / "s")
     assert "8 of 67 suites" in matrix.out
 
@@ -251,8 +251,10 @@ def test_bad_samples_are_one_message_with_the_line_and_nothing_is_stored(
         ('{"results": {"a": {"acc": 0.5}}, "versions": 3, "n-samples": {"a": 7}}', ("not of the type",)),
         ('{"results": {"a": {"acc": 0.5}}, "configs": {"a": {"target_delimiter": [3]}}}', ("not of the type",)),
         ('{"results": {"a": {"acc": 1e999}}}', ("not a number",)),
-        ("[" * 100_000, ("no results in a format that wug imports",)),
-        ("", ("no results in a format that wug imports",)),
+        ('{"results": {"a": {"acc": 0.5}, "a": {"acc": 0.6}}}', ("the key 'a' is there twice",)),
+        ("[" * 100_000, ("nested too deeply",)),
+        ("[1, 2]", ("the content is [1, 2], not an object",)),
+        ("", ("the file is empty",)),
     ],
 )
 def test_bad_results_are_one_message_and_nothing_is_stored(text: str, parts: tuple[str, ...], tmp_path: Path) -> None:
@@ -263,7 +265,8 @@ def test_bad_results_are_one_message_and_nothing_is_stored(text: str, parts: tup
 def test_a_truncated_compressed_file_is_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "results.json.gz"
     path.write_bytes(gzip.compress(json.dumps(pythia({"arc_easy": 0.5})).encode())[:-20])
-    refused(wug("import", path, "--store", tmp_path / "s"), "damaged compressed file")
+    for named in (path, tmp_path):
+        refused(wug("import", named, "--store", tmp_path / "s"), "results.json.gz", "damaged compressed file")
 
 
 @pytest.mark.parametrize(
@@ -283,6 +286,13 @@ def test_a_proportion_outside_0_and_1_is_refused_with_its_metric(value: float, t
         wug("import", path, "--store", tmp_path / "s"), "results.json, t, accuracy (all)", f"{value:g} is not a prop"
     )
     assert Store(tmp_path / "s").runs() == []
+
+
+def test_the_paradigm_of_an_impossible_accuracy_is_named_and_not_its_phenomenon(tmp_path: Path) -> None:
+    path = neox(tmp_path, pythia({"blimp_adjunct_island": 0.9, "blimp_complex_NP_island": 0.8}))
+    path.write_text(path.read_text().replace('"acc": 0.9', '"acc": 7.5'))
+    said = wug("import", path, "--store", tmp_path / "s")
+    refused(said, "accuracy (paradigm=adjunct_island)", "7.5 is not a proportion")
 
 
 def test_samples_that_contradict_the_results_are_an_error(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -202,7 +202,7 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[Im
     by_task = {named.get(sample.task, sample.task): sample for sample in samples}
     if len(by_task) < len(samples):
         raise InputError("two files have samples of one task", file=samples[-1].path)
-    for name in dict.fromkeys([*tasks, *by_task]):
+    for name in _ordered(dict.fromkeys([*tasks, *by_task])):
         task = tasks.get(name)
         published = paradigm(name)
         if task is not None and "wug_suite" in task.metadata:
@@ -220,6 +220,16 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[Im
     for suite in found.values():
         _fill_sizes(suite)
     return sorted(found.values(), key=lambda suite: suite.kind == IMPORTED)
+
+
+def _ordered(tasks: Iterable[str]) -> list[str]:
+    """The tasks by name, which files of lm-eval have in any order; paradigms of a set by phenomenon."""
+
+    def key(name: str) -> tuple[str, ...]:
+        suite, _, groups = paradigm(name) or (name, "", {})
+        return suite, groups.get("field", ""), groups.get("phenomenon", ""), name
+
+    return sorted(tasks, key=key)
 
 
 def _add_task(suite: ImportedSuite, task: Task, groups: Mapping[str, str], published: bool) -> None:
@@ -253,6 +263,7 @@ def _fill_sizes(suite: ImportedSuite) -> None:
         suite.warnings.append(f"{len(unknown)} tasks do not tell their size: taken from the others ({n:,} items)")
 
 
+@functools.cache
 def paradigm(task: str) -> tuple[str, str, Mapping[str, str]] | None:
     """Set, family and groups of a task that is a paradigm of a published set, such as `blimp_adjunct_island`."""
     families = registry.names("families")
