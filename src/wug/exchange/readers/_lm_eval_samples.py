@@ -98,6 +98,27 @@ def _is_item(family: Any, sample: Sample) -> bool:
     return bool(sample.choices) and fits(family, sample) if family is not None else not sample.choices
 
 
+class _Numbers:
+    """Distinct numbers; those from 0 on in order take no memory, since a file may have millions."""
+
+    def __init__(self) -> None:
+        self.below = 0
+        self.others: set[int] = set()
+
+    def __len__(self) -> int:
+        return self.below + len(self.others)
+
+    def add(self, number: int) -> bool:
+        """Add a number; whether it is new."""
+        if 0 <= number < self.below or number in self.others:
+            return False
+        self.others.add(number)
+        while self.below in self.others:
+            self.others.discard(self.below)
+            self.below += 1
+        return True
+
+
 class _Reading:
     """The outcomes of a file on their way into a suite."""
 
@@ -106,14 +127,15 @@ class _Reading:
     ) -> None:
         self.file, self.suite, self.family, self.groups, self.task = file, suite, family, groups, task
         self.judgements = {*JUDGEMENTS, *task.judged}
-        self.seen: set[tuple[int, str]] = set()
+        self.seen: dict[str, _Numbers] = {}
+        """The numbers of the documents by filter."""
         self.sums: dict[str, tuple[float, int]] = {}
         """Sum and number of the values of each metric that is a mean of 0s and 1s."""
         self.ties = 0
 
     def finish(self) -> None:
         """Compare the means with those of the results file, and warn about ties and missing samples."""
-        means, documents = self.task.means, len({number for number, _ in self.seen})
+        means, documents = self.task.means, max(map(len, self.seen.values()), default=0)
         if not documents:
             raise InputError("the file has no samples", file=self.file.path)
         if self.task.n not in (None, documents):
@@ -138,10 +160,8 @@ class _Reading:
         if not _is_item(self.family, document.sample):
             kind = "generated text" if self.family is None else self.suite.kind
             raise InputError(f"the document is not an item of {kind}, as others of its task", file=path, place=place)
-        key = (document.number, document.filtered)
-        if key in self.seen:
+        if not self.seen.setdefault(document.filtered, _Numbers()).add(document.number):
             raise InputError(f"document {document.number} is there twice", file=path, place=place)
-        self.seen.add(key)
         sample = document.sample
         self.ties += sample.tied and not document.doc.get("tie")
         detail: dict[str, Any] = (
