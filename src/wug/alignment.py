@@ -82,11 +82,11 @@ def align(
 
 def left_out(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
     """The visible characters of `text` in no token; combining accents belong to their letter."""
-    covered = {place for start, end in places for place in range(start, end)}
+    covered = {position for start, end in places for position in range(start, end)}
     return [
-        place
-        for place, letter in enumerate(text)
-        if place not in covered and not letter.isspace() and unicodedata.category(letter) != "Mn"
+        position
+        for position, letter in enumerate(text)
+        if position not in covered and not letter.isspace() and unicodedata.category(letter) != "Mn"
     ]
 
 
@@ -104,9 +104,11 @@ def first_texts(scored: Scored) -> list[str | None]:
     return texts
 
 
-def common_start(one: Sequence[str], other: Sequence[str]) -> int:
+def common_start(first: Sequence[str], second: Sequence[str]) -> int:
     """The number of words with which both sequences begin."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
 
 
 def is_unknown(token: str, unknown: Collection[str] = UNKNOWN) -> bool:
@@ -136,12 +138,12 @@ def _place(
         costs = {end: entry[0] for end, entry in step.items()}
     finals = {end: cost + (_dropping(folded.letters, end, len(folded.letters))) for end, cost in costs.items()}
     best = min(finals, key=lambda end: (finals[end], end))
-    found = _traced(folded, steps, best)
-    if finals[best] >= _FAR or _is_cut_off(text, found):
+    spans = _traced(folded, steps, best)
+    if finals[best] >= _FAR or _is_cut_off(text, spans):
         rest = text[folded.places[max(costs) if finals[best] >= _FAR else best] :]
         after = f"after the last token, {tokens[-1]!r}, " if tokens else ""
         raise InputError(f"{after}no token is left for {rest.strip()[:30]!r} in {_short(text)!r}")
-    return found
+    return spans
 
 
 def _is_cut_off(text: str, places: Sequence[tuple[int, int]]) -> bool:
@@ -188,11 +190,11 @@ def _unknown_ends(letters: str, start: int) -> Iterator[tuple[int, int]]:
         yield end, _cut(letters, end)
 
 
-def _cut(letters: str, place: int) -> int:
+def _cut(letters: str, position: int) -> int:
     """The cost of an unknown word's boundary: none at a space, little at punctuation, more inside a word."""
-    if place == 0 or place >= len(letters) or letters[place].isspace() or letters[place - 1].isspace():
+    if position == 0 or position >= len(letters) or letters[position].isspace() or letters[position - 1].isspace():
         return 0
-    inside = letters[place].isalnum() and letters[place - 1].isalnum()
+    inside = letters[position].isalnum() and letters[position - 1].isalnum()
     return _INSIDE_A_WORD if inside else _AT_PUNCTUATION
 
 
@@ -257,14 +259,14 @@ BYTE_LETTERS = _byte_letters()
 def _fold(text: str) -> _Folded:
     letters: list[str] = []
     places: list[int] = []
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         for character in unicodedata.normalize("NFKD", letter.lower()) or letter:
             category = unicodedata.category(character)
             if category == "Mn":
                 continue
             plain = "-" if category == "Pd" or character == "−" else _QUOTES.get(character, character)
             letters.append(" " if plain.isspace() else plain)
-            places.append(place)
+            places.append(position)
     return _Folded("".join(letters), (*places, len(text)))
 
 

@@ -137,8 +137,8 @@ def require_member(of: str, name: str) -> None:
 
 def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     """A message in which options of the command line (`-S lines=good-bad`) are those of Python."""
-    if (found := re.match(r"unknown option '(\w+)'", message)) and found[1] in MINICONS_EQUIVALENTS:
-        return f"{found[0]}.{instead_of(found[1])}"
+    if (unknown := re.match(r"unknown option '(\w+)'", message)) and unknown[1] in MINICONS_EQUIVALENTS:
+        return f"{unknown[0]}.{instead_of(unknown[1])}"
     message = _SCORING.sub(_as_options, message)
     message = _MODEL.sub(r'\1="\2"', message)
     message = message.replace("-S ", "").replace("-M ", "")
@@ -148,8 +148,8 @@ def in_python(message: str, flags: Mapping[str, str] = _NO_FLAGS) -> str:
     return message
 
 
-def _as_options(found: re.Match[str]) -> str:
-    pairs = (f'"{name}": "{value}"' for name, value in re.findall(f"-S {_PAIR}", found[0]))
+def _as_options(match: re.Match[str]) -> str:
+    pairs = (f'"{name}": "{value}"' for name, value in re.findall(f"-S {_PAIR}", match[0]))
     return f"options={{{', '.join(pairs)}}}"
 
 
@@ -163,30 +163,30 @@ def _check(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     parameters = _parameters(function)
     name = function.__qualname__ if "self" in parameters else f"wug.{function.__qualname__}"
     kinds = {parameter.kind for parameter in parameters.values()}
-    by_place = [key for key, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    positional = [key for key, declared in parameters.items() if declared.kind is declared.POSITIONAL_OR_KEYWORD]
     shown = [key for key in parameters if key != "self"]
     for key in kwargs:
         if key not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
             raise InputError(f"{name}() has no parameter {key!r}.{instead_of(key) or suggestion(key, shown)}")
-        if key in by_place[: len(args)]:
+        if key in positional[: len(args)]:
             raise InputError(f"{name}() got {key} twice: by position and by name")
-    if len(args) > len(by_place) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        allowed = ", ".join(key for key in by_place if key != "self") or "none"
-        named = [key for key in shown if key not in by_place]
+    if len(args) > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        allowed = ", ".join(key for key in positional if key != "self") or "none"
+        named = [key for key in shown if key not in positional]
         more = f". Write the others by name, such as {named[0]}=…" if named else ""
         raise InputError(f"{name}() got too many positional arguments; it takes {allowed}{more}")
-    given = dict(zip(by_place, args, strict=False)) | dict(kwargs)
-    for key, one in parameters.items():
-        if one.kind is one.VAR_POSITIONAL:
-            for value in args[len(by_place) :]:
-                _check_value(key, value, one.annotation)
-        elif one.kind is one.VAR_KEYWORD:
+    passed = dict(zip(positional, args, strict=False)) | dict(kwargs)
+    for key, declared in parameters.items():
+        if declared.kind is declared.VAR_POSITIONAL:
+            for value in args[len(positional) :]:
+                _check_value(key, value, declared.annotation)
+        elif declared.kind is declared.VAR_KEYWORD:
             for other in kwargs.keys() - parameters.keys():
-                _check_value(other, kwargs[other], one.annotation)
-        elif key in given:
-            _check_value(key, given[key], one.annotation)
-        elif one.default is one.empty:
-            raise InputError(f"{name}() needs {key}: {name}({', '.join(by_place[by_place[0] == 'self' :])})")
+                _check_value(other, kwargs[other], declared.annotation)
+        elif key in passed:
+            _check_value(key, passed[key], declared.annotation)
+        elif declared.default is declared.empty:
+            raise InputError(f"{name}() needs {key}: {name}({', '.join(positional[positional[0] == 'self' :])})")
 
 
 def _check_value(name: str, value: object, annotation: Any) -> None:

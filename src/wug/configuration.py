@@ -81,7 +81,7 @@ def config_files() -> list[Path]:
 def read_config() -> dict[str, ConfigValue]:
     """The values in configuration files; InputError for an unknown key or a wrong value."""
     known = {key.name: key for key in KEYS}
-    found: dict[str, ConfigValue] = {}
+    values: dict[str, ConfigValue] = {}
     for path in config_files():
         for name, value in parse_toml(read_text(path), path).items():
             if name not in known:
@@ -90,19 +90,21 @@ def read_config() -> dict[str, ConfigValue]:
             if not key.fits(value):
                 raise InputError(f"{name} is {key.values}, not {value!r}", file=path)
             there = str(path.parent / Path(value).expanduser()) if key.is_path else value
-            found.setdefault(name, ConfigValue(there, str(path)))
-    return found
+            values.setdefault(name, ConfigValue(there, str(path)))
+    return values
 
 
 def settings() -> dict[str, ConfigValue]:
     """The value of every key, from the environment, a file, or the defaults."""
-    found = read_config()
-    made = {}
+    from_files = read_config()
+    values = {}
     for key in KEYS:
-        given = os.environ.get(key.variable) if key.variable else None
-        default = ConfigValue(None, "default")
-        made[key.name] = ConfigValue(given, f"environment ({key.variable})") if given else found.get(key.name, default)
-    return made
+        text = os.environ.get(key.variable) if key.variable else None
+        if text:
+            values[key.name] = ConfigValue(text, f"environment ({key.variable})")
+        else:
+            values[key.name] = from_files.get(key.name, ConfigValue(None, "default"))
+    return values
 
 
 @members(public)
@@ -146,13 +148,13 @@ def config() -> Config:
         >>> defaults = wug.config()
         >>> results = wug.run("wug_coord", defaults.models, limit=4, cache=defaults.cache)
     """
-    found = settings()
-    model, store, cache = (found[name].value for name in ("model", "store", "cache"))
-    several = "WUG_MODEL" in found["model"].source  # separated by spaces, as click reads them
+    values = settings()
+    model, store, cache = (values[name].value for name in ("model", "store", "cache"))
+    several = "WUG_MODEL" in values["model"].source  # separated by spaces, as click reads them
     return Config(
         models=model.split() if several else [model] if isinstance(model, str) else model,
-        device=found["device"].value,
+        device=values["device"].value,
         store=None if store is None else Path(store),
         cache=None if cache is None else Path(cache),
-        labels=found["labels"].value or {},
+        labels=values["labels"].value or {},
     )

@@ -215,12 +215,12 @@ def content_sha256(path: Path) -> str:
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file."""
     try:
-        found = json.loads(read_text(path))
+        content = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON ({shortened(str(error))})", file=path) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError("expected a JSON object", file=path)
-    return found
+    return content
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:

@@ -27,15 +27,15 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
     `causal/EleutherAI/pythia-70m@607a30d` is called `pythia-70m`. If others have the same name, the owner, the backend
     or the beginning of the fingerprint is added, whichever is the first to make it unique.
     """
-    found = list(dict.fromkeys(models))
-    marks = [ModelId.parse(model).fingerprint for model in found]
+    distinct = list(dict.fromkeys(models))
+    marks = [ModelId.parse(model).fingerprint for model in distinct]
     length = next((n for n in range(4, 12) if len({mark[:n] for mark in marks}) == len(set(marks))), 12)
-    names = {model: _names(model, length) for model in found}
-    level = dict.fromkeys(found, 0)
+    names = {model: _names(model, length) for model in distinct}
+    level = dict.fromkeys(distinct, 0)
     while True:
-        chosen = {model: names[model][level[model]] for model in found}
+        chosen = {model: names[model][level[model]] for model in distinct}
         counts = Counter(chosen.values())
-        again = [model for model in found if counts[chosen[model]] > 1 and level[model] + 1 < len(names[model])]
+        again = [model for model in distinct if counts[chosen[model]] > 1 and level[model] + 1 < len(names[model])]
         if not again:
             return chosen
         for model in again:
@@ -80,8 +80,8 @@ def labelled(results: Sequence[Result]) -> list[Result]:
 
 def caption(suites: Iterable[str], models: Iterable[str], n: int | None = None) -> str:
     """What a figure shows: suites, short names of models and, if it is the same for all, the number of items."""
-    found = [(list(dict.fromkeys(suites)), "suites"), (list(dict.fromkeys(models)), "models")]
-    parts = [", ".join(names) if len(names) <= MAX_CAPTION_NAMES else f"{len(names)} {noun}" for names, noun in found]
+    kinds = [(list(dict.fromkeys(suites)), "suites"), (list(dict.fromkeys(models)), "models")]
+    parts = [", ".join(names) if len(names) <= MAX_CAPTION_NAMES else f"{len(names)} {noun}" for names, noun in kinds]
     return " · ".join(filter(None, [*parts, "" if n is None else f"n = {n:,}"]))
 
 

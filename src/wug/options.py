@@ -90,18 +90,18 @@ def names(options: Iterable[Option]) -> list[str]:
     return [option.name for option in options]
 
 
-def read(options: Iterable[Option], given: Mapping[str, str], what: str) -> dict[str, Any]:
+def read(options: Iterable[Option], values: Mapping[str, str], what: str) -> dict[str, Any]:
     """The value of every option of `what`, or its default; UnknownOption for a name that is not among them."""
-    refuse_unknown(given, names(options), what)
+    refuse_unknown(values, names(options), what)
     return {
-        option.name: option.read(given[option.name]) if option.name in given else option.default for option in options
+        option.name: option.read(values[option.name]) if option.name in values else option.default for option in options
     }
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+def refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> None:
     """UnknownOption for the first name that is not known."""
     known = list(known)
-    for name in given:
+    for name in names:
         if name not in known:
             raise UnknownOption(name, what, known)
 

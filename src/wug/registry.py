@@ -58,8 +58,8 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
 
 def traits(backend: str) -> Traits:
     """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
-    found = attribute("models", backend, "TRAITS")
-    return found if isinstance(found, Traits) else Traits()
+    declared = attribute("models", backend, "TRAITS")
+    return declared if isinstance(declared, Traits) else Traits()
 
 
 def family_traits(family: str) -> FamilyTraits:
@@ -94,10 +94,10 @@ def modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
 
 def plugin(group: str, name: str) -> object:
     """What another package offers under a name in an entry point group that wug itself has nothing in."""
-    found = _entry_points(group)
-    if name not in found:
-        raise UnknownName(group.rstrip("s"), name, found)
-    return _loaded(found[name])
+    offered = _entry_points(group)
+    if name not in offered:
+        raise UnknownName(group.rstrip("s"), name, offered)
+    return _loaded(offered[name])
 
 
 def imported(name: str) -> object:
@@ -108,12 +108,12 @@ def imported(name: str) -> object:
     if "" not in sys.path and "." not in sys.path:
         sys.path.append(".")
     try:
-        found = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except Exception as error:  # whatever the user's module raises
         raise ModelError(f"{name}: {module} cannot be imported: {error}") from error
-    if not hasattr(found, attribute):
-        raise UnknownName(f"function of {module}", attribute, vars(found))
-    return getattr(found, attribute)
+    if not hasattr(loaded, attribute):
+        raise UnknownName(f"function of {module}", attribute, vars(loaded))
+    return getattr(loaded, attribute)
 
 
 def summary(folder: str, name: str) -> str:
@@ -137,10 +137,10 @@ def _warn_once(text: str) -> None:
 @functools.cache
 def _builtin(folder: str) -> frozenset[str]:
     package = importlib.import_module(f"wug.{folder}")
-    found = pkgutil.iter_modules(package.__path__)
+    modules_of_folder = pkgutil.iter_modules(package.__path__)
     shared: frozenset[str] = getattr(package, "SHARED", frozenset())
     # In `families`, modules are shared code, and packages are families.
-    public = (m for m in found if not m.name.startswith("_") and m.name not in shared)
+    public = (m for m in modules_of_folder if not m.name.startswith("_") and m.name not in shared)
     return frozenset(m.name for m in public if m.ispkg or folder != "families")
 
 

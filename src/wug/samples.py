@@ -84,16 +84,16 @@ def samples(result: Result) -> Iterator[list[tuple[Outcome, Sample]]]:
     Several families explain an item in one of its outcomes only, so that all share what the details say.
     """
     declared = registry.attribute("families", result.kind, "to_sample") or plain_sample
-    for _, some in groupby(result.outcomes, key=lambda outcome: outcome.item):
-        outcomes = list(some)
+    for _, group in groupby(result.outcomes, key=lambda outcome: outcome.item):
+        outcomes = list(group)
         shared = {name: value for outcome in reversed(outcomes) for name, value in outcome.detail.items()}
-        found = [
+        with_samples = [
             (outcome, declared(replace(outcome, detail={**shared, **outcome.detail}), result))
             for outcome in outcomes
             if outcome.value is not None
         ]
-        if found:
-            yield found
+        if with_samples:
+            yield with_samples
 
 
 def may_publish(result: Result) -> bool:

@@ -25,20 +25,20 @@ class Texts(Sequence[Request]):
     def __init__(self, texts: list[str]) -> None:
         self.texts = texts
 
-    def take(self, places: Iterable[int]) -> Texts:
+    def take(self, positions: Iterable[int]) -> Texts:
         """Some of the requests, in the given order."""
-        return Texts(list(map(self.texts.__getitem__, places)))
+        return Texts(list(map(self.texts.__getitem__, positions)))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @overload
-    def __getitem__(self, place: int) -> Request: ...
+    def __getitem__(self, key: int) -> Request: ...
     @overload
-    def __getitem__(self, place: slice) -> Texts: ...
+    def __getitem__(self, key: slice) -> Texts: ...
 
-    def __getitem__(self, place: int | slice) -> Request | Texts:
-        return Texts(self.texts[place]) if isinstance(place, slice) else Request(self.texts[place])
+    def __getitem__(self, key: int | slice) -> Request | Texts:
+        return Texts(self.texts[key]) if isinstance(key, slice) else Request(self.texts[key])
 
     def __iter__(self) -> Iterator[Request]:
         return map(Request, self.texts)
@@ -91,39 +91,39 @@ class Scores(Sequence[Scored]):
             np.array([value for answer in answers for value in answer.logprobs], np.float64),
             {at: answer.pieces for at, answer in enumerate(answers) if answer.pieces is not None},
             {at: answer.notices for at, answer in enumerate(answers) if answer.notices},
-            {at: found for at, answer in enumerate(answers) if (found := _extras(answer)) != NO_EXTRAS},
+            {at: extras for at, answer in enumerate(answers) if (extras := _extras(answer)) != NO_EXTRAS},
         )
 
     @classmethod
     def join(cls, blocks: Iterable[Scores]) -> Scores:
         """Concatenate blocks."""
-        found = list(blocks)
-        if len(found) == 1:
-            return found[0]
-        sizes = [np.diff(block.offsets) for block in found]
-        before = [0, *np.cumsum([len(block) for block in found]).tolist()]
+        parts = list(blocks)
+        if len(parts) == 1:
+            return parts[0]
+        sizes = [np.diff(block.offsets) for block in parts]
+        before = [0, *np.cumsum([len(block) for block in parts]).tolist()]
         return cls(
-            [text for block in found for text in block.texts],
+            [text for block in parts for text in block.texts],
             _running(np.concatenate([*sizes, np.zeros(0, np.int64)])),
-            np.concatenate([*(block.starts for block in found), np.zeros(0, np.int32)]),
-            np.concatenate([*(block.ends for block in found), np.zeros(0, np.int32)]),
-            np.concatenate([*(block.logprobs for block in found), np.zeros(0)]),
-            {first + at: names for first, b in zip(before, found, strict=False) for at, names in b.pieces.items()},
-            {first + at: texts for first, b in zip(before, found, strict=False) for at, texts in b.notices.items()},
-            {first + at: more for first, b in zip(before, found, strict=False) for at, more in b.extras.items()},
+            np.concatenate([*(block.starts for block in parts), np.zeros(0, np.int32)]),
+            np.concatenate([*(block.ends for block in parts), np.zeros(0, np.int32)]),
+            np.concatenate([*(block.logprobs for block in parts), np.zeros(0)]),
+            {first + at: names for first, b in zip(before, parts, strict=False) for at, names in b.pieces.items()},
+            {first + at: texts for first, b in zip(before, parts, strict=False) for at, texts in b.notices.items()},
+            {first + at: more for first, b in zip(before, parts, strict=False) for at, more in b.extras.items()},
         )
 
-    def take(self, places: Sequence[int] | Integers) -> Scores:
+    def take(self, positions: Sequence[int] | Integers) -> Scores:
         """Some of the outputs, in the given order; an output may be taken twice."""
-        if isinstance(places, range) and places.step == 1:
-            return self[places.start : places.stop]
-        order = np.asarray(places, dtype=np.int64)
+        if isinstance(positions, range) and positions.step == 1:
+            return self[positions.start : positions.stop]
+        order = np.asarray(positions, dtype=np.int64)
         sizes = np.diff(self.offsets)[order]
         offsets = _running(sizes)
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[order] - offsets[:-1], sizes)
         chosen: list[int] = order.tolist()
         return Scores(
-            [self.texts[place] for place in chosen],
+            [self.texts[position] for position in chosen],
             offsets,
             self.starts[tokens],
             self.ends[tokens],
@@ -137,16 +137,16 @@ class Scores(Sequence[Scored]):
         return len(self.texts)
 
     @overload
-    def __getitem__(self, place: int) -> Scored: ...
+    def __getitem__(self, key: int) -> Scored: ...
     @overload
-    def __getitem__(self, place: slice) -> Scores: ...
+    def __getitem__(self, key: slice) -> Scores: ...
 
-    def __getitem__(self, place: int | slice) -> Scored | Scores:
+    def __getitem__(self, key: int | slice) -> Scored | Scores:
         """One output, or a block; a slice does not copy arrays."""
-        if isinstance(place, slice):
-            first, last, step = place.indices(len(self))
+        if isinstance(key, slice):
+            first, last, step = key.indices(len(self))
             return self._between(first, max(first, last)) if step == 1 else self.take(range(first, last, step))
-        at = range(len(self))[place]
+        at = range(len(self))[key]
         here = slice(self.offsets[at], self.offsets[at + 1])
         return Scored(
             self.texts[at],
@@ -226,8 +226,10 @@ def _extras(answer: Scored) -> TokenExtras:
     return TokenExtras(answer.entropies, answer.ranks, answer.logprobs_with_word_end)
 
 
-def _taken(some: Mapping[int, Named], chosen: Sequence[int]) -> dict[int, Named]:
-    return {at: some[place] for at, place in enumerate(chosen) if place in some} if some else {}
+def _taken(by_position: Mapping[int, Named], chosen: Sequence[int]) -> dict[int, Named]:
+    if not by_position:
+        return {}
+    return {at: by_position[position] for at, position in enumerate(chosen) if position in by_position}
 
 
 def _running(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -74,7 +74,7 @@ def tango(only_first: int, only_second: int, n: int, confidence: float = 0.95) -
     finds the same. It stays within [-1, 1] and has a positive width even if the two never differ.
     """
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    found = (only_second - only_first) / n
+    difference = (only_second - only_first) / n
 
     def excess(delta: float, sign: int) -> float:
         return only_second - only_first - n * delta - sign * z * math.sqrt(_tango_variance(delta, *counts))
@@ -82,8 +82,8 @@ def tango(only_first: int, only_second: int, n: int, confidence: float = 0.95) -
     counts = (only_first, only_second, n)
     # At the observed difference the score may be 0 / 0, so the search starts next to it.
     epsilon = 1e-10
-    low = -1.0 if found - epsilon <= -1 else root(lambda delta: excess(delta, 1), -1.0, found - epsilon)
-    high = 1.0 if found + epsilon >= 1 else root(lambda delta: excess(delta, -1), found + epsilon, 1.0)
+    low = -1.0 if difference - epsilon <= -1 else root(lambda delta: excess(delta, 1), -1.0, difference - epsilon)
+    high = 1.0 if difference + epsilon >= 1 else root(lambda delta: excess(delta, -1), difference + epsilon, 1.0)
     return Interval(low, high)
 
 
@@ -162,9 +162,9 @@ def bca_interval(sums: Floats, sizes: Floats, seed: int = 0, confidence: float =
     """
     if t_interval(sums, sizes) is None:
         return None
-    found = _ratio(sums, sizes)
+    estimate = _ratio(sums, sizes)
     drawn = _bootstrap_means(sums, sizes, seed)
-    below = (np.count_nonzero(drawn < found) + np.count_nonzero(drawn <= found)) / (2 * DRAWS)
+    below = (np.count_nonzero(drawn < estimate) + np.count_nonzero(drawn <= estimate)) / (2 * DRAWS)
     # The jackknife estimates the acceleration.
     jackknife = (sums.sum() - sums) / (sizes.sum() - sizes)
     jackknife = jackknife.mean() - jackknife
@@ -188,9 +188,9 @@ def holm(ps: Sequence[float]) -> list[float]:
     order = sorted(range(len(ps)), key=ps.__getitem__)
     corrected = [0.0] * len(ps)
     highest = 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(ps) - rank) * ps[place]))
-        corrected[place] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(ps) - rank) * ps[index]))
+        corrected[index] = highest
     return corrected
 
 
@@ -224,11 +224,11 @@ def _bootstrap_means(sums: Floats, sizes: Floats, seed: int) -> Floats:
     """The mean difference of each bootstrap sample of clusters."""
     rng = np.random.default_rng(seed)
     rows = max(1, 4_000_000 // len(sums))
-    found = []
+    means = []
     for start in range(0, DRAWS, rows):
-        places = rng.integers(0, len(sums), (min(rows, DRAWS - start), len(sums)))
-        found.append(_ratio(sums[places], sizes[places]))
-    return np.concatenate(found)
+        choices = rng.integers(0, len(sums), (min(rows, DRAWS - start), len(sums)))
+        means.append(_ratio(sums[choices], sizes[choices]))
+    return np.concatenate(means)
 
 
 def _ratio(sums: Floats, sizes: Floats) -> Floats:
@@ -261,9 +261,9 @@ def mcnemar_power(difference: float, discordant: float, items: int) -> float:
         discordant: The proportion of items that one model has right and the other wrong; at least the difference.
         items: The number of items.
     """
-    found, most = abs(difference), max(abs(difference), discordant)
-    spread = math.sqrt(max(most - found * found, 1e-12))
-    return _normal.cdf((found * math.sqrt(items) - _normal.inv_cdf(1 - ALPHA / 2) * math.sqrt(most)) / spread)
+    effect, most = abs(difference), max(abs(difference), discordant)
+    spread = math.sqrt(max(most - effect * effect, 1e-12))
+    return _normal.cdf((effect * math.sqrt(items) - _normal.inv_cdf(1 - ALPHA / 2) * math.sqrt(most)) / spread)
 
 
 def paired_power(difference: float, deviation: float, items: int) -> float:

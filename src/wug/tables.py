@@ -122,8 +122,8 @@ class Table:
         lengths = {name: len(values) for name, values in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns of different lengths: {lengths}")
-        given = kinds or {}
-        self.kinds: dict[str, Kind] = {name: given.get(name) or _kind(self._columns[name]) for name in self._columns}
+        chosen = kinds or {}
+        self.kinds: dict[str, Kind] = {name: chosen.get(name) or _kind(self._columns[name]) for name in self._columns}
         self.labels, self.units = dict(labels or {}), dict(units or {})
 
     @classmethod
@@ -293,8 +293,8 @@ def format_names() -> list[str]:
 
 def format_suffixes() -> dict[str, str]:
     """The formats by suffix, such as `.csv`."""
-    found = registry.attributes(WRITERS, "SUFFIXES")
-    return {suffix: name for name, suffixes in found.items() for suffix in suffixes}
+    declared = registry.attributes(WRITERS, "SUFFIXES")
+    return {suffix: name for name, suffixes in declared.items() for suffix in suffixes}
 
 
 def media_type(format: str) -> str:
@@ -336,10 +336,10 @@ def write_table(table: Tabular, path: Path, format: str, *, raw: bool = False) -
 
 def _kind(values: Sequence[Any]) -> Kind:
     """The type of all values of a column, the widest for numbers of several types; float if all are missing."""
-    found: set[type[Any]] = {type(value) for value in values if value is not None}
-    if found <= {bool, int, float}:
-        return bool if found == {bool} else int if found and float not in found else float
-    return str if found == {str} else object
+    types: set[type[Any]] = {type(value) for value in values if value is not None}
+    if types <= {bool, int, float}:
+        return bool if types == {bool} else int if types and float not in types else float
+    return str if types == {str} else object
 
 
 def no_formula(text: str) -> str:

@@ -74,8 +74,8 @@ def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None
     again = open_model(pickle.loads(pickle.dumps(spec)))
     _require((again.id, dict(again.options)) == identity, f"{model.id}: opened again, it is {again.id}")
     if (identified := identify_model(spec)) is not None:
-        found = (identified.id, dict(identified.options))
-        _require(found == identity, f"identify() says {found}, and the loaded model {identity}")
+        identity_of_files = (identified.id, dict(identified.options))
+        _require(identity_of_files == identity, f"identify() says {identity_of_files}, and the loaded model {identity}")
     scores = callable(getattr(model, "score", None))
     _require(scores or callable(getattr(model, "generate", None)), f"{model.id}: needs score() or generate()")
     _require(
@@ -113,10 +113,10 @@ def check_family(
             _require(not module.recognises(other, head(other)), f"{kind}: recognises {other} of {other.parent.name}")
     errors = [str(problem) for problem in check_file(example, kind, options) if problem.level == "error"]
     _require(not errors, f"{kind}: check() finds errors in {example}: {'; '.join(errors)}")
-    given = dict(options or {})
-    suites: list[Suite] = module.read(example, given)
+    chosen = dict(options or {})
+    suites: list[Suite] = module.read(example, chosen)
     _require(bool(suites), f"{kind}: read() returns no suite for {example}")
-    for suite, same in zip(suites, module.read(example, given), strict=True):
+    for suite, same in zip(suites, module.read(example, chosen), strict=True):
         _check_suite(kind, suite, same)
         _check_results(suite)
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +153,7 @@ def _check_outputs(model: Any, sources: Sequence[str]) -> None:
     _require(len(together) == len(sources), f"{model.id}: {len(together)} outputs for {len(sources)} sources")
     _require(list(model.generate([])) == [], f"{model.id}: generate([]) must be empty")
     for source, output in zip(sources, together, strict=True):
-        (alone,) = (text_of(one) for one in model.generate([source]))
+        (alone,) = (text_of(answer) for answer in model.generate([source]))
         _require(alone == output, f"{model.id}, {source!r}: alone it gives {alone!r}, among others {output!r}")
 
 
@@ -174,7 +174,8 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
     _require(requests == list(same.requests()), f"{suite.name}: read again, its requests differ")
     kinds: tuple[type, ...] = (Request,) if suite.needs == "scores" else (str, Source)
     _require(
-        all(isinstance(one, kinds) for one in requests), f"{suite.name}: requests do not fit needs={suite.needs!r}"
+        all(isinstance(request, kinds) for request in requests),
+        f"{suite.name}: requests do not fit needs={suite.needs!r}",
     )
     sent = pickle.loads(pickle.dumps(suite))
     _require(sent.checksum == suite.checksum, f"{suite.name}: changed on its way to another process")
@@ -252,7 +253,7 @@ def _check_refusal(module: ModuleType, kind: str, broken: Path) -> None:
     except WugError:
         problems = []
     else:
-        _require(any(one.level == "error" for one in problems), f"{kind}: check() finds no error in {broken}")
+        _require(any(problem.level == "error" for problem in problems), f"{kind}: check() finds no error in {broken}")
     try:
         module.read(broken, {})
     except WugError:
@@ -289,13 +290,13 @@ def _require(holds: object, message: str) -> None:
         raise AssertionError(message)
 
 
-def _require_texts(found: Mapping[str, str], what: str) -> None:
-    texts = all(isinstance(key, str) and isinstance(value, str) for key, value in found.items())
-    _require(texts, f"{what} must be text: {dict(found)}")
+def _require_texts(texts_by_key: Mapping[str, str], what: str) -> None:
+    texts = all(isinstance(key, str) and isinstance(value, str) for key, value in texts_by_key.items())
+    _require(texts, f"{what} must be text: {dict(texts_by_key)}")
 
 
-def _require_json(found: Mapping[str, Any], what: str) -> None:
+def _require_json(content: Mapping[str, Any], what: str) -> None:
     try:
-        json.dumps(found)
+        json.dumps(content)
     except (TypeError, ValueError) as error:
         raise AssertionError(f"{what} cannot be stored as JSON: {error}") from None

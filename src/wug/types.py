@@ -221,8 +221,8 @@ class Request:
     @property
     def conversation(self) -> Chat | None:
         """The chat before the text, if any."""
-        given = self.chat
-        return given if given is None or isinstance(given, Chat) else Chat(tuple(map(_turn, given)))
+        chat = self.chat
+        return chat if chat is None or isinstance(chat, Chat) else Chat(tuple(map(_turn, chat)))
 
 
 def _turn(message: object) -> tuple[str, str]:
@@ -415,9 +415,9 @@ class Metric:
     mean."""
 
     def __post_init__(self) -> None:
-        given: Any = self.derived
-        if isinstance(given, Mapping):  # as it was stored
-            object.__setattr__(self, "derived", Derivation(**given))
+        derived: Any = self.derived
+        if isinstance(derived, Mapping):  # as it was stored
+            object.__setattr__(self, "derived", Derivation(**derived))
 
 
 def effect_metrics(name: str, derived: Derivation, meaning: str, unit: Unit = "bits") -> tuple[Metric, Metric]:
@@ -574,9 +574,9 @@ class Result:
     """The metrics in the order of the suite; inferred from the values if it declares none."""
 
     def __post_init__(self) -> None:
-        given: Any = self.signature
-        if isinstance(given, str):
-            object.__setattr__(self, "signature", Signature.read(given))
+        signature: Any = self.signature
+        if isinstance(signature, str):
+            object.__setattr__(self, "signature", Signature.read(signature))
         if not self.metrics:
             object.__setattr__(self, "metrics", _inferred_metrics(self))
 
@@ -606,22 +606,26 @@ class Result:
         for estimate in self.estimates:
             if estimate.group == OVERALL:
                 fields.pop(estimate.metric, None)
-        found = []
+        estimates = []
         for estimate in self.estimates:
             field = fields.get(estimate.metric)
             if estimate.group == OVERALL:
-                found.append(estimate)
+                estimates.append(estimate)
             elif field and estimate.group.startswith(field):
                 value = estimate.group.removeprefix(field)
-                found.append(replace(estimate, metric=f"{estimate.metric}:{value}", group=OVERALL))
-        return found
+                estimates.append(replace(estimate, metric=f"{estimate.metric}:{value}", group=OVERALL))
+        return estimates
 
     @property
     def headlines(self) -> list[Estimate]:
         """The headline estimates over all items."""
         shown = {metric.name for metric in self.metrics if metric.headline}
         divided = {metric.name for metric in self.metrics if metric.headline and metric.by}
-        return [one for one in self.overall if one.metric in shown or one.metric.partition(":")[0] in divided]
+        return [
+            estimate
+            for estimate in self.overall
+            if estimate.metric in shown or estimate.metric.partition(":")[0] in divided
+        ]
 
     @property
     def headline(self) -> Estimate | None:
