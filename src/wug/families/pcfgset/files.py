@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import FUNCTIONS, SYMBOL, Expression, SourceError, arity, parse
+from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, SourceError, arity, parse
 from wug.families.predictions import squeeze
 from wug.files import head, read_text
 from wug.types import Problem
@@ -77,14 +77,14 @@ def _like_a_source(words: Sequence[str]) -> bool:
     """Whether words begin with a function or, if that is misspelt, continue with its arguments."""
     rest = [word for word in words[1:] if word != ","]
     return arity(words[0]) is not None or (
-        bool(rest) and all(SYMBOL.fullmatch(word) or arity(word) is not None for word in rest)
+        bool(rest) and all(word in SYMBOLS or arity(word) is not None for word in rest)
     )
 
 
 def looks_like_targets(text: str) -> bool:
     """Whether most of the first lines only have symbols of the language."""
     lines = [line.split() for line in text.split("\n")[:40] if line.strip()]
-    return sum(all(SYMBOL.fullmatch(word) for word in words) for words in lines) * 2 > len(lines)
+    return sum(SYMBOLS.issuperset(words) for words in lines) * 2 > len(lines)
 
 
 def looks_unrolled(text: str) -> bool:
@@ -171,12 +171,17 @@ class SourceLine:
     target: str
     expression: Expression
     groups: Mapping[str, str]
+    meaning: str
 
 
-def line_of(found: Expression, target: str, number: int, item: str | None = None) -> SourceLine:
-    """A line, grouped by its outermost function, depth, length and number of functions."""
-    source = " ".join(found.words)
-    return SourceLine(item or str(number), number, source, squeeze(target), found, found.groups)
+def line_of(found: Expression, target: str | None, number: int, item: str | None = None) -> SourceLine:
+    """A line, grouped by its outermost function, depth, length and number of functions.
+
+    Without a target, its meaning is the target.
+    """
+    source, meaning = " ".join(found.words), " ".join(found.meaning())
+    target = meaning if target is None else squeeze(target)
+    return SourceLine(item or str(number), number, source, target, found, found.groups, meaning)
 
 
 def sibling(source: Path, suffix: str = ".tgt") -> Path:
@@ -203,14 +208,15 @@ def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine
         problems.append(Problem("error", at(longer, last + 1), message))
     lines: list[SourceLine] = []
     for number, (words, given) in enumerate(zip(sources, targets, strict=False), 1):
-        expression = parsed(words, source, number)
-        error = target_error(given, target, number)
-        if isinstance(expression, Problem):
-            problems.append(expression)
-        elif error:
+        try:
+            line = line_of(parse(words), given, number)
+        except InputError as refused:
+            problems.append(source_error(refused, source, number))
+            continue
+        if error := target_error(given, target, number):
             problems.append(error)
         else:
-            lines.append(line_of(expression, given, number))
+            lines.append(line)
     return lines, problems
 
 
@@ -235,9 +241,10 @@ def wrong_targets(lines: Sequence[SourceLine], target: Path) -> list[Problem]:
     """Errors for targets that are not the meaning of their source."""
     problems = []
     for line in lines:
-        right = " ".join(line.expression.meaning())
-        if right != line.target:
-            message = f"the target is not the meaning of the source\n    target {line.target}\n    means  {right}"
+        if line.meaning != line.target:
+            message = (
+                f"the target is not the meaning of the source\n    target {line.target}\n    means  {line.meaning}"
+            )
             problems.append(Problem("error", at(target, line.number), message))
     return problems
 
@@ -257,16 +264,11 @@ def at(path: Path, number: int) -> str:
     return f"{path.name}, line {number}"
 
 
-def parsed(source: str, path: Path, number: int) -> Expression | Problem:
-    """Parse a source, or say what is wrong with it."""
-    try:
-        expression = parse(source)
-        expression.meaning()
-    except SourceError as error:
+def source_error(error: InputError, path: Path, number: int) -> Problem:
+    """The error of a source that has no meaning, with its place."""
+    if isinstance(error, SourceError):
         return Problem("error", f"{at(path, number)}, column {error.start + 1}", error.args[0])
-    except InputError as error:
-        return Problem("error", at(path, number), error.message)
-    return expression
+    return Problem("error", at(path, number), error.message)
 
 
 def target_error(target: str, path: Path, number: int) -> Problem | None:
@@ -274,7 +276,7 @@ def target_error(target: str, path: Path, number: int) -> Problem | None:
     words = target.split()
     if not words:
         return Problem("error", at(path, number), "the target is empty")
-    wrong = next((word for word in words if not SYMBOL.fullmatch(word)), None)
+    wrong = next((word for word in words if word not in SYMBOLS), None)
     if wrong is None:
         return None
     return Problem("error", at(path, number), f"{wrong!r} is not a symbol. A target consists of symbols from A1 to Z20")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from string import ascii_uppercase
 from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError, caret, suggestion
@@ -54,7 +55,9 @@ HELD_OUT = (
 )
 """The function pairs that the systematicity test holds out of training."""
 
-SYMBOL = re.compile(r"[A-Z](?:1[0-9]|20|[1-9])")
+SYMBOLS = frozenset(f"{letter}{number}" for letter in ascii_uppercase for number in range(1, 21))
+"""The symbols of the language, A1 to Z20."""
+
 MAX_SYMBOLS = 1_000_000
 """Maximum length of a meaning, in symbols: `repeat` applied twenty times makes a million of one."""
 
@@ -63,6 +66,9 @@ MAX_TOTAL_SYMBOLS = 10 * MAX_SYMBOLS
 
 _ARITY: Mapping[str, int] = {
     name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)
+}
+_MEANINGS: Mapping[str, Callable[..., Symbols]] = {
+    name + end: meaning for names in (UNARY, BINARY) for name, meaning in names.items() for end in ("", TWIN)
 }
 
 
@@ -97,8 +103,11 @@ class Expression:
         """The depth of each step; a function of plain strings has depth 1."""
         depths: list[int] = []
         for step in self.steps:
-            below = (depths[part] for part in step.arguments if isinstance(part, int))
-            depths.append(1 + max(below, default=0))
+            below = 0
+            for part in step.arguments:
+                if isinstance(part, int) and depths[part] > below:
+                    below = depths[part]
+            depths.append(1 + below)
         return tuple(depths)
 
     @property
@@ -141,11 +150,11 @@ class Expression:
         """The result of each step."""
         results: list[Symbols] = []
         together = 0
-        for step in self.steps:
-            parts = [results[part] if isinstance(part, int) else part for part in step.arguments]
-            results.append(apply(step.function, parts))
-            together += len(results[-1])
-            if len(results[-1]) > MAX_SYMBOLS:
+        for function, arguments in self.steps:
+            result = apply(function, [results[part] if isinstance(part, int) else part for part in arguments])
+            results.append(result)
+            together += len(result)
+            if len(result) > MAX_SYMBOLS:
                 raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {_short(' '.join(self.words))}")
             if together > MAX_TOTAL_SYMBOLS:
                 raise InputError(
@@ -178,7 +187,7 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
                 raise _error(f"a comma is missing before {word!r}", source, place)
             waiting.append((place, []))
         elif word != ",":
-            if not lenient and not SYMBOL.fullmatch(word):
+            if word not in SYMBOLS and not lenient:
                 near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
                 raise _error(
                     f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, place
@@ -219,8 +228,7 @@ def answer(source: str) -> str:
 
 def apply(function: str, arguments: Sequence[Symbols]) -> Symbols:
     """Apply a function (or its synonym) to strings of any length."""
-    name = function.removesuffix(TWIN)
-    return UNARY[name](arguments[0]) if name in UNARY else BINARY[name](arguments[0], arguments[1])
+    return _MEANINGS[function](*arguments)
 
 
 def arity(word: str) -> int | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.pcfgset import suite as common
-from wug.families.pcfgset.files import at, name_of_answers, parsed, target_error, text_lines
+from wug.families.pcfgset.files import at, name_of_answers, source_error, target_error, text_lines
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.predictions import squeeze
@@ -205,10 +205,12 @@ def _sample(block: Sequence[tuple[int, str]], item: str, path: Path) -> Unrolled
         texts.append(f"{step.function} {' , '.join(parts)}")
         steps.append(step)
         unused.add(count - 1)
-    whole, error = parsed(source, path, number), target_error(target, path, number)
-    if isinstance(whole, Problem):
-        raise InputError(whole.message, place=place)
-    if error is not None:
+    try:
+        whole = parse(source)
+        whole.meaning()
+    except InputError as refused:
+        raise InputError(source_error(refused, path, number).message, place=place) from None
+    if (error := target_error(target, path, number)) is not None:
         raise InputError(error.message, place=place)
     if texts[-1:] != [source] or len(unused) > 1:
         shown = texts[-1] if texts else "there are none"

@@ -111,7 +111,11 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
         raise InputError(message, file=synonym_predictions, place=f"line {min(len(rows), len(others)) + 2}")
     pairs = []
     for row, other in zip(rows, others, strict=True):
-        pair = _pair(row.source or "", row.target, other.source or "", row.number - 1)
+        try:
+            line = files.line_of(parse(row.source or ""), row.target, row.number - 1)
+        except SourceError as error:
+            raise InputError(error.args[0], file=predictions, place=f"line {row.number}") from None
+        pair = _pair(line, other.source or "")
         if isinstance(pair, str):
             raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")
         pairs.append(pair)
@@ -133,7 +137,7 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
             if not more:
                 problems.append(Problem("error", files.at(source, line.number), f"{twin.name} has no such line"))
             continue
-        found = _pair(line.source, line.target, other.source, line.number)
+        found = _pair(line, other.source)
         if isinstance(found, str):
             problems.append(Problem("error", files.at(twin, other.number), found))
             continue
@@ -149,16 +153,11 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
     return pairs, problems
 
 
-def _pair(source: str, target: str | None, twin: str, number: int) -> SynonymPair | str:
+def _pair(line: files.SourceLine, twin: str) -> SynonymPair | str:
     """A source and the same source with a synonym, or why they do not correspond."""
     replaced = {word for word in twin.split() if word.endswith(TWIN)}
-    if " ".join(word.removesuffix(TWIN) for word in twin.split()) != source:
-        return f"this is not its source with a synonym\n    source {source}\n    twin   {twin}"
+    if " ".join(word.removesuffix(TWIN) for word in twin.split()) != line.source:
+        return f"this is not its source with a synonym\n    source {line.source}\n    twin   {twin}"
     if len(replaced) != 1:
         return f"{len(replaced)} functions are replaced by synonyms, but it must be one: {twin}"
-    try:
-        found = parse(source)
-        line = files.line_of(found, " ".join(found.meaning()) if target is None else target, number)
-    except SourceError as error:
-        return str(error.args[0])
     return SynonymPair(line, twin, replaced.pop().removesuffix(TWIN))

@@ -194,9 +194,7 @@ def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
 
 def _line(row: PredictedRow, path: Path) -> files.SourceLine:
     try:
-        found = parse(row.source or "")
-        target = " ".join(found.meaning()) if row.target is None else row.target
-        return files.line_of(found, target, row.number, str(row.number - 1))
+        return files.line_of(parse(row.source or ""), row.target, row.number, str(row.number - 1))
     except SourceError as error:
         raise InputError(error.args[0], file=path, place=f"line {row.number}, source") from None
 
