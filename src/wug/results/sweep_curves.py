@@ -86,16 +86,20 @@ def sweep_curves(
     suites: Sequence[str] = (),
     metrics: Sequence[str] = (),
     by: str = "",
+    trainings: Sequence[str] = (),
 ) -> Curves:
     """A curve for each suite and training, or for each value of the field `by` (`phenomenon`) of each.
 
-    Runs of one training at one step are its seeds: their mean ± one standard deviation.
+    `trainings` are those that are drawn; all by default. Runs of one training at one step are its seeds: their mean ±
+    one standard deviation.
     """
     found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
     numbers: list[int] = []
     fields: dict[str, None] = {}
     for sweep in sweeps:
-        places = placed(sweep, runs_of(reader, sweep))
+        places = [
+            place for place in placed(sweep, runs_of(reader, sweep)) if not trainings or place.training in trainings
+        ]
         numbers += (place.run.id for place in places)
         results = _results(reader, [place.run.id for place in places], whole=bool(by or metrics))
         for place in places:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from run_factory import outcomes, result
+from wug.exchange.importing import import_files
 from wug.results.store import Store, run_key
 from wug.results.sweeps import Planned, plan_text
 from wug.web.pages import sweep as pages
@@ -61,6 +64,34 @@ def test_seeds_are_one_line_with_their_mean(site: Site, client: TestClient) -> N
     assert data[0]["high"] - data[0]["low"] == pytest.approx(
         2 * 0.02**0.5, abs=1e-4
     )  # the deviation of .4 and .6, either way
+
+
+def test_the_reader_chooses_suite_and_model_and_the_first_stands_for_too_many(
+    tmp_path: Path, site: Site, client: TestClient
+) -> None:
+    """Five models with 21 suites are 105 lines: by suite those of the first suite, by paradigm those of one model."""
+    for name in "abcde":
+        for step in (1, 2):
+            results: dict[str, Any] = {f"task{n:02}": {"acc,none": 0.5, "sample_len": 100} for n in range(20)}
+            results |= {f"blimp_{task}": {"acc,none": 0.6} for task in ("causative", "wh_island")}
+            content = {"results": results, "model_name": name, "config": {"model_args": {"revision": f"step{step}"}}}
+            (tmp_path / f"results_{name}{step}.json").write_text(json.dumps(content))
+    import_files(sorted(tmp_path.glob("results_*.json")), site.store, sweep="many")
+
+    def lines(query: str) -> set[str]:
+        found = client.get(f"/sweeps/1/figure/curve-0.vl.json{query}").json()["data"]["values"]
+        return {row["series"] for row in found}
+
+    assert lines("") == set("abcde")
+    assert "<option selected>blimp" in client.get("/sweeps/1").text
+    assert len(lines("?suite=*")) == 105
+    assert lines("?suite=task07") == set("abcde")
+    assert len(lines("?suite=*&model=imported:c")) == 21
+    assert lines("?by=paradigm") == {"causative", "wh_island"}
+    page = client.get("/sweeps/1?by=paradigm").text
+    assert "<option selected>imported:a" in page
+    assert len(lines("?by=paradigm&model=*")) == 10
+    assert client.get("/sweeps/1?suite=none&model=none").status_code == 200
 
 
 def test_the_table_of_a_sweep_has_every_model(site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

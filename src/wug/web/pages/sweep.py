@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -11,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.errors import InputError, StoreError
+from wug.errors import StoreError, WugError
 from wug.identity import Group
 from wug.results import run_admin
 from wug.results.reader import RunReader
@@ -32,6 +33,10 @@ MAX_INLINE_RUNS = 300
 DEFERRED_CHARTS = 3
 """Charts that the browser requests then; those that do not exist are left out."""
 SCALES = ("linear", "log")
+MAX_LINES, MAX_MODELS_BY_FIELD = 100, 4
+"""More lines of suites, or more models by field, are not drawn at once: only the first suite, or the first model."""
+ALL = "*"
+"""In an address, all suites or models."""
 COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n", "result")
 
 
@@ -42,6 +47,46 @@ class SweepRow:
     model: str
     run: Run | None
     cells: tuple[GridCell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLines:
+    """The lines of the charts, as the reader chose them or as fits."""
+
+    by: str
+    scale: str
+    suite: str
+    model: str
+    models: Sequence[str]
+    """All models, without their training steps."""
+    steps: Sequence[float]
+
+    @classmethod
+    def of(cls, request: Request, sweep: Sweep, every: Sequence[Member]) -> ChosenLines:
+        """What the address chooses, and defaults for the rest."""
+        query = request.query_params
+        places = placed(sweep, [member.run for member in every if member.run is not None])
+        models = list(dict.fromkeys(place.training for place in places))
+        by, scale = query.get("by", ""), query.get("scale", "")
+        suite, model = query.get("suite", ""), query.get("model", "")
+        if suite not in sweep.suites:
+            fits = by or suite == ALL or len(sweep.suites) * len(models) <= MAX_LINES
+            suite = ALL if fits else sweep.suites[0]
+        if model not in models:
+            fits = not by or model == ALL or len(models) <= MAX_MODELS_BY_FIELD
+            model = ALL if fits else models[0]
+        return cls(by, scale if scale in SCALES else "", suite, model, models, [place.step for place in places])
+
+    def figures(self, reader: RunReader, sweep: Sweep) -> list[Figure]:
+        """The charts of these lines."""
+        unit = step_unit(str(model) for model in sweep.models)
+        suites = () if self.suite == ALL else (escape(self.suite),)
+        trainings = () if self.model == ALL else (self.model,)
+        try:
+            curves = sweep_curves(reader, [sweep], suites=suites, by=self.by, trainings=trainings)
+        except WugError:
+            return []
+        return sweep_figures(curves, self.scale, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +113,7 @@ def _page(request: Request) -> Response:
     suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
     shown = every[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
     rows = list(_rows(site.reader, shown, suites))
-    by, scale = query.get("by", ""), query.get("scale", "")
+    lines = ChosenLines.of(request, sweep, every)
     return site.render(
         request,
         "sweep.html",
@@ -82,11 +127,12 @@ def _page(request: Request) -> Response:
         columns=columns,
         column_pages=column_pages,
         url=lambda **changed: build_url(f"/sweeps/{sweep.id}", {**dict(query), **changed}),
-        figures=_figures(site.reader, sweep, every, by, scale),
-        by=by,
-        scale=scale if scale in SCALES else default_scale(_steps(sweep, every)),
+        figures=_figures(site.reader, sweep, lines),
+        lines=lines,
+        scale=lines.scale or default_scale(lines.steps),
         scales=SCALES,
-        figure_query=build_url("", {key: query[key] for key in ("by", "scale") if query.get(key)}),
+        all=ALL,
+        figure_query=build_url("", {key: query[key] for key in ("by", "scale", "suite", "model") if query.get(key)}),
         fields=_group_fields(site.reader, every),
     )
 
@@ -101,9 +147,9 @@ def _rename(request: Request, form: Form) -> str:
 
 def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-    query = request.query_params
-    curves = _curves(site_of(request).reader, _find_sweep(request), query.get("by", ""), query.get("scale", ""))
-    return figure_response({one.id: one for one in curves}.get(name), form, name, optional=True)
+    reader, sweep = site_of(request).reader, _find_sweep(request)
+    figures = ChosenLines.of(request, sweep, members(reader, sweep)).figures(reader, sweep)
+    return figure_response({figure.id: figure for figure in figures}.get(name), form, name, optional=True)
 
 
 def _table(request: Request) -> Response:
@@ -164,29 +210,14 @@ def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
             yield {**summary_row(kept), "model": str(member.model)}
 
 
-def _steps(sweep: Sweep, every: Sequence[Member]) -> list[float]:
-    """The training steps of a sweep's models."""
-    return [place.step for place in placed(sweep, [member.run for member in every if member.run is not None])]
-
-
-def _figures(
-    reader: RunReader, sweep: Sweep, every: Sequence[Member], by: str, scale: str
-) -> Sequence[Figure | dict[str, Any]]:
+def _figures(reader: RunReader, sweep: Sweep, lines: ChosenLines) -> Sequence[Figure | dict[str, Any]]:
     """The learning curves, or placeholders for charts that the browser requests."""
-    if len(set(_steps(sweep, every))) < 2:
+    if len(set(lines.steps)) < 2:
         return []
-    if sum(member.run is not None for member in every) <= MAX_INLINE_RUNS:
-        return _curves(reader, sweep, by, scale)
+    if len(lines.steps) <= MAX_INLINE_RUNS:
+        return lines.figures(reader, sweep)
     placeholder = {"title": "Over training", "note": "", "columns": (), "rows": ()}
     return [{"id": f"curve-{number}", **placeholder} for number in range(DEFERRED_CHARTS)]
-
-
-def _curves(reader: RunReader, sweep: Sweep, by: str, scale: str) -> list[Figure]:
-    unit = step_unit(str(model) for model in sweep.models)
-    try:
-        return sweep_figures(sweep_curves(reader, [sweep], by=by), scale if scale in SCALES else "", unit)
-    except InputError:
-        return []
 
 
 def _group_fields(reader: RunReader, every: Sequence[Member]) -> list[str]:
