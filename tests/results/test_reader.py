@@ -6,6 +6,7 @@ import gc
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,26 @@ def test_threads_that_have_ended_leave_no_files_open(tmp_path: Path) -> None:
         pytest.skip("no /proc to count open files in")
     there = [str(handle.readlink()) for handle in handles.iterdir() if handle.exists()]
     assert sum(name.startswith(str(keep.path)) for name in there) < 50
+
+
+def test_an_overview_that_was_read_before_notices_a_change(store: Store, reader: RunReader) -> None:
+    (before,) = reader.overview()
+    assert (before.n, before.error) == (10, "")
+    store.change("UPDATE results SET n = 9")
+    (after,) = reader.overview()
+    assert after.n == 9
+    assert "checksum" in after.error
+
+
+def test_a_table_that_is_kept_answers_like_one_that_is_not(store: Store, reader: RunReader) -> None:
+    single = [outcome for outcome in result().outcomes if outcome.metric == "a"]
+    store.add(store.begin("l", "m", "wug run"), replace(result(), outcomes=tuple(single)))
+    for number in (1, 2):
+        plain, kept = reader.rows(number), reader.rows(number, keep=True)
+        for _ in range(2):
+            assert kept.groups("a", "half") == plain.groups("a", "half")
+            for wanted in (Filter("a"), Filter("a", group=("half", "second")), Filter("a", "false", text="word")):
+                for limit in (1, 3):
+                    first = list(plain.each(wanted, limit=limit))
+                    assert list(kept.each(wanted, limit=limit)) == first
+                    assert kept.same_items(first) == plain.same_items(first)

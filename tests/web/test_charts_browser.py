@@ -551,7 +551,7 @@ def test_a_report_has_at_most_six_pages_on_paper(chromium: Any, report: str) -> 
     assert 1 <= len(pages) <= 6
     page.emulate_media(media="print")
     assert page.locator("#telling .plot svg:visible").count() == 3
-    assert page.locator(".on-demand:visible, button:visible:not(.legend button)").count() == 0
+    assert page.locator(".on-demand:visible, .suite:visible, button:visible:not(.legend button)").count() == 0
     page.close()
 
 

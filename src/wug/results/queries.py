@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FETCHED_ROWS = 2_048
 """Rows that are fetched from DuckDB at a time; a table that is kept in memory has no more."""
+FEW_ROWS, MAX_KNOWN_ANSWERS = 20, 64
+"""The rows of an answer that a kept table remembers, and how many such answers."""
 NOTHING = "(SELECT 0 AS position, '' AS item, '' AS metric, 0.0::DOUBLE AS value, FALSE AS judged WHERE FALSE)"
 """The table of a result without outcomes."""
 NUMBERS = ("DOUBLE", "BIGINT")
@@ -49,6 +51,8 @@ class OutcomeTable:
         """Finds the file; called for each query, since it may be replaced by another one with the same rows."""
         self.keep = keep
         """Whether a small table is read once for several queries and stays in memory."""
+        self._known: dict[object, Any] = {}
+        """Answers to queries that pages repeat, of a table that is kept."""
 
     def metrics(self) -> list[str]:
         """The metrics of the outcomes, sorted."""
@@ -68,10 +72,11 @@ class OutcomeTable:
             some = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
             return islice(map(self._kept[0], some), limit)
         where, values = self._where(filter)
-        return islice(
-            self._rows(f"WHERE {where} ORDER BY {', '.join(_order_keys(filter))}", *values, keys=keys, limit=limit),
-            limit,
-        )
+        rest = f"WHERE {where} ORDER BY {', '.join(_order_keys(filter))}"
+        read = partial(self._rows, rest, *values, keys=keys, limit=limit)
+        if limit is not None and limit <= FEW_ROWS:
+            return iter(self._once((rest, values, None if keys is None else frozenset(keys), limit), read))
+        return islice(read(), limit)
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
@@ -131,6 +136,8 @@ class OutcomeTable:
 
     def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
         """For each row, all outcomes of its item, read together."""
+        if self.keep and self._items_differ:
+            return [(row,) for row in rows]
         found: dict[str, list[OutcomeRow]] = {}
         for row in self._among("item", 1, {storable(row.outcome.item) for row in rows}):
             found.setdefault(row.outcome.item, []).append(row)
@@ -141,7 +148,8 @@ class OutcomeTable:
         named = {column.field: column for column in self.locate().columns if column.role == "group"}
         by = identifier(named[field].name) if field in named else "NULL"
         first = f"(SELECT min(position) FROM {{table}} WHERE metric = ? GROUP BY {by})"
-        rows = self._rows(f"WHERE position IN {first} ORDER BY position", metric, keys=())
+        rest = f"WHERE position IN {first} ORDER BY position"
+        rows = self._once((rest, metric), partial(self._rows, rest, metric, keys=()))
         return [row.outcome.groups for row in rows]
 
     def __len__(self) -> int:
@@ -201,6 +209,12 @@ class OutcomeTable:
         return decode, self._query(f"SELECT {names} FROM {{table}} ORDER BY position")
 
     @cached_property
+    def _items_differ(self) -> bool:
+        """Whether each item has a single outcome."""
+        ((differ,),) = self._query("SELECT count(*) = count(DISTINCT item) FROM {table}")
+        return bool(differ)
+
+    @cached_property
     def _tallies(self) -> Counter[tuple[str, str]]:
         """The number of outcomes by metric and value; "" for other numbers."""
         if self._kept is not None:
@@ -226,6 +240,17 @@ class OutcomeTable:
         with self._run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
             while rows := db.fetchmany(FETCHED_ROWS):
                 yield from map(decode, rows)
+
+    def _once(self, key: object, read: Callable[[], Iterator[OutcomeRow]]) -> list[OutcomeRow]:
+        """The rows of a query; those of a table that is kept are read once."""
+        if not self.keep:
+            return list(read())
+        if key not in self._known:
+            if len(self._known) >= MAX_KNOWN_ANSWERS:
+                self._known.clear()
+            self._known[key] = list(read())
+        found: list[OutcomeRow] = self._known[key]
+        return found
 
     def _query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._run(sql, values) as db:

@@ -256,8 +256,7 @@ class RunReader:
         """The rows of a query on the index; an error may occur at any of them."""
         try:
             found = self._connection().execute(sql, values)
-            while (row := found.fetchone()) is not None:
-                yield row
+            yield from found
         except (*SQLITE_ERRORS, OverflowError) as error:
             raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
 

@@ -16,6 +16,9 @@ from wug.results.progress import Progress, progress_of
 from wug.results.schema import RESULT, RUN_UNCHECKED, damaged, row_checksum
 from wug.types import Estimate, Metric, Outcome, Result, Signature, Status, phenomenon_of
 
+MAX_CACHED_SUMMARIES = 16_384
+"""Summaries of results that are kept for the next overview."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -93,6 +96,10 @@ class Summary:
         return _parse_summary(self.text).error
 
 
+_SUMMARIES: dict[int, Summary] = {}
+"""Summaries by the hash of their row."""
+
+
 class Sibling(NamedTuple):
     """A result of another run on the same suite."""
 
@@ -160,7 +167,16 @@ def run_of_row(row: sqlite3.Row) -> Run:
 
 
 def summary_of_row(row: sqlite3.Row) -> Summary:
-    """The summary in a row of results joined with runs."""
+    """The summary in a row of results joined with runs; that of a row that has not changed is read once."""
+    mark = hash(tuple(row))
+    if mark not in _SUMMARIES:
+        if len(_SUMMARIES) >= MAX_CACHED_SUMMARIES:
+            _SUMMARIES.clear()
+        _SUMMARIES[mark] = _read_summary(row)
+    return _SUMMARIES[mark]
+
+
+def _read_summary(row: sqlite3.Row) -> Summary:
     status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
     return Summary(
         id=row["id"],
@@ -218,7 +234,7 @@ class _Parsed:
     error: str = ""
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=MAX_CACHED_SUMMARIES)
 def _parse_summary(text: str) -> _Parsed:
     if not text:
         return _Parsed(error="its row is damaged (its checksum does not match)")

@@ -54,15 +54,10 @@ MATRIX_COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "
 
 def curve_table(curves: Curves) -> RowTable:
     """One row per point of the curves."""
-    rows = [
-        (c.suite, c.kind, c.metric, c.series, p.step, p.value, p.n, p.low, p.high, p.method, ",".join(map(str, p.runs)))
-        for c in curves.curves
-        for p in c.points
-    ]
     signatures = [str(signature) for signature in curves.signatures]
     return RowTable(
         CURVE_COLUMNS,
-        rows,
+        _point_rows(curves),
         display=Display([FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrcrr", {}, signatures)]),
         document={**asdict(curves), "signatures": signatures},
     )
@@ -263,7 +258,7 @@ def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], uni
 
 
 def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, unit: str) -> Figure:
-    table = curve_table(replace(curves, curves=tuple(panel)))
+    shown = replace(curves, curves=tuple(panel))
     drawn = [curve for curve in panel if not is_chance_metric(curve.kind, curve.metric)] or panel
     levels = {curve.suite: level for curve in drawn if (level := _chance(curve, panel)) is not None}
     chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
@@ -294,8 +289,8 @@ def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, un
         note="With 95% intervals; points of several runs with one standard deviation on either side."
         + (f" The chance level is that of {', '.join(levels)}." if partly else ""),
         columns=CURVE_HEAD,
-        rows=tuple(_curve_rows(replace(curves, curves=tuple(panel)))),
-        records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in table.rows),
+        rows=tuple(_curve_rows(shown)),
+        records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in _point_rows(shown)),
     )
 
 
@@ -303,6 +298,14 @@ def _chance(curve: Curve, panel: Sequence[Curve]) -> float | None:
     """The chance level of a curve: its family's, or the last value of the suite's curve of chance levels."""
     last = [Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in panel if c.suite == curve.suite]
     return chance_level(curve.kind, curve.metric, last)
+
+
+def _point_rows(curves: Curves) -> list[tuple[Any, ...]]:
+    return [
+        (c.suite, c.kind, c.metric, c.series, p.step, p.value, p.n, p.low, p.high, p.method, ",".join(map(str, p.runs)))
+        for c in curves.curves
+        for p in c.points
+    ]
 
 
 def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from wug.web.phenomenon_means import (
     ranking_key,
     ranking_of,
 )
+from wug.web.result_view import MAX_CACHED_HEADLINES
 from wug.web.run_query import DEFAULT_SORT, RunQuery
 from wug.web.site import page_count
 
@@ -384,6 +386,7 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
     return replace(cell, later="" if last is kept else last.status)
 
 
+@functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
 def cell_of(kept: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
     """The cell of one result, or of its part on a phenomenon."""
     shown = phenomenon_headline(kept, phenomenon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from wug.web.site import Site
 
 MAX_RELATED_RESULTS = 100
 """Results of other runs on the same suite that a page offers."""
+MAX_CACHED_HEADLINES = 16_384
+"""Headlines and cells that are kept for the next page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ def related_results(site: Site, view: ResultView) -> list[RelatedResult]:
     ]
 
 
+@functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
 def summary_headline(summary: Summary) -> FormattedEstimate | None:
     """The headline estimate of a result; None if it has none."""
     return headline_estimate(result_of(summary))
