@@ -170,15 +170,15 @@ class EstimateAccumulator:
         self._effects = [(metric.name, metric.derived) for metric in metrics if metric.derived is not None]
         for _, how in self._effects:
             self._derived.setdefault(how.metric, {})[replace(how, standardised=False)] = array("d")
-        self._names: list[str] = []
-        """Items in order of appearance; an item whose outcomes are not consecutive is listed several times."""
+        self._items: dict[str, int] = {}
+        """The number of each item, from 0, in order of appearance."""
         self._sources: dict[str, int] = {}
-        """The index of the first item with each source."""
+        """The first item with each source."""
         self._repeating: dict[int, int] = {}
-        """For items that repeat a source, the index of the first item with it."""
+        """For items that repeat a source, the first item with it."""
         self._values = array("d")
         self._items_of = array("i")
-        """The index of each value's item."""
+        """The item of each value."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._kinds_of = array("i")
@@ -188,19 +188,16 @@ class EstimateAccumulator:
     @property
     def items(self) -> int:
         """The number of items with a value; of all items if none has one and no outcome gives a reason."""
-        numbers = self._numbers()
-        judged = len(np.unique(numbers[np.asarray(self._items_of, np.intp)]))
-        return judged if judged or self._unjudged else int(numbers.max(initial=-1)) + 1
+        judged = len(np.unique(np.asarray(self._items_of)))
+        return judged if judged or self._unjudged else len(self._items)
 
     def __bool__(self) -> bool:
         """Whether any outcome was added, with or without a value."""
-        return bool(self._names)
+        return bool(self._items)
 
     def add(self, row: Outcome) -> None:
         """Add an outcome."""
-        if not self._names or self._names[-1] != row.item:
-            self._names.append(row.item)
-        item = len(self._names) - 1
+        item = self._items.setdefault(row.item, len(self._items))
         source = row.detail.get("source")
         if isinstance(source, str) and self._sources.setdefault(source, item) != item:
             self._repeating[item] = self._sources[source]
@@ -218,15 +215,11 @@ class EstimateAccumulator:
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each metric over all items, then over each group, in order of appearance."""
-        numbers = self._numbers()
-        same = ((numbers[item], numbers[other]) for item, other in self._repeating.items())
-        repeating = {item: other for item, other in same if item != other}
-        first = np.arange(len(numbers))
-        first[list(repeating)] = list(repeating.values())
-        first = first[numbers]
+        first = np.arange(len(self._items))
+        first[list(self._repeating)] = list(self._repeating.values())
         values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
-        by = "source" if repeating else "item"
+        by = "source" if self._repeating else "item"
         made: list[Estimate] = []
         derived: list[Estimate] = []
         for metric, cells in self._cells.items():
@@ -255,11 +248,6 @@ class EstimateAccumulator:
                 column[np.sort(np.concatenate(rows))] = self._derived[metric][replace(how, standardised=False)]
                 found.append((name, how.standardised, column))
         return found
-
-    def _numbers(self) -> NDArray[np.intp]:
-        """The number of the item at each index, from 0, in order of appearance."""
-        known: dict[str, int] = {}
-        return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, len(self._names))
 
     def _new_kind(self, key: _Kind) -> int:
         """A number for a new combination of metric and groups."""

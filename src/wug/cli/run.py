@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +142,13 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     if fetch:
         _fetch([str(name) for name in request.suites], accept)
     common.log_paths(request.store, request.cache)
-    plan = service.resolve(request)
+    gc.disable()  # it would look at every item of a large suite again and again
+    try:
+        plan = service.resolve(request)
+        gc.freeze()
+    finally:
+        gc.enable()
+    click.get_current_context().call_on_close(gc.unfreeze)
     _describe(request, plan)
     if dry_run:
         return output.show_dry_run(plan, request, result_options.form)

@@ -128,7 +128,8 @@ class TextCodec(Codec[str | Source, list[Answer]]):
 
 
 def _digests(texts: Iterable[str]) -> bytes:
-    return b"".join([blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts])
+    found = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
+    return np.fromiter(found, f"S{KEY_BYTES}").tobytes()
 
 
 def _content(request: Request) -> str:

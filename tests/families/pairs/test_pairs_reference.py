@@ -82,4 +82,5 @@ def test_clams_is_read_in_every_language(name: str, count: int) -> None:
 def test_every_pair_of_the_generated_set_survives_conversion(tmp_path: Path) -> None:
     old, new = reference("pairs/gulordava_en/generated.tab"), tmp_path / "generated.jsonl"
     pairs.convert(old, new, {})
-    assert read(new, target="word") == read(old)
+    both = ([pair._replace(sentence=None) for pair in found] for found in (read(new, target="word"), read(old)))
+    assert next(both) == next(both)

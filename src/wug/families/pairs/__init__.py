@@ -134,7 +134,7 @@ def schema() -> dict[str, Any]:
 
 def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with their target words; InputError if none has one."""
-    found = [pair if pair.target is not None else replace(pair, target=target_of(pair)) for pair in pairs]
+    found = [pair if pair.target is not None else pair._replace(target=target_of(pair)) for pair in pairs]
     if all(pair.target is None for pair in found):
         raise InputError(
             "target=word needs pairs that differ in one place, and none of these do "
@@ -167,7 +167,7 @@ def _running_text(path: Path, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], 
             after = f"after line {number + 1}" if aligned else "in it"
             message = f"{text.name} does not match these pairs: there is no {pair.sentence!r} {after}"
             return Problem("warning", f"pair {pair.item}", message)
-        aligned.append(replace(pair, line=number))
+        aligned.append(pair._replace(line=number))
     return tuple(aligned), lines
 
 

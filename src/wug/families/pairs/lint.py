@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from wug.families.pairs.pair import Pair, is_identical, target_of
 from wug.families.tables import first_few
 from wug.types import Problem
@@ -37,8 +39,11 @@ def describe_copies(pairs: Sequence[Pair]) -> str:
 
 def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """The pairs that occurred before, under any name."""
+    digests = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
+    _, number, counts = np.unique(digests, return_inverse=True, return_counts=True)
     seen: set[tuple[str, str]] = set()
-    for pair in pairs:
+    for place in np.flatnonzero(counts[number] > 1).tolist():  # the pairs themselves would take much memory
+        pair = pairs[place]
         if (pair.good, pair.bad) in seen:
             yield pair
         seen.add((pair.good, pair.bad))

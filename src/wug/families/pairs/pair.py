@@ -24,8 +24,7 @@ class Target(NamedTuple):
     bad_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A grammatical and an ungrammatical sentence."""
 
     item: str
@@ -34,9 +33,9 @@ class Pair:
     groups: Mapping[str, str]
     target: Target | None = None
     """The target given by the file, if any."""
-    sentence: str | None = field(default=None, compare=False)
+    sentence: str | None = None
     """The one sentence that the file has for both, perhaps with a third word as the target."""
-    line: int | None = field(default=None, compare=False)
+    line: int | None = None
     """The index of that sentence in the running text that comes with the file, if any."""
     human: float | None = None
     """By how much people prefer the grammatical sentence, in the unit of the file; None if unknown."""

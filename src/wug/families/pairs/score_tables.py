@@ -178,7 +178,7 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
         return pairs
     # Named by their rows among those of their model: models in one file are compared by item.
     rows: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    return [replace(one, pair=replace(one.pair, item=str(next(rows[one.model])))) for one in pairs]
+    return [replace(one, pair=one.pair._replace(item=str(next(rows[one.model])))) for one in pairs]
 
 
 def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:

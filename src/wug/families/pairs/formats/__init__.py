@@ -244,7 +244,7 @@ def _in_folder(pairs: Iterable[Pair], where: Path, *, with_suffix: bool) -> Iter
     phenomenon = {"phenomenon": where.parts[0]} if len(where.parts) > 1 else {}
     for pair in _with_groups(pairs, {"paradigm": stem(where), **phenomenon}):
         item = folder + (pair.item if pair.item.startswith(file) else file + pair.item)
-        yield pair if item == pair.item else replace(pair, item=item)
+        yield pair if item == pair.item else pair._replace(item=item)
 
 
 def _with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[Pair]:
@@ -256,7 +256,7 @@ def _with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[P
             lacking = {name: value for name, value in groups.items() if not _IMPLIED_BY.get(name, {name}) & own}
             known[id(pair.groups)] = {**lacking, **pair.groups} if lacking else pair.groups
         found = known[id(pair.groups)]
-        yield pair if found is pair.groups else replace(pair, groups=found)
+        yield pair if found is pair.groups else pair._replace(groups=found)
 
 
 def _most_common(names: Iterable[str]) -> str | None:

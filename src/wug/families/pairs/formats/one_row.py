@@ -82,6 +82,8 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
         return ParsedPairs(name, [], problems)
     common = _file_groups(layout, path)
     pool, pairs = GroupPool(), list[Pair]()
+    grouping = _group_columns(layout, table.header, labels)
+    known: dict[tuple[str | None, ...], Mapping[str, str]] = {}
     blind, thirds = 0, []
     names = _unique_names(layout, table.records) if labels.item is None else None
     for row_number, record in enumerate(table.records, 1):
@@ -90,16 +92,21 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
         human = labels.human_of(record, problems) if labels.human is not None else None
         context = record.fields.get("context") if layout.standard else None
         context = context.strip() if isinstance(context, str) else ""
-        groups = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
+        fields = record.fields
+        key = [tables.plain(fields[name]) if name in fields else None for name in grouping]
         found = list(layout.sentences(record, problems))
         for number, row in enumerate(found, 1):
             contrast = str(number) if len(found) > 1 else ""
+            groups = known.get((contrast, *key))
+            if groups is None:
+                own = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
+                groups = known[contrast, *key] = pool.of({**own, "contrast": contrast} if contrast else own)
             pairs.append(
                 Pair(
                     f"{item}/{contrast}" if contrast else item,
                     row.good,
                     row.bad,
-                    pool.of({**groups, "contrast": contrast} if contrast else groups),
+                    groups,
                     row.target,
                     row.sentence,
                     human=row.human if human is None else human,
@@ -321,6 +328,12 @@ def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
         language = found[1] if found else ""
     named = {"paradigm": tables.stem(path)} if layout.named_by_file else {}
     return named | ({"language": layout.codes.get(language, language)} if language else {})
+
+
+def _group_columns(layout: RowLayout, header: Sequence[str], labels: PairLabels) -> list[str]:
+    """The columns that determine the groups of a row."""
+    names = {*layout.groups, *(tables.GROUPS if layout.standard else ()), *labels.groups, labels.pattern}
+    return [name for name in header if name in names]
 
 
 def _row_groups(layout: RowLayout, record: tables.Record) -> dict[str, str]:
