@@ -200,31 +200,34 @@ def compare(
     """
     choice = choice or ComparisonSettings()
     loader = loader or _shared.ResultLoader(store.reader)
-    labels = [_label(place) for place in range(len(sides))]
+    labels = [_label(side_number) for side_number in range(len(sides))]
     shared = _shared.share(loader, sides, choice.suites, labels, choice.newest)
     couples = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
     work = _Work(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
-        columns = {place: [loader.columns.columns(stored) for stored in side] for place, side in test.results.items()}
+        columns = {
+            side_number: [loader.columns.columns(stored) for stored in side]
+            for side_number, side in test.results.items()
+        }
         metrics = _shared.choose(test, columns, choice.metrics)
         for couple in couples:
             of = None if steps is None else (steps[couple[0]], steps[couple[1]])
             parts[couple] += _paired(test, columns, couple, metrics, of)
     tests = [(couple, *test) for couple in couples for test in work.tests(parts[couple])]
-    found = [work.contrast(*test, tests=len(tests)) for test in tests]
-    found += [
+    contrasts_of_sides = [work.contrast(*test, tests=len(tests)) for test in tests]
+    contrasts_of_sides += [
         Contrast(first=work.sides[couple[0]], second=work.sides[couple[1]], **unpaired_fields(test, couple, metric))
         for couple in couples
         for test in shared.tests
         if not any(part.test is test for part in parts[couple]) and _without_items(test, couple, loader)
         for metric in unpaired_metrics(test, couple, choice.metrics)
     ]
-    if not found:
+    if not contrasts_of_sides:
         raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
-    corrected = holm([contrast.p for contrast in found])
-    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
+    corrected = holm([contrast.p for contrast in contrasts_of_sides])
+    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(contrasts_of_sides, corrected, strict=True))
     return RunComparison(work.sides, contrasts, choice.seed, shared.warnings)
 
 
@@ -255,16 +258,16 @@ class _Work:
     def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
         """Parts, suite and metric of each contrast: suite by suite each metric, then the pooled ones."""
         together: list[_Part] = []
-        suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
-        for some in suites:
-            for part in some:
+        suites = [list(of_suite) for _, of_suite in groupby(parts, key=lambda part: part.test)]
+        for of_suite in suites:
+            for part in of_suite:
                 yield [part], part.test.name, part.metric
             # A metric that summarises the others would count them twice.
-            summary = registry.family_traits(some[0].test.kind).summary
-            judged = [part for part in some if part.rows.judged and part.metric != summary]
+            summary = registry.family_traits(of_suite[0].test.kind).summary
+            judged = [part for part in of_suite if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield judged, some[0].test.name, _pattern([part.metric for part in judged])
+                yield judged, of_suite[0].test.name, _pattern([part.metric for part in judged])
         if self.choice.pool and len(suites) > 1 and together:
             yield together, EVERYTHING, _pattern([part.metric for part in together])
 
@@ -275,14 +278,16 @@ class _Work:
         rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
-        first, second = (self.sides[place] for place in couple)
+        first, second = (self.sides[side_number] for side_number in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
         counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         # An item of numbers is one outcome: the mean over its cluster would not fit its details.
         listed = rows if rows.judged else replace(rows, units=np.arange(len(rows.units)))
         items = clusters if rows.judged else _pairing.cluster(listed)
-        results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
+        results = [
+            stored.result for part in parts for side_number in couple for stored in part.test.results[side_number]
+        ]
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
@@ -321,14 +326,14 @@ class _Work:
         """The items that differ most; with details if one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
         order = np.argsort(-clusters.absolute_difference / clusters.sizes, kind="stable")[listed]
-        chosen = [int(place) for place in order if clusters.absolute_difference[place] > ROUNDING]
+        chosen = [int(index) for index in order if clusters.absolute_difference[index] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])
         several = len({part.test.name for part in parts}) > 1
         rows_of = {number: int(clusters.firsts[number]) for number in chosen}
         part_of = {number: int(np.searchsorted(lengths, row, side="right")) for number, row in rows_of.items()}
         outcomes: dict[int, list[Outcome]] = {number: [] for number in chosen}
-        for place, part in enumerate(parts):
-            own = [number for number in chosen if part_of[number] == place]
+        for index, part in enumerate(parts):
+            own = [number for number in chosen if part_of[number] == index]
             for side, stored in enumerate(part.test.results[one][0] for one in couple if own):
                 positions = [int(rows.positions[rows_of[number], side]) for number in own]
                 rows_read = self.reader.rows(stored.id, keep=stored.result.n <= FEW_ITEMS).read(positions)
@@ -345,25 +350,27 @@ class _Work:
                 yield Disagreement(first.item, values[0], values[1], first.groups, first.detail, second.detail)
 
 
-def _label(place: int) -> str:
+def _label(index: int) -> str:
     """The letter of a side, followed by a number after Z."""
-    turn, letter = divmod(place, 26)
+    turn, letter = divmod(index, 26)
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def _name_sides(sides: Sequence[Sequence[Run]], given: Sequence[str], newest: Collection[int] = ()) -> tuple[Side, ...]:
+def _name_sides(
+    sides: Sequence[Sequence[Run]], chosen: Sequence[str], newest: Collection[int] = ()
+) -> tuple[Side, ...]:
     """The sides with the given names, or named by their models, with run numbers if names repeat."""
-    names = list(given) or [_common([run.model for run in side]) for side in sides]
+    names = list(chosen) or [_common([run.model for run in side]) for side in sides]
     labels = map(_label, range(len(sides)))
     named = []
-    for place, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):
+    for side_number, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):
         numbers = ", ".join(str(run.id) for run in side)
-        if len(side) > 1 and place not in newest:
+        if len(side) > 1 and side_number not in newest:
             name = f"{name} (mean of runs {numbers})"
         elif names.count(name) > 1:
             name = f"{name} (run {numbers})"
         runs, models = tuple(run.id for run in side), tuple(run.model for run in side)
-        named.append(Side(label, name, runs, models, place in newest))
+        named.append(Side(label, name, runs, models, side_number in newest))
     return tuple(named)
 
 
@@ -383,11 +390,11 @@ def _paired(
     steps: tuple[Sequence[float], Sequence[float]] | None,
 ) -> Iterator[_Part]:
     """The paired outcomes of two sides, for each metric that all their runs have."""
-    if not all(place in columns for place in couple):
+    if not all(side_number in columns for side_number in couple):
         return
     for metric in metrics:
-        sides = [[run[metric] for run in columns[place] if metric in run] for place in couple]
-        if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
+        sides = [[run[metric] for run in columns[side_number] if metric in run] for side_number in couple]
+        if all(len(side) == len(columns[side_number]) for side, side_number in zip(sides, couple, strict=True)):
             rows = _pairing.pair(sides[0], sides[1], steps)
             if len(rows.units):
                 yield _Part(test, metric, rows, sum(column.non_finite for side in sides for column in side))
@@ -419,8 +426,8 @@ def _meaning(parts: Sequence[_Part]) -> str:
 
 def _direction(parts: Sequence[_Part]) -> Better:
     """Which values are better, if that is the same for all metrics."""
-    found = {part.test.first.result.metric(part.metric).better for part in parts}
-    return found.pop() if len(found) == 1 else "neither"
+    directions = {part.test.first.result.metric(part.metric).better for part in parts}
+    return directions.pop() if len(directions) == 1 else "neither"
 
 
 def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:

@@ -83,7 +83,7 @@ def json_mentions(text: str, sought: str) -> bool:
     folded = text.casefold()
     if sought not in folded and "\\" not in folded:
         return False
-    return any(sought in found.casefold() for found in _texts_in(json.loads(text)))
+    return any(sought in value.casefold() for value in _texts_in(json.loads(text)))
 
 
 def strict_json(text: str) -> str:

@@ -81,11 +81,11 @@ def learning_curves(
     if len(runs) < 2:
         raise InputError("a learning curve needs at least two runs: wug compare --curve 1 2 3")
     stored = loader.results([run.id for run in runs])
-    results = {run.id: [one.result for one in stored[run.id]] for run in runs}
+    results = {run.id: [stored_result.result for stored_result in stored[run.id]] for run in runs}
     placed = _steps(runs, results, steps)
-    results = {run: [result for result in found if result.status == "complete"] for run, found in results.items()}
-    found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
-    every = [result for some in results.values() for result in some]
+    results = {run: [result for result in every if result.status == "complete"] for run, every in results.items()}
+    points_by_curve: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    every = [result for of_run in results.values() for result in of_run]
     for pattern in suites:
         if not any(fnmatchcase(result.suite, pattern) for result in every):
             raise UnknownName("suite", pattern, {result.suite for result in every})
@@ -93,11 +93,11 @@ def learning_curves(
         for result in results[run.id]:
             for estimate in _wanted(result, suites, metrics):
                 key = (_mark(result), estimate.metric, series, result.kind)
-                found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
-    curves = tuple(curve for key, points in found.items() if (curve := curve_through(key, points)))
+                points_by_curve.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
+    curves = tuple(curve for key, points in points_by_curve.items() if (curve := curve_through(key, points)))
     if not curves:
         raise InputError("no suite has results at two steps of one model, so there is no curve to draw")
-    single = len(found) - len(curves)
+    single = len(points_by_curve) - len(curves)
     warnings = [f"{plural(single, 'metric')} left out: evaluated at one step only"] if single else []
     return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
 
@@ -121,15 +121,15 @@ def training_of(name: str) -> str:
 
 
 def _steps(
-    runs: Sequence[Run], results: Mapping[int, Sequence[Result]], given: Sequence[float] | None
+    runs: Sequence[Run], results: Mapping[int, Sequence[Result]], steps: Sequence[float] | None
 ) -> list[tuple[float, str]]:
     """The step of each run, and its model's name without it."""
-    if given is not None and len(given) != len(runs):
-        raise InputError(f"--steps has {len(given)} numbers for {len(runs)} runs")
+    if steps is not None and len(steps) != len(runs):
+        raise InputError(f"--steps has {len(steps)} numbers for {len(runs)} runs")
     placed = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         names = list(_names(run, results[run.id]))
-        step = given[place] if given else next((step for name in names if (step := step_of(name)) is not None), None)
+        step = steps[index] if steps else next((step for name in names if (step := step_of(name)) is not None), None)
         if step is None:
             raise InputError(
                 f"the training step of run {run.id} ({run.model}) is not in its name. "
@@ -179,19 +179,19 @@ def curve_through(
         return None
     _, metric, series, kind = key
     result = next(iter(points.values()))[0][1]
-    made = []
-    for step, some in sorted(points.items()):
-        numbers = tuple(run for run, _, _ in some)
-        (e,) = mean_over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
-        made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
+    curve_points = []
+    for step, at_step in sorted(points.items()):
+        numbers = tuple(run for run, _, _ in at_step)
+        (e,) = mean_over_runs([[estimate] for _, _, estimate in at_step]) if len(at_step) > 1 else [at_step[0][2]]
+        curve_points.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
     known = result.metric(metric)
-    return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(made))
+    return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(curve_points))
 
 
 def _versions(results: Sequence[Result]) -> Iterator[str]:
     marks: dict[str, set[str]] = {}
     for result in results:
         marks.setdefault(result.suite, set()).add(_mark(result))
-    for suite, found in marks.items():
-        if len(found) > 1:
-            yield f"suite {suite} is not the same in all runs ({', '.join(sorted(found))}): each version has its curve"
+    for suite, known in marks.items():
+        if len(known) > 1:
+            yield f"suite {suite} is not the same in all runs ({', '.join(sorted(known))}): each version has its curve"

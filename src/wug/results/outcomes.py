@@ -101,7 +101,7 @@ class OutcomeCollector:
             db.register("last_part", arrays)
             columns = name_columns({key: settle(kind) for key, kind in self._types.items()})
             parts = [(part, source(self._part_path(number))) for number, part in enumerate(self._parts)]
-            selects = [_select(part, place, columns) for part, place in [*parts, (last, "last_part")]]
+            selects = [_select(part, table, columns) for part, table in [*parts, (last, "last_part")]]
             names = ", ".join(identifier(name) for name in (*MEASURED, *(column.name for column in columns)))
             whose = f"{literal(storable(suite))} AS suite, {literal(storable(model))} AS model"
             query = f"SELECT position, {whose}, {names} FROM ({' UNION ALL '.join(selects)})"
@@ -150,8 +150,8 @@ class OutcomeCollector:
                     chunks[role, field] = chunk  # type: ignore[index]
         for key, chunk in chunks.items():
             self._types[key] = merge(self._types.get(key), chunk.type)
-        for some in (self._outcomes, self._groups, self._details):
-            some.clear()
+        for pending in (self._outcomes, self._groups, self._details):
+            pending.clear()
         return chunks, arrays
 
 
@@ -186,11 +186,11 @@ def _decoders(columns: Sequence[OutcomeColumn]) -> tuple[list[str], dict[str, Ca
 def _present(
     names: Sequence[str], decoders: Mapping[str, Callable[[Any], Any]], values: Sequence[Any]
 ) -> dict[str, Any]:
-    found = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    present = {name: value for name, value in zip(names, values, strict=True) if value is not None}
     for name, decode in decoders.items():
-        if name in found:
-            found[name] = decode(found[name])
-    return found
+        if name in present:
+            present[name] = decode(present[name])
+    return present
 
 
 def _decoder(kind: Any) -> Callable[[Any], Any] | None:
@@ -261,7 +261,7 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _select(part: Mapping[tuple[Role, str], Chunk], place: str, columns: Sequence[OutcomeColumn]) -> str:
+def _select(part: Mapping[tuple[Role, str], Chunk], table: str, columns: Sequence[OutcomeColumn]) -> str:
     """The rows of a part with the settled types."""
     stored = {key: f"{key[0]}{number}" for number, key in enumerate(part)}
     shown = ["position", *MEASURED]
@@ -269,7 +269,7 @@ def _select(part: Mapping[tuple[Role, str], Chunk], place: str, columns: Sequenc
         key = (column.role, column.field)
         sql = part[key].sql(identifier(stored[key]), column.type) if key in part else "NULL"
         shown.append(f"{sql} AS {identifier(column.name)}")
-    return f"SELECT {', '.join(shown)} FROM {place}"
+    return f"SELECT {', '.join(shown)} FROM {table}"
 
 
 def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:

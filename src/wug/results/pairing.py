@@ -65,8 +65,8 @@ class Paired:
     @property
     def differences(self) -> Floats:
         """The difference of each outcome's mean over runs, second minus first."""
-        found: Floats = self.second.mean(axis=0) - self.first.mean(axis=0)
-        return found
+        difference: Floats = self.second.mean(axis=0) - self.first.mean(axis=0)
+        return difference
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
@@ -119,11 +119,13 @@ class ColumnLoader:
         files: dict[Path | None, list[tuple[StoredResult, OutcomeFile]]] = {}
         for stored, file in located:
             files.setdefault(file.path, []).append((stored, file))
-        for some in files.values():
-            by = {metric.name: metric.by for stored, _ in some for metric in stored.result.metrics if metric.by}
-            how = {metric.derived for stored, _ in some for metric in _derived(stored.result)}
-            arrays = PairingArrays.read([file for _, file in some], [one for one in how if one is not None], by)
-            for (stored, _), part in zip(some, arrays, strict=True):
+        for stored_files in files.values():
+            by = {metric.name: metric.by for stored, _ in stored_files for metric in stored.result.metrics if metric.by}
+            derivations = {metric.derived for stored, _ in stored_files for metric in _derived(stored.result)}
+            arrays = PairingArrays.read(
+                [file for _, file in stored_files], [one for one in derivations if one is not None], by
+            )
+            for (stored, _), part in zip(stored_files, arrays, strict=True):
                 self._columns[stored.id] = self._made(stored.result, part)
 
     def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
@@ -178,9 +180,9 @@ class _Layout:
         )
 
 
-def _column(place: _Place, arrays: PairingArrays, derived: Floats | None = None) -> MetricColumn | None:
+def _column(location: _Place, arrays: PairingArrays, derived: Floats | None = None) -> MetricColumn | None:
     """The values of a metric, or those that are derived from it; None if there are no finite ones."""
-    values, judged = (arrays.value if derived is None else derived)[place.rows], arrays.judged[place.rows]
+    values, judged = (arrays.value if derived is None else derived)[location.rows], arrays.judged[location.rows]
     if derived is not None:
         judged = np.zeros(len(values), bool)
     finite = np.isfinite(values)
@@ -189,10 +191,10 @@ def _column(place: _Place, arrays: PairingArrays, derived: Floats | None = None)
     all_judged = bool(judged[finite].all())
     if finite.all():
         kept = values.astype(np.int8) if all_judged else values
-        return MetricColumn(all_judged, place.units, place.keys, place.rows, kept, 0)
-    rows = place.rows[finite]
+        return MetricColumn(all_judged, location.units, location.keys, location.rows, kept, 0)
+    rows = location.rows[finite]
     keys = _keys(arrays.item[rows])
-    return MetricColumn(all_judged, place.units[finite], keys, rows, values[finite], int((~finite).sum()))
+    return MetricColumn(all_judged, location.units[finite], keys, rows, values[finite], int((~finite).sum()))
 
 
 def _units(arrays: PairingArrays) -> Ints:
@@ -314,15 +316,17 @@ def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed:
     if rows.binary and clusters.single and len(rows.first) == len(rows.second) == 1:
         only_first = int(np.sum(rows.first[0] > rows.second[0]))
         only_second = int(np.sum(rows.first[0] < rows.second[0]))
-        found = paired.tango(only_first, only_second, len(rows.units))
-        return Verdict(found.low, found.high, "tango", paired.mcnemar(only_first, only_second))
+        tango = paired.tango(only_first, only_second, len(rows.units))
+        return Verdict(tango.low, tango.high, "tango", paired.mcnemar(only_first, only_second))
     # Sums that differ from 0 only by rounding are 0.
     sums = np.where(np.abs(clusters.sums) < 1e-12, 0.0, clusters.sums)
     by = "" if clusters.single else "cluster "
     if interval == "bca" and len(sums) <= paired.MAX_BOOTSTRAP_CLUSTERS:
-        flipped, made = paired.flip_signs(sums, seed, tests), paired.bca_interval(sums, clusters.sizes, seed)
-        return Verdict(None, None, "", flipped) if made is None else Verdict(made.low, made.high, f"{by}bca", flipped)
-    made, tested = paired.t_interval(sums, clusters.sizes), paired.t_test(sums, clusters.sizes)
-    if made is None or tested is None:
+        flipped, bounds = paired.flip_signs(sums, seed, tests), paired.bca_interval(sums, clusters.sizes, seed)
+        if bounds is None:
+            return Verdict(None, None, "", flipped)
+        return Verdict(bounds.low, bounds.high, f"{by}bca", flipped)
+    bounds, tested = paired.t_interval(sums, clusters.sizes), paired.t_test(sums, clusters.sizes)
+    if bounds is None or tested is None:
         return Verdict(None, None, "", paired.flip_signs(sums, seed, tests))
-    return Verdict(made.low, made.high, f"{by}t", paired.SignificanceTest(tested.p, f"{by}{tested.method}"))
+    return Verdict(bounds.low, bounds.high, f"{by}t", paired.SignificanceTest(tested.p, f"{by}{tested.method}"))

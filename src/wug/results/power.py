@@ -69,14 +69,14 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
     if any(number is not None and number <= 0 for number in (wanted.width, wanted.difference)):
         raise InputError("a wanted width or difference is a number greater than 0")
     loader = shared_items.ResultLoader(store.reader)
-    found = list(_two(loader, runs, wanted) if len(runs) == 2 else _one(loader, runs[0], wanted))
-    if not found:
-        known = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
+    answers = list(_two(loader, runs, wanted) if len(runs) == 2 else _one(loader, runs[0], wanted))
+    if not answers:
+        metrics = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
         for pattern in wanted.metrics:
-            if not any(shared_items.is_wanted(name, [pattern]) for name in known):
-                raise UnknownName("metric", pattern, known)
+            if not any(shared_items.is_wanted(name, [pattern]) for name in metrics):
+                raise UnknownName("metric", pattern, metrics)
         raise InputError("no metric has values for two items or more")
-    return found
+    return answers
 
 
 def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
@@ -111,8 +111,8 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
     """The items that a difference between two runs takes."""
     shared = shared_items.share(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
     for test in shared.tests:
-        both = [loader.columns.columns(test.results[place][0]) for place in (0, 1)]
-        for metric in shared_items.choose(test, {place: [each] for place, each in enumerate(both)}, wanted.metrics):
+        both = [loader.columns.columns(test.results[side][0]) for side in (0, 1)]
+        for metric in shared_items.choose(test, {side: [each] for side, each in enumerate(both)}, wanted.metrics):
             if not all(metric in each for each in both):
                 continue
             rows = pairing.pair([both[0][metric]], [both[1][metric]])
@@ -134,12 +134,12 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
 
 def _with_needed(make: partial[NeededItems], items: int, wanted: float, chance: float, *, paired: bool) -> NeededItems:
     """The record with the width or power now, and the items that are needed."""
-    made = make(items, 0.0, wanted, None, paired)
-    if made.share and wanted > 1:
-        raise InputError(f"{wanted:g} is more than 100%, and {made.metric} is a proportion: write one, such as 0.1")
-    enough = (lambda n: made.curve(n) >= chance) if paired else (lambda n: made.curve(n) <= wanted)
+    analysis = make(items, 0.0, wanted, None, paired)
+    if analysis.share and wanted > 1:
+        raise InputError(f"{wanted:g} is more than 100%, and {analysis.metric} is a proportion: write one, such as 0.1")
+    enough = (lambda n: analysis.curve(n) >= chance) if paired else (lambda n: analysis.curve(n) <= wanted)
     needed = power.fewest(enough) if wanted else None
-    return make(items, made.curve(items), wanted, needed, paired)
+    return make(items, analysis.curve(items), wanted, needed, paired)
 
 
 def _by_unit(units: pairing.Ints, values: pairing.Floats) -> pairing.Floats:

@@ -239,13 +239,13 @@ def _parse_summary(text: str) -> _Parsed:
     if not text:
         return _Parsed(error="its row is damaged (its checksum does not match)")
     try:
-        found = json.loads(text)
-        whole = tuple(Estimate(**fields) for fields in found["estimates"])
-        metrics = tuple(Metric(*fields) for fields in found.get("metrics") or ())
-        phenomenon = phenomenon_of(found)
-        parts = {fields["group"]: Estimate(**fields) for fields in found.get("phenomena") or ()}
-        headline = next((one.name for one in metrics if one.headline), whole[0].metric if whole else "")
-        own = [(phenomenon, one) for one in whole if phenomenon and one.metric == headline]
-        return _Parsed(whole, metrics, phenomenon, dict(own) or parts)
+        fields_of_result = json.loads(text)
+        overall = tuple(Estimate(**fields) for fields in fields_of_result["estimates"])
+        metrics = tuple(Metric(*fields) for fields in fields_of_result.get("metrics") or ())
+        phenomenon = phenomenon_of(fields_of_result)
+        parts = {fields["group"]: Estimate(**fields) for fields in fields_of_result.get("phenomena") or ()}
+        headline = next((one.name for one in metrics if one.headline), overall[0].metric if overall else "")
+        own = [(phenomenon, one) for one in overall if phenomenon and one.metric == headline]
+        return _Parsed(overall, metrics, phenomenon, dict(own) or parts)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Parsed(error=f"its row is damaged ({error})")

@@ -18,40 +18,40 @@ MAX_NAME_CHARACTERS = 200
 
 def rename(store: Store, run: Run, name: str) -> str | None:
     """Rename a run; an empty name removes its name. Returns the new name."""
-    given = _checked(name)
-    other = next((one for one in store.runs() if given and one.name == given and one.id != run.id), None)
+    text = _checked(name)
+    other = next((one for one in store.runs() if text and one.name == text and one.id != run.id), None)
     if other is not None:
-        raise InputError(f"run {other.id} is already called {given!r}. Choose another name")
-    store.change("UPDATE runs SET name = ? WHERE id = ?", given or None, run.id)
-    return given or None
+        raise InputError(f"run {other.id} is already called {text!r}. Choose another name")
+    store.change("UPDATE runs SET name = ? WHERE id = ?", text or None, run.id)
+    return text or None
 
 
 def rename_sweep(store: Store, sweep: int, name: str) -> str:
     """Rename a sweep; InputError for an empty name, or one that another sweep has."""
-    given = _checked(name)
-    if not given:
+    text = _checked(name)
+    if not text:
         raise InputError("a sweep needs a name")
-    if given in (other for id, other in store.reader.sweep_names().items() if id != sweep):
-        raise InputError(f"another sweep is called {given!r}. Give another name")
-    store.change("UPDATE sweeps SET name = ? WHERE id = ?", given, sweep)
-    return given
+    if text in (other for id, other in store.reader.sweep_names().items() if id != sweep):
+        raise InputError(f"another sweep is called {text!r}. Give another name")
+    store.change("UPDATE sweeps SET name = ? WHERE id = ?", text, sweep)
+    return text
 
 
 def _checked(name: str) -> str:
     """A name without needless whitespace; InputError if it cannot be one."""
-    given = " ".join(storable(name).split())
-    if len(given) > MAX_NAME_CHARACTERS:
-        raise InputError(f"a name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(given):,}")
-    if given == LAST or given.isdecimal():
-        raise InputError(f"{given!r} cannot be a name: numbers and 'last' refer to runs")
-    return given
+    text = " ".join(storable(name).split())
+    if len(text) > MAX_NAME_CHARACTERS:
+        raise InputError(f"a name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(text):,}")
+    if text == LAST or text.isdecimal():
+        raise InputError(f"{text!r} cannot be a name: numbers and 'last' refer to runs")
+    return text
 
 
 def annotate(store: Store, run: Run, note: str) -> str | None:
     """Set the note of a run; an empty note removes it. Returns the new note."""
-    given = storable(note).replace("\r\n", "\n").strip()
-    store.change("UPDATE runs SET note = ? WHERE id = ?", given or None, run.id)
-    return given or None
+    text = storable(note).replace("\r\n", "\n").strip()
+    store.change("UPDATE runs SET note = ? WHERE id = ?", text or None, run.id)
+    return text or None
 
 
 def remove(store: Store, runs: Sequence[Run], *, force: bool = False) -> None:

@@ -32,11 +32,11 @@ def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
         raise StoreError(f"no run {shortened(word)!r} in {reader.path}; there is none yet: wug run SUITE --model MODEL")
     if word == LAST:
         return reader.run(runs[0].id, removed=removed)
-    found = _beginning(runs, word)
-    if len(found) == 1:
-        return reader.run(found[0].id, removed=removed)
-    if found:
-        raise StoreError(f"{shortened(word)!r} matches {_listed(found)}. Write more of the name, or the number")
+    matches = _beginning(runs, word)
+    if len(matches) == 1:
+        return reader.run(matches[0].id, removed=removed)
+    if matches:
+        raise StoreError(f"{shortened(word)!r} matches {_listed(matches)}. Write more of the name, or the number")
     near = nearest(word, [name for run in runs for name in _names(run)])
     meant = f" Did you mean {near!r}?" if near else ""
     raise StoreError(
@@ -47,14 +47,14 @@ def find(reader: RunReader, word: str, *, removed: bool = False) -> Run:
 
 def numbers(reader: RunReader, words: Iterable[str]) -> list[int]:
     """The numbers of runs; `sweep:NAME` means all complete runs of a sweep."""
-    found: list[int] = []
+    matching: list[int] = []
     for word in words:
         if word.startswith(sweeps.PREFIX):
             members = sweeps.runs_of(reader, sweeps.find(reader, word))
-            found += [run.id for run in members if run.status == "complete"]
+            matching += [run.id for run in members if run.status == "complete"]
         else:
-            found.append(find(reader, word).id)
-    return found
+            matching.append(find(reader, word).id)
+    return matching
 
 
 def side(reader: RunReader, text: str) -> list[int]:
@@ -84,6 +84,6 @@ def _names(run: Run) -> list[str]:
 
 
 def _listed(runs: Sequence[Run]) -> str:
-    some = [f"{run.id} ({run.name or run.model})" for run in runs[:LISTED]]
+    listed = [f"{run.id} ({run.name or run.model})" for run in runs[:LISTED]]
     more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
-    return f"run {', '.join(some)}{more}"
+    return f"run {', '.join(listed)}{more}"

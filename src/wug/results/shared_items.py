@@ -91,18 +91,18 @@ class ResultLoader:
 def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
     """The runs with these numbers; InputError for one that is missing, still running or repeated."""
     known = loader.runs()
-    found: list[Run] = []
+    runs: list[Run] = []
     for number in numbers:
         run = known.get(number) or loader.reader.run(number)
-        if run in found:
+        if run in runs:
             raise InputError(f"run {number} is given twice")
         if run.status == "running":
             raise InputError(
                 f"run {number} is still running, or was killed. Wait for it, or repeat its command, which resumes it: "
                 f"{run.command}"
             )
-        found.append(run)
-    return found
+        runs.append(run)
+    return runs
 
 
 def share(
@@ -124,8 +124,8 @@ def share(
     runs = tuple(tuple(next(found) for _ in side) for side in sides)
     stored_by_run = loader.results([run.id for side in runs for run in side])
     results = [[stored_by_run[run.id] for run in side] for side in runs]
-    for place in newest:
-        results[place] = [_newest(results[place])]
+    for side_number in newest:
+        results[side_number] = [_newest(results[side_number])]
     every = [stored for side in results for run in side for stored in run]
     for pattern in suites:
         if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
@@ -147,12 +147,18 @@ def share(
         suites_of = labelled([stored.result for stored in complete.values()])
         named |= {stored.id: one.suite for stored, one in zip(complete.values(), suites_of, strict=True)}
     for key in dict.fromkeys(keys):
-        has = {place: tuple(run[key] for run in side if key in run) for place, side in enumerate(numbered)}
-        whole = {place: mine for place, mine in has.items() if len(mine) == len(results[place])}
+        has = {side_number: tuple(run[key] for run in side if key in run) for side_number, side in enumerate(numbered)}
+        whole = {
+            side_number: results_of_side
+            for side_number, results_of_side in has.items()
+            if len(results_of_side) == len(results[side_number])
+        }
         if len(whole) > 1:
             tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
-        lacking = [place for place in has if place not in whole]
-        missing = _lacking([labels[place] for place in lacking], single=all(len(results[p]) == 1 for p in lacking))
+        lacking = [side_number for side_number in has if side_number not in whole]
+        missing = _lacking(
+            [labels[side_number] for side_number in lacking], single=all(len(results[p]) == 1 for p in lacking)
+        )
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             lonely.setdefault(missing, []).append(key[1])
     warnings += [f"left out, since {who}: {_list(names)}" for who, names in lonely.items()]
@@ -192,9 +198,9 @@ def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Seque
     for pattern in patterns:
         if not any(fnmatchcase(metric, pattern) for metric in known):
             return UnknownName("metric", pattern, known)
-    some = (reader.rows(side[0].id) for side in tests[0].results.values())
-    named = list(dict.fromkeys(_first_item(rows.at(0).outcome) for rows in some if len(rows)))
-    first = f". The first item is {' and '.join(named[:2])}: run both with the same options" if len(named) > 1 else ""
+    rows_of_sides = (reader.rows(side[0].id) for side in tests[0].results.values())
+    items = list(dict.fromkeys(_first_item(rows.at(0).outcome) for rows in rows_of_sides if len(rows)))
+    first = f". The first item is {' and '.join(items[:2])}: run both with the same options" if len(items) > 1 else ""
     return InputError(f"the runs share no item of any suite, so there is nothing to compare{first}")
 
 
@@ -205,12 +211,12 @@ def _first_item(outcome: Outcome) -> str:
 
 def _numbered(results: Sequence[StoredResult], versions: Mapping[int, Version]) -> dict[TestKey, StoredResult]:
     """The complete results of a run by their test: a run may have several of one suite, with different options."""
-    found: dict[TestKey, StoredResult] = {}
+    by_test: dict[TestKey, StoredResult] = {}
     for stored in results:
         if stored.result.status == "complete":
             test = versions[stored.id]
-            found[*test, sum(key[:3] == test for key in found)] = stored
-    return found
+            by_test[*test, sum(key[:3] == test for key in by_test)] = stored
+    return by_test
 
 
 def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Shared:
@@ -221,7 +227,7 @@ def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Sha
     for key, stored in _numbered(results, {stored.id: test_of(stored) for stored in results}).items():
         if not suites or any(fnmatchcase(stored.result.suite, name) for name in suites):
             tests.setdefault(key[:3], []).append(stored)
-    several = {key: found for key, found in tests.items() if len(found) > 1}
+    several = {key: same_test for key, same_test in tests.items() if len(same_test) > 1}
     if not several:
         raise InputError(
             "a comparison needs at least two runs, or groups of runs: wug compare 1 2. A single run is compared "
@@ -230,7 +236,9 @@ def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Sha
     longest = max(several.values(), key=len)
     return Shared(
         ((run,),) * len(longest),
-        tuple(Test(key[1], key[0], {at: (one,) for at, one in enumerate(found)}) for key, found in several.items()),
+        tuple(
+            Test(key[1], key[0], {at: (one,) for at, one in enumerate(same_test)}) for key, same_test in several.items()
+        ),
         tuple(_ended_badly([[run]])),
         tuple(distinguishing([stored.result for stored in longest])),
     )
@@ -240,12 +248,12 @@ def _imported(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
     """A warning if results of another program are compared with those of wug, or of a third one."""
     programs: dict[str, list[str]] = {}
     for test in tests:
-        for place, side in test.results.items():
+        for side_number, side in test.results.items():
             for stored in side:
                 signature = stored.result.signature
                 name = f"imported, {signature.get('program')}" if signature.get(IMPORTED) else "wug"
-                if labels[place] not in programs.setdefault(name, []):
-                    programs[name].append(labels[place])
+                if labels[side_number] not in programs.setdefault(name, []):
+                    programs[name].append(labels[side_number])
     listed = "; ".join(f"{', '.join(who)}: {name}" for name, who in programs.items())
     return [f"computed by different programs – {listed}"] if len(programs) > 1 else []
 
@@ -260,11 +268,11 @@ def _lacking(labels: Sequence[str], *, single: bool) -> str:
 
 def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
     """The newest complete result of each test in any of the runs; an incomplete one if there is no other."""
-    found: dict[tuple[str, str, str], StoredResult] = {}
-    for stored in sorted((one for run in side for one in run), key=lambda one: one.id):
-        if stored.result.status == "complete" or test_of(stored) not in found:
-            found[test_of(stored)] = stored
-    return list(found.values())
+    by_test: dict[tuple[str, str, str], StoredResult] = {}
+    for stored in sorted((result for run in side for result in run), key=lambda result: result.id):
+        if stored.result.status == "complete" or test_of(stored) not in by_test:
+            by_test[test_of(stored)] = stored
+    return list(by_test.values())
 
 
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
@@ -300,18 +308,22 @@ def _versions(results: Sequence[StoredResult], keys: Mapping[int, Version]) -> l
         versions.setdefault((kind, suite), {}).setdefault(version, []).append(stored.run)
     return [
         f"suite {suite} is not the same everywhere, and only equal versions are compared: "
-        + "; ".join(f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in found.items())
-        for (_, suite), found in versions.items()
-        if len(found) > 1
+        + "; ".join(
+            f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in runs_by_checksum.items()
+        )
+        for (_, suite), runs_by_checksum in versions.items()
+        if len(runs_by_checksum) > 1
     ]
 
 
 def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
     """A warning for each option that differs between sides, with the suites."""
-    found: dict[tuple[str, str], list[str]] = {}
+    suites_by_difference: dict[tuple[str, str], list[str]] = {}
     for test in tests:
-        signatures = [(place, stored.result.signature) for place, side in test.results.items() for stored in side]
-        fields = [(labels[place], dict(signature.fields)) for place, signature in signatures]
+        signatures = [
+            (side_number, stored.result.signature) for side_number, side in test.results.items() for stored in side
+        ]
+        fields = [(labels[side_number], dict(signature.fields)) for side_number, signature in signatures]
         kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
         compared = ("suite", "model", *registry.family_traits(test.kind).compared_options)
         for key in dict.fromkeys(key for _, each in fields for key in each):
@@ -325,19 +337,19 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
                 settings = "; ".join(
                     f"{', '.join(dict.fromkeys(who))}: {shown.get(value, value)}" for value, who in values.items()
                 )
-                found.setdefault((key, settings), []).append(test.name)
+                suites_by_difference.setdefault((key, settings), []).append(test.name)
     return [
         f"different settings, {'version of wug' if key == 'wug' else key} – {settings} "
         f"({'every suite' if len(names) == len(tests) else _list(names)})"
-        for (key, settings), names in found.items()
+        for (key, settings), names in suites_by_difference.items()
     ]
 
 
 def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequence[StoredResult]]]) -> str:
     sentences = []
-    for runs, found in zip(sides, results, strict=True):
-        for run, some in zip(runs, found, strict=True):
-            complete = [test_of(stored) for stored in some if stored.result.status == "complete"]
+    for runs, results_of_side in zip(sides, results, strict=True):
+        for run, results_of_run in zip(runs, results_of_side, strict=True):
+            complete = [test_of(stored) for stored in results_of_run if stored.result.status == "complete"]
             names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
             sentences.append(f"Run {run.id} has {_list(names) if names else 'none'}")
     return ". ".join(sentences)

@@ -73,9 +73,9 @@ def application_id_of(path: Path) -> int | None:
 
 def is_ours(db: sqlite3.Connection, application: int, tables: Collection[str]) -> bool:
     """Whether a database is new or belongs to an application; nothing is written."""
-    (found,) = db.execute("PRAGMA application_id").fetchone()
+    (found_application,) = db.execute("PRAGMA application_id").fetchone()
     named = {name for (name,) in map(tuple, db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))}
-    return named <= set(tables) if found == application else not found and not named
+    return named <= set(tables) if found_application == application else not found_application and not named
 
 
 def make_private(path: Path) -> None:

@@ -162,12 +162,12 @@ class Store:
         """The number of the sweep with this key, with its plan updated, or of a new one; an old one keeps its name."""
         row = {"command": command, "plan": plan}
         with self._transaction():
-            found = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
-            if found is None:
+            sweep = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
+            if sweep is None:
                 return self._insert("sweeps", {"key": key, "name": storable(name), "started": _now(), **row})
             changes = ", ".join(f"{column} = ?" for column in row)
-            self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), found["id"]))
-            number: int = found["id"]
+            self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), sweep["id"]))
+            number: int = sweep["id"]
             return number
 
     def add(self, run: int, result: Result, outcomes: OutcomeCollector | PackedOutcomes | None = None) -> Result:
@@ -299,9 +299,9 @@ class Store:
         self._files.delete_orphans(known, lambda owner: owner == run if run is not None else owner not in running)
 
     def _require_whole(self) -> None:
-        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise StoreError(f"the store {self.path} is damaged ({found}). Take a copy of it, or another --store")
+        (answer,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if answer != "ok":
+            raise StoreError(f"the store {self.path} is damaged ({answer}). Take a copy of it, or another --store")
 
     def _update_checksum(self, run: int) -> int:
         row = self._db.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
@@ -311,9 +311,9 @@ class Store:
     def _insert(self, table: str, row: Mapping[str, Any]) -> int:
         """Insert a row and return its number."""
         marks = ", ".join("?" * len(row))
-        made = self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-        assert made.lastrowid is not None
-        return made.lastrowid
+        cursor = self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
 
     def _require_index(self) -> None:
         try:

@@ -26,8 +26,8 @@ class Planned:
     """The options that the user gave, sorted by name."""
 
     def __str__(self) -> str:
-        given = "&".join(f"{name}={value}" for name, value in self.options)
-        return f"{self.specification}?{given}" if given else self.specification
+        text = "&".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.specification}?{text}" if text else self.specification
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def sweeps(reader: RunReader, *, removed: bool = False) -> list[Sweep]:
 def every_run(reader: RunReader, text: str, *, removed: bool = False) -> list[Run]:
     """All runs of a sweep, including earlier runs of the same model; with `removed`, the removed ones."""
     sweep = find(reader, text, removed=removed)
-    found = [run for run in reader.runs(removed=removed) if run.sweep == sweep.id]
-    if not found:
+    runs = [run for run in reader.runs(removed=removed) if run.sweep == sweep.id]
+    if not runs:
         raise StoreError(f"{sweep} has no run yet")
-    return found
+    return runs
 
 
 def find(reader: RunReader, text: str, *, removed: bool = False) -> Sweep:
@@ -120,8 +120,8 @@ def finished_at(reader: RunReader, sweep: int, model: Planned, commit: str) -> i
 
 def members(reader: RunReader, sweep: Sweep) -> list[Member]:
     """Every model of a sweep, in order, with its latest complete run, or else its latest run."""
-    found = _runs_by_model(reader, sweep)
-    return [Member(model, found.get(model)) for model in sweep.models]
+    runs_by_model = _runs_by_model(reader, sweep)
+    return [Member(model, runs_by_model.get(model)) for model in sweep.models]
 
 
 def runs_of(reader: RunReader, sweep: Sweep) -> list[Run]:
@@ -139,13 +139,13 @@ def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[Planned, Run]:
         row["id"]: row["key"]
         for row in reader.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
     }
-    found: dict[Planned, Run] = {}
+    runs_by_model: dict[Planned, Run] = {}
     for run in reversed(reader.runs()):  # a model whose files changed has a later run under the same name
         if run.id in keys:
             model = Planned(run.specification or run.model, _given(keys[run.id]))
-            if run.status == "complete" or model not in found or found[model].status != "complete":
-                found[model] = run
-    return found
+            if run.status == "complete" or model not in runs_by_model or runs_by_model[model].status != "complete":
+                runs_by_model[model] = run
+    return runs_by_model
 
 
 def _given(key: Any) -> tuple[tuple[str, str], ...]:
@@ -159,7 +159,7 @@ def _given(key: Any) -> tuple[tuple[str, str], ...]:
 def _sweep_of(row: Any) -> Sweep:
     try:
         plan = json.loads(row["plan"])
-        models = tuple(Planned(str(name), tuple(sorted(given.items()))) for name, given in plan["models"])
+        models = tuple(Planned(str(name), tuple(sorted(options.items()))) for name, options in plan["models"])
         suites = tuple(map(str, plan["suites"]))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise StoreError(f"the store is damaged: the plan of sweep {row['id']} cannot be read") from None

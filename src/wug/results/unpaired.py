@@ -22,9 +22,9 @@ _Z = NormalDist().inv_cdf(0.975)
 
 def unpaired_metrics(test: Test, couple: tuple[int, int], patterns: Sequence[str]) -> list[str]:
     """The metrics that all results of both sides have: those that patterns name, or the headlines."""
-    if not all(place in test.results for place in couple):
+    if not all(side in test.results for side in couple):
         return []
-    results = [stored.result for place in couple for stored in test.results[place]]
+    results = [stored.result for side in couple for stored in test.results[side]]
     shared = set.intersection(*({one.metric for one in result.estimates if one.group == OVERALL} for result in results))
     names = [metric.name for metric in results[0].metrics if metric.name in shared]
     if patterns:
@@ -34,11 +34,11 @@ def unpaired_metrics(test: Test, couple: tuple[int, int], patterns: Sequence[str
 
 def unpaired_fields(test: Test, couple: tuple[int, int], metric: str) -> dict[str, Any]:
     """The fields of a contrast between two sides on one metric."""
-    first, second = (_mean(test, place, metric) for place in couple)
+    first, second = (_mean(test, side, metric) for side in couple)
     difference = second.value - first.value
     low, high = _interval(first, second)
     p = 1.0 if low is None or high is None else _p(difference, low, high)
-    results = [stored.result for place in couple for stored in test.results[place]]
+    results = [stored.result for side in couple for stored in test.results[side]]
     return {
         "suite": test.name,
         "kind": test.kind,
@@ -62,21 +62,21 @@ def unpaired_fields(test: Test, couple: tuple[int, int], metric: str) -> dict[st
     }
 
 
-def _mean(test: Test, place: int, metric: str) -> Estimate:
+def _mean(test: Test, side: int, metric: str) -> Estimate:
     """The estimate of a side: that of its run, or the mean over its runs."""
-    found = [
-        one
-        for stored in test.results[place]
-        for one in stored.result.estimates
-        if (one.metric, one.group) == (metric, OVERALL)
+    estimates = [
+        estimate
+        for stored in test.results[side]
+        for estimate in stored.result.estimates
+        if (estimate.metric, estimate.group) == (metric, OVERALL)
     ]
-    if len(found) == 1:
-        return found[0]
-    value, n = fmean(one.value for one in found), sum(one.n for one in found)
-    if any(one.low is None or one.high is None for one in found):
+    if len(estimates) == 1:
+        return estimates[0]
+    value, n = fmean(estimate.value for estimate in estimates), sum(estimate.n for estimate in estimates)
+    if any(estimate.low is None or estimate.high is None for estimate in estimates):
         return Estimate(metric, OVERALL, value, n)
-    below = math.sqrt(sum((one.value - (one.low or 0.0)) ** 2 for one in found)) / len(found)
-    above = math.sqrt(sum(((one.high or 0.0) - one.value) ** 2 for one in found)) / len(found)
+    below = math.sqrt(sum((estimate.value - (estimate.low or 0.0)) ** 2 for estimate in estimates)) / len(estimates)
+    above = math.sqrt(sum(((estimate.high or 0.0) - estimate.value) ** 2 for estimate in estimates)) / len(estimates)
     return Estimate(metric, OVERALL, value, n, value - below, value + above)
 
 
