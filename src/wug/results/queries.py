@@ -69,8 +69,8 @@ class OutcomeTable:
         """The outcomes that match a filter, in its order; with `keys`, others of their details may be missing."""
         if self._kept is not None and filter == Filter(filter.metric, filter.value):
             metric = None if filter.metric is None else storable(filter.metric)
-            some = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
-            return islice(map(self._kept[0], some), limit)
+            rows = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
+            return islice(map(self._kept[0], rows), limit)
         where, values = self._where(filter)
         rest = f"WHERE {where} ORDER BY {', '.join(_order_keys(filter))}"
         read = partial(self._rows, rest, *values, keys=keys, limit=limit)
@@ -80,23 +80,25 @@ class OutcomeTable:
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
-        columns = [one for one in self.locate().columns if one.role == "detail" and one.field in keys]
-        fields = {one.field: f"CAST({identifier(one.name)} AS DOUBLE)" for one in columns if one.type in NUMBERS}
+        columns = [column for column in self.locate().columns if column.role == "detail" and column.field in keys]
+        fields = {
+            column.field: f"CAST({identifier(column.name)} AS DOUBLE)" for column in columns if column.type in NUMBERS
+        }
         where, values = self._where(filter)
         with self._run(
             f"SELECT {', '.join(['position', *fields.values()])} FROM {{table}} WHERE {where}", values
         ) as db:
-            _, *found = db.fetchnumpy().values()
-        return dict(zip(fields, map(np.ma.asarray, found), strict=True))
+            _, *arrays = db.fetchnumpy().values()
+        return dict(zip(fields, map(np.ma.asarray, arrays), strict=True))
 
     def kinds(self, metric: str) -> list[tuple[Outcome, list[int]]]:
         """The outcomes of a metric by groups and value: the first of each kind, and the positions of all of it."""
         groups = [identifier(column.name) for column in self.locate().columns if column.role == "group"]
         by = ", ".join(["value", "judged", *groups])
         kinds = f"SELECT list(position ORDER BY position) AS kind FROM {{table}} WHERE metric = ? GROUP BY {by}"
-        found = [positions for (positions,) in self._query(f"{kinds} ORDER BY kind", metric)]
-        first = self.read([positions[0] for positions in found])
-        return [(row.outcome, positions) for row, positions in zip(first, found, strict=True)]
+        positions_by_kind = [positions for (positions,) in self._query(f"{kinds} ORDER BY kind", metric)]
+        first = self.read([positions[0] for positions in positions_by_kind])
+        return [(row.outcome, positions) for row, positions in zip(first, positions_by_kind, strict=True)]
 
     def positions(self, filter: Filter) -> Sequence[int]:
         """The positions of the outcomes that match a filter, ascending."""
@@ -108,8 +110,8 @@ class OutcomeTable:
         """Outcomes in the order of the filter, after the one at a position or before the one at another."""
         back = before is not None
         bound = before if back else after
-        found = self._walk(filter, bound, back=back, limit=size + 1)
-        more, rows = len(found) > size, found[:size]
+        rows_and_next = self._walk(filter, bound, back=back, limit=size + 1)
+        more, rows = len(rows_and_next) > size, rows_and_next[:size]
         if not rows:
             return Page(())
         beyond = bound is not None and bool(self._walk(filter, rows[0], back=not back, limit=1))
@@ -124,11 +126,11 @@ class OutcomeTable:
 
     def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
         """The outcomes at these positions, in this order."""
-        found = {row.position: row for row in self._among("position", 0, set(positions))}
+        rows = {row.position: row for row in self._among("position", 0, set(positions))}
         for position in positions:
-            if position not in found:
+            if position not in rows:
                 raise InputError(f"there is no outcome {position}")
-        return [found[position] for position in positions]
+        return [rows[position] for position in positions]
 
     def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
         """All outcomes of a row's item, its own among them."""
@@ -138,10 +140,10 @@ class OutcomeTable:
         """For each row, all outcomes of its item, read together."""
         if self.keep and self._items_differ:
             return [(row,) for row in rows]
-        found: dict[str, list[OutcomeRow]] = {}
+        rows_by_item: dict[str, list[OutcomeRow]] = {}
         for row in self._among("item", 1, {storable(row.outcome.item) for row in rows}):
-            found.setdefault(row.outcome.item, []).append(row)
-        return [tuple(found.get(row.outcome.item, ())) for row in rows]
+            rows_by_item.setdefault(row.outcome.item, []).append(row)
+        return [tuple(rows_by_item.get(row.outcome.item, ())) for row in rows]
 
     def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
         """The groups of the first outcome for each value of a field."""
@@ -189,16 +191,19 @@ class OutcomeTable:
         if filter.text:
             sought = filter.text.casefold()
             details = [column for column in columns if column.role == "detail" and _has_text(column.type)]
-            mentions = [_mentions("item", "VARCHAR"), *(_mentions(identifier(one.name), one.type) for one in details)]
+            mentions = [
+                _mentions("item", "VARCHAR"),
+                *(_mentions(identifier(detail.name), detail.type) for detail in details),
+            ]
             parts.append(f"({' OR '.join(mentions)})")
             values += [sought] * len(mentions)
         return " AND ".join(parts), tuple(values)
 
-    def _among(self, column: str, place: int, wanted: Collection[Any]) -> Iterator[OutcomeRow]:
+    def _among(self, column: str, index: int, values: Collection[Any]) -> Iterator[OutcomeRow]:
         """The outcomes with one of some values in a column, by position."""
         if self._kept is None:
-            return self._rows(f"WHERE {column} IN (SELECT unnest(?)) ORDER BY position", list(wanted))
-        return map(self._kept[0], [row for row in self._kept[1] if row[place] in wanted])
+            return self._rows(f"WHERE {column} IN (SELECT unnest(?)) ORDER BY position", list(values))
+        return map(self._kept[0], [row for row in self._kept[1] if row[index] in values])
 
     @cached_property
     def _kept(self) -> tuple[OutcomeDecoder, list[tuple[Any, ...]]] | None:
@@ -249,8 +254,8 @@ class OutcomeTable:
             if len(self._known) >= MAX_KNOWN_ANSWERS:
                 self._known.clear()
             self._known[key] = list(read())
-        found: list[OutcomeRow] = self._known[key]
-        return found
+        known: list[OutcomeRow] = self._known[key]
+        return known
 
     def _query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._run(sql, values) as db:
@@ -380,24 +385,24 @@ class PairingArrays:
         columns = (
             f"hash(item) AS item, hash({metric}) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
         )
-        numbers = {how: f"derived{place}" for place, how in enumerate(derived)}
+        numbers = {how: f"derived{index}" for index, how in enumerate(derived)}
         columns += "".join(f", {_derived(how, whole)} AS {name}" for how, name in numbers.items())
         table = OutcomeTable(lambda: whole)
         with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
-            found: dict[str, Any] = dict(db.fetchnumpy())
+            fetched: dict[str, Any] = dict(db.fetchnumpy())
         names = table._query(f"SELECT {metric} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
         metrics = dict(names)
-        value = np.ma.getdata(found["value"])
+        value = np.ma.getdata(fetched["value"])
         arrays = {
-            "item": np.ma.getdata(found["item"]),
-            "metric": np.ma.getdata(found["metric"]),
+            "item": np.ma.getdata(fetched["item"]),
+            "metric": np.ma.getdata(fetched["metric"]),
             "value": value,
-            "missing": np.ma.getmaskarray(found["value"]) | np.isnan(value),
-            "judged": np.ma.getdata(found["judged"]).astype(bool),
-            "source": np.ma.getdata(found["source"]),
-            "has_source": ~np.ma.getdata(found["none"]).astype(bool),
+            "missing": np.ma.getmaskarray(fetched["value"]) | np.isnan(value),
+            "judged": np.ma.getdata(fetched["judged"]).astype(bool),
+            "source": np.ma.getdata(fetched["source"]),
+            "has_source": ~np.ma.getdata(fetched["none"]).astype(bool),
         }
-        values = {how: np.ma.filled(found[name], np.nan) for how, name in numbers.items()}
+        values = {how: np.ma.filled(fetched[name], np.nan) for how, name in numbers.items()}
         parts = []
         for file in files:
             mine = slice(file.first, file.first + file.rows)

@@ -105,11 +105,11 @@ class RunReader:
 
     def warnings(self) -> dict[int, tuple[str, ...]]:
         """The warnings of results, by result; damaged rows are left out."""
-        found: dict[int, tuple[str, ...]] = {}
+        warnings_by_run: dict[int, tuple[str, ...]] = {}
         for row in self.each("SELECT id, warnings FROM results WHERE warnings <> '[]'"):
             with suppress(ValueError, TypeError):
-                found[row["id"]] = tuple(map(str, json.loads(row["warnings"])))
-        return found
+                warnings_by_run[row["id"]] = tuple(map(str, json.loads(row["warnings"])))
+        return warnings_by_run
 
     def stored(self, run: int, *, outcomes: bool = False) -> list[StoredResult]:
         """The results of a run in order, with or without their outcomes.
@@ -120,7 +120,7 @@ class RunReader:
 
     def stored_by_run(self, runs: Sequence[int], *, outcomes: bool = False) -> dict[int, list[StoredResult]]:
         """The results of several runs, as `stored` returns them, by run."""
-        found: dict[int, list[StoredResult]] = {run: [] for run in runs}
+        results_by_run: dict[int, list[StoredResult]] = {run: [] for run in runs}
         models = {run: self.run(run).model for run in runs}
         marks = ",".join("?" * len(runs))
         for row in list(self.each(f"SELECT * FROM results WHERE run IN ({marks}) ORDER BY id", *runs)):
@@ -129,11 +129,11 @@ class RunReader:
                 self._file_of(row)
             stored = StoredOutcomes(self.rows(row["id"])) if outcomes else ()
             result = result_of_row(row, models[row["run"]], stored)
-            found[row["run"]].append(StoredResult(row["id"], row["run"], result))
+            results_by_run[row["run"]].append(StoredResult(row["id"], row["run"], result))
         for row in self.each(f"SELECT id, kept FROM runs WHERE id IN ({marks})", *runs):
-            if row["kept"] is not None and row["kept"] != len(found[row["id"]]):
-                raise damaged_run(row["id"], f"{len(found[row['id']])} of its {row['kept']} results are there")
-        return found
+            if row["kept"] is not None and row["kept"] != len(results_by_run[row["id"]]):
+                raise damaged_run(row["id"], f"{len(results_by_run[row['id']])} of its {row['kept']} results are there")
+        return results_by_run
 
     def result(self, number: int) -> tuple[Result, Run]:
         """A result without its outcomes, and its run."""
@@ -168,13 +168,13 @@ class RunReader:
 
     def sweep_statuses(self) -> dict[int, dict[str, int]]:
         """For each sweep, the number of models by status of their run."""
-        found: dict[int, dict[str, int]] = {}
+        counts: dict[int, dict[str, int]] = {}
         for row in self.each(
             "SELECT sweep, status, count(DISTINCT specification) AS models FROM runs"
             " WHERE sweep IS NOT NULL AND removed IS NULL GROUP BY sweep, status"
         ):
-            found.setdefault(row["sweep"], {})[str(row["status"])] = row["models"]
-        return found
+            counts.setdefault(row["sweep"], {})[str(row["status"])] = row["models"]
+        return counts
 
     def siblings(self, result: int) -> list[Sibling]:
         """The complete results of other runs on the same suite, the latest first."""
@@ -199,12 +199,12 @@ class RunReader:
             " AND results.status = 'complete' AND removed IS NULL ORDER BY results.id",
             *(row["suite"], row["kind"]),
         )
-        found: dict[str, int] = {}
+        others: dict[str, int] = {}
         for other in rows:
             theirs = signature_of_row(other)
             if dict(theirs.without(option).fields) == dict(signature.without(option).fields):
-                found[theirs.get(option) or "no"] = other["id"]
-        return {**found, signature.get(option) or "no": result}
+                others[theirs.get(option) or "no"] = other["id"]
+        return {**others, signature.get(option) or "no": result}
 
     def head(self, result: int) -> dict[str, Any]:
         """The signature and the warnings of a result."""
@@ -232,21 +232,21 @@ class RunReader:
     def identity(self) -> tuple[int, int]:
         """Device and inode of the index, which change if it is replaced; StoreError if there is none."""
         try:
-            found = (self.path / INDEX).stat()
+            status = (self.path / INDEX).stat()
         except OSError as error:
             raise StoreError(
                 f"the store {self.path} is gone ({error.strerror}): it was deleted or moved. Put it back, or start "
                 "wug view again"
             ) from None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def damage(self) -> str:
         """The error that SQLite finds in the index; empty if there is none."""
         try:
-            (found,) = self.one("PRAGMA quick_check(1)")
+            (answer,) = self.one("PRAGMA quick_check(1)")
         except StoreError as error:
             return str(error)
-        return "" if found == "ok" else f"the store {self.path} is damaged: {found}"
+        return "" if answer == "ok" else f"the store {self.path} is damaged: {answer}"
 
     def one(self, sql: str, *values: Any) -> Any:
         """The first row of a query on the index; None if it has none."""
@@ -255,8 +255,8 @@ class RunReader:
     def each(self, sql: str, *values: Any) -> Iterator[Any]:
         """The rows of a query on the index; an error may occur at any of them."""
         try:
-            found = self._connection().execute(sql, values)
-            yield from found
+            cursor = self._connection().execute(sql, values)
+            yield from cursor
         except (*SQLITE_ERRORS, OverflowError) as error:
             raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
 
@@ -281,8 +281,8 @@ class RunReader:
             return OutcomeFile(None, 0, 0, columns)
         path = self.path / OUTCOMES / row["file"]
         try:
-            found = path.stat()
-            checksum = _checksum(path, found.st_size, found.st_mtime_ns, found.st_ino)
+            status = path.stat()
+            checksum = _checksum(path, status.st_size, status.st_mtime_ns, status.st_ino)
         except OSError as error:
             raise damaged(row, f"its file {OUTCOMES}/{path.name} cannot be read: {error.strerror}") from None
         if checksum != row["sha256"]:
@@ -299,7 +299,7 @@ class RunReader:
 
     def _opened(self) -> sqlite3.Connection:
         # It is used by this thread alone, and may be closed by another.
-        made = sqlite3.connect(
+        connection = sqlite3.connect(
             f"{(self.path / INDEX).resolve().as_uri()}?mode=ro",
             uri=True,
             timeout=10,
@@ -307,23 +307,23 @@ class RunReader:
             check_same_thread=False,
         )
         try:
-            made.row_factory = sqlite3.Row
+            connection.row_factory = sqlite3.Row
             # A damaged character is shown as such and hides nothing else.
-            made.text_factory = lambda data: data.decode("utf-8", "replace")
-            made.execute("PRAGMA query_only=ON")
-            made.execute("PRAGMA cache_size=-1000")
-            (version,) = made.execute("PRAGMA user_version").fetchone()
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("PRAGMA cache_size=-1000")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
         except SQLITE_ERRORS:
-            made.close()
+            connection.close()
             raise
         if version != VERSION:
-            made.close()
+            connection.close()
             raise StoreError(
                 f"{self.path} is not a store of this version of wug (schema {version}, not {VERSION}). Choose another "
                 "with --store"
             )
-        require_columns(made)
-        return made
+        require_columns(connection)
+        return connection
 
 
 class _ThreadConnection:

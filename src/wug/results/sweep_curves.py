@@ -71,12 +71,12 @@ class SweepComparison:
 
 def placed(sweep: Sweep, runs: Sequence[Run]) -> list[Placed]:
     """The complete runs with a training step in their names."""
-    found = []
+    checkpoints = []
     for run in runs:
         if run.status == "complete" and (step := step_in(run)) is not None:
             training = training_of(run.specification or run.model)
-            found.append(Placed(run, step, without_seed(training)))
-    return found
+            checkpoints.append(Placed(run, step, without_seed(training)))
+    return checkpoints
 
 
 def sweep_curves(
@@ -93,26 +93,30 @@ def sweep_curves(
     `trainings` are those that are drawn; all by default. Runs of one training at one step are its seeds: their mean ±
     one standard deviation.
     """
-    found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    points_by_curve: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
     numbers: list[int] = []
     fields: dict[str, None] = {}
     for sweep in sweeps:
-        places = [
-            place for place in placed(sweep, runs_of(reader, sweep)) if not trainings or place.training in trainings
+        checkpoints = [
+            checkpoint
+            for checkpoint in placed(sweep, runs_of(reader, sweep))
+            if not trainings or checkpoint.training in trainings
         ]
-        numbers += (place.run.id for place in places)
-        results = _results(reader, [place.run.id for place in places], whole=bool(by or metrics))
-        for place in places:
-            series = sweep.name if len(sweeps) > 1 else place.training
-            for result in results.get(place.run.id, ()):
+        numbers += (checkpoint.run.id for checkpoint in checkpoints)
+        results = _results(reader, [checkpoint.run.id for checkpoint in checkpoints], whole=bool(by or metrics))
+        for checkpoint in checkpoints:
+            series = sweep.name if len(sweeps) > 1 else checkpoint.training
+            for result in results.get(checkpoint.run.id, ()):
                 if result.status != "complete" or not _fits(result.suite, suites):
                     continue
                 fields |= dict.fromkeys(field for one in result.estimates if (field := Group.parse(one.group).field))
                 for name, estimate in _wanted(result, metrics, by):
                     key = (name, estimate.metric, series, result.kind)
-                    found.setdefault(key, {}).setdefault(place.step, []).append((place.run.id, result, estimate))
-    curves = tuple(curve for key, points in found.items() if (curve := _named(key, points)))
-    if by and not found and by not in fields:
+                    points_by_curve.setdefault(key, {}).setdefault(checkpoint.step, []).append(
+                        (checkpoint.run.id, result, estimate)
+                    )
+    curves = tuple(curve for key, points in points_by_curve.items() if (curve := _named(key, points)))
+    if by and not points_by_curve and by not in fields:
         raise UnknownName("field", by, fields)
     if not curves:
         names = " and ".join(str(sweep) for sweep in sweeps)
@@ -127,7 +131,7 @@ def sweep_matrix(reader: RunReader, sweep: Sweep) -> SweepMatrix:
     """Every model of a sweep by every suite."""
     every = members(reader, sweep)
     runs = [member.run.id for member in every if member.run is not None]
-    by_run = {run: {result.suite: result for result in some} for run, some in _results(reader, runs).items()}
+    by_run = {run: {result.suite: result for result in of_run} for run, of_run in _results(reader, runs).items()}
     met = dict.fromkeys(suite for own in by_run.values() for suite in own)
     suites = tuple(dict.fromkeys([*(name for name in sweep.suites if name in met), *met])) or sweep.suites
     return SweepMatrix(suites, tuple(_line(member, by_run, suites) for member in every), signatures(reader, runs))
@@ -150,38 +154,41 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
         raise InputError(f"{first} and {second} have no training step in common in the names of their models")
-    found: list[StepContrast] = []
+    contrasts: list[StepContrast] = []
     warnings: dict[str, None] = {}
     whole = [[run for step in shared for run in side[step]] for side in sides]
     steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
     loader = ResultLoader(store.reader)
     for step, couple in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
-        made = compare(store, couple, replace(choice, items=0), steps if step is None else None, loader)
-        found += (StepContrast(step, contrast) for contrast in made.contrasts)
-        warnings |= dict.fromkeys(made.warnings)
-    corrected = holm([one.contrast.p for one in found])
-    found = [replace(one, contrast=replace(one.contrast, p_holm=p)) for one, p in zip(found, corrected, strict=True)]
-    order = {key: place for place, key in enumerate(dict.fromkeys(map(_test, found)))}
-    found.sort(key=lambda one: order[_test(one)])
-    return SweepComparison(first.name, second.name, tuple(found), tuple(warnings))
+        comparison = compare(store, couple, replace(choice, items=0), steps if step is None else None, loader)
+        contrasts += (StepContrast(step, contrast) for contrast in comparison.contrasts)
+        warnings |= dict.fromkeys(comparison.warnings)
+    corrected = holm([step_contrast.contrast.p for step_contrast in contrasts])
+    contrasts = [
+        replace(step_contrast, contrast=replace(step_contrast.contrast, p_holm=p))
+        for step_contrast, p in zip(contrasts, corrected, strict=True)
+    ]
+    order = {key: index for index, key in enumerate(dict.fromkeys(map(_test, contrasts)))}
+    contrasts.sort(key=lambda step_contrast: order[_test(step_contrast)])
+    return SweepComparison(first.name, second.name, tuple(contrasts), tuple(warnings))
 
 
-def _test(one: StepContrast) -> tuple[str, str]:
-    return one.contrast.suite, one.contrast.metric
+def _test(step_contrast: StepContrast) -> tuple[str, str]:
+    return step_contrast.contrast.suite, step_contrast.contrast.metric
 
 
 def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
-    found: dict[float, list[int]] = {}
-    for place in placed(sweep, runs):
-        found.setdefault(place.step, []).append(place.run.id)
-    return found
+    runs_by_step: dict[float, list[int]] = {}
+    for checkpoint in placed(sweep, runs):
+        runs_by_step.setdefault(checkpoint.step, []).append(checkpoint.run.id)
+    return runs_by_step
 
 
 def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> dict[int, list[Result]]:
     """The results of runs: from the overview, or complete ones for groups and other metrics."""
     if whole:
-        found = reader.stored_by_run(runs)
-        return {run: [stored.result for stored in some] for run, some in found.items()}
+        stored_results = reader.stored_by_run(runs)
+        return {run: [stored.result for stored in of_run] for run, of_run in stored_results.items()}
     results: dict[int, list[Result]] = {}
     for summary in reader.overview(runs) if runs else ():
         if not summary.error:
@@ -221,8 +228,8 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
 def _named(
     key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
 ) -> Curve | None:
-    made = curve_through(key, points)
-    return None if made is None else replace(made, suite=key[0])
+    curve = curve_through(key, points)
+    return None if curve is None else replace(curve, suite=key[0])
 
 
 def _line(member: Member, by_run: Mapping[int, Mapping[str, Result]], suites: Sequence[str]) -> MatrixLine:
