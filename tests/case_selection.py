@@ -43,8 +43,8 @@ def each_kind(every: Iterable[Case], kind: Callable[[Case], Hashable], most: int
 
 
 def examples(most: int) -> int:
-    """The number of examples of a property: `most` at night, a third of it by day."""
-    return most if WHOLE else -(-most // 3)
+    """The number of examples of a property: `most` at night, a quarter of it by day."""
+    return most if WHOLE else -(-most // 4)
 
 
 def _drawn(given: list[Case]) -> list[Case]:

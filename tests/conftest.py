@@ -37,6 +37,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # a test that uses the Hugging Face Hub fail
 MEMORY, ROOM = Path("/dev/shm"), 3 << 30
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    os.environ.setdefault("TMPDIR", str(MEMORY))
 # Collecting garbage takes a third of the time of reading a large suite, and there is little.
 gc.set_threshold(20_000, 20, 20)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell starts in the background

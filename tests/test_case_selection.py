@@ -30,8 +30,8 @@ def test_of_every_kind_there_is_something() -> None:
     assert {"b1", "b2", "c1"} < {*found}
 
 
-def test_examples_are_a_third() -> None:
-    assert (case_selection.examples(30), case_selection.examples(1)) == (10, 1)
+def test_examples_are_a_quarter() -> None:
+    assert (case_selection.examples(30), case_selection.examples(1)) == (8, 1)
 
 
 def test_at_night_all_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,7 +234,7 @@ def walked(rows: Rows, filter: Filter, size: int) -> list[Any]:
     return [(told(page.rows), page.before, page.after) for page in (*pages, *back)]
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(OUTCOMES, max_size=12), st.lists(FILTERS, min_size=1, max_size=6), st.integers(1, 4), st.data())
 def test_queries_give_what_a_loop_gives(
     outcomes: list[Outcome], filters: list[Filter], size: int, data: st.DataObject
