@@ -67,18 +67,3 @@ def test_an_option_that_resembles_none_comes_without_a_guess() -> None:
     said = wug("run", "wug_coord", "--frobnicate", "x")
     assert said.code == 2
     assert said.err.rstrip().endswith("No such option: --frobnicate")
-
-
-@pytest.mark.parametrize(
-    ("command", "hint"),
-    [
-        (("train", "causal", "text.txt", "--inner", "64"), "--ffn-size"),
-        (("make", "pcfgset", "--beside", "test.src"), "--compare-with"),
-        (("data", "list", "--json"), "--format json"),
-        (("run", "suite.json", "--db", "runs.db"), "--store"),
-    ],
-)
-def test_an_option_of_an_earlier_version_comes_with_its_present_name(command: tuple[str, ...], hint: str) -> None:
-    found = wug(*command)
-    assert found.code == 2
-    assert f"It is called {hint}" in found.err
