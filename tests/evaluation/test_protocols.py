@@ -89,4 +89,17 @@ def test_compare_shows_what_the_protocol_changes_on_a_model(pairs: Path, tmp_pat
     assert [row["protocol"] for row in rows] == ["wug", "lm-eval-0.4", "minicons-0.3"]
     assert [row["shared_items"] for row in rows] == [1, 1, 1]
     assert "bos:lm-eval" in rows[1]["rules"]
+    assert rows[1]["rules"] in wug("compare", "--protocols", 1, 2, 3, "--store", store).out
     refused(wug("compare", "--protocols", 1, "--store", store), "one protocol")
+
+
+def test_protocols_are_compared_suite_by_suite(pairs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for protocol in ("wug", "lm-eval"):
+        wug("run", pairs, "wug_places", "--limit", 6, "--protocol", protocol, "--store", store, "--no-cache")
+    first, *rows = json.loads(wug("compare", "--protocols", 1, 2, "--store", store, "--format", "json").out)
+    assert [(row["suite"], row["run"], row["shared_items"]) for row in rows] == [
+        (first["suite"], 2, 1),
+        ("wug_places", 1, 6),
+        ("wug_places", 2, 6),
+    ]

@@ -221,10 +221,10 @@ def _document(result: Result) -> dict[str, object]:
 
 
 def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] = ()) -> RowTable:
-    """One row per run and suite: the protocol, its rules, the score, and the judgements that it changes.
+    """One row per suite and run: the protocol, its rules, the score, and the judgements that it changes.
 
     Args:
-        results: Results with the numbers of their runs; each is compared with the first of the same model.
+        results: Results with the numbers of their runs; each is compared with the first of the same model and suite.
         suites: Patterns of suites; empty for all.
 
     Raises:
@@ -240,16 +240,18 @@ def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] 
         protocols.setdefault(result.model, set()).add(_protocol(result))
     if not any(len(names) > 1 for names in protocols.values()):
         raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
+    compared = list(dict.fromkeys((result.model, result.suite) for _, result in selected))
+    selected.sort(key=lambda numbered: compared.index((numbered[1].model, numbered[1].suite)))
     units = {"value": "share"}
     return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected)), units=units)
 
 
 def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
-    firsts: dict[str, dict[str, object]] = {}
+    firsts: dict[tuple[str, str], dict[str, object]] = {}
     for number, result in numbered_results:
         metric = next((metric.name for metric in result.metrics if metric.headline), result.metrics[0].name)
         values = {outcome.item: outcome.value for outcome in result.outcomes if outcome.metric == metric}
-        first = firsts.setdefault(result.model, dict(values))
+        first = firsts.setdefault((result.model, result.suite), dict(values))
         shared = first.keys() & values.keys()
         changed = sum(first[item] != values[item] for item in shared)
         overall = next(

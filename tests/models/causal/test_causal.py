@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
+import tiny_chat
 from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
@@ -133,7 +134,7 @@ def test_nothing_is_said_about_a_bos_token_that_was_asked_for_or_refused(
     tiny_causal: Maker, caplog: pytest.LogCaptureFixture, bos: str
 ) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
-        load(tiny_causal(), bos=bos)
+        load(tiny_causal(), bos=bos).score([Request("the boy")])
     assert not caplog.messages
 
 
@@ -142,8 +143,17 @@ def test_nothing_is_said_about_a_bos_token_that_the_tokenizer_adds_or_does_not_h
 ) -> None:
     adds = with_default_start(tiny.byte_level_tokenizer(), "<|endoftext|>")
     with caplog.at_level(logging.WARNING, "wug"):
-        load(tiny.save_causal(tmp_path, tokenizer=adds))
-        load(tiny_causal("llama", "no_bos"))
+        load(tiny.save_causal(tmp_path, tokenizer=adds)).score([Request("the boy")])
+        load(tiny_causal("llama", "no_bos")).score([Request("the boy")])
+    assert not caplog.messages
+
+
+def test_nothing_is_said_about_a_bos_token_where_a_chat_template_writes_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tiny_chat.save(tmp_path, tiny_chat.LLAMA)
+    with caplog.at_level(logging.WARNING, "wug"):
+        load(folder).score([Request("the boy", chat=(("user", "Write."),))])
     assert not caplog.messages
 
 
@@ -152,7 +162,7 @@ def test_a_token_that_the_tokenizer_adds_and_wug_does_not_is_said(
 ) -> None:
     adds = with_default_start(tiny.byte_level_tokenizer(bos=False), "<|endoftext|>")
     with caplog.at_level(logging.WARNING, "wug"):
-        load(tiny.save_causal(tmp_path, tokenizer=adds))
+        load(tiny.save_causal(tmp_path, tokenizer=adds)).score([Request("the boy")])
     (said,) = caplog.messages
     assert said.startswith(
         "texts are scored without a BOS token, but by default the tokenizer (TokenizersBackend) puts"

@@ -107,7 +107,11 @@ def _left_out(found: Collection[str], fast: bool) -> Iterator[str]:
 def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
     """The filtered BLiMP, made of the set next to that of the vocabulary."""
     if path.name.removesuffix(".gz") != VOCABULARY:
-        raise InputError("BabyLM is read from folders: name the folder of a task, or full_eval", file=path)
+        raise InputError(
+            "the protocol babylm reads folders: name the folder of a task, or full_eval. Other suites are scored by "
+            "its rules with -M bos=tokenizer -S ties=first",
+            file=path,
+        )
     if fast:
         raise InputError(f"the data of the fast tasks is not here. {ARCHIVE}")
     pairs = next(iter(sorted(path.resolve().parents[2].glob("blimp/*/adjunct_island.jsonl*"))), None)

@@ -135,8 +135,7 @@ class CausalModel:
         self._special = SpecialTokens.of(loaded.tokenizer.backend_tokenizer) if by_tokenizer else SpecialTokens(bos, ())
         self._bos_alone = first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
         self._plain_kinds = (RequestKind(None, self._bos), RequestKind(None, self._bos_alone))
-        if options["bos"] == "auto":
-            compare_with_default(loaded.tokenizer, self._bos)
+        self._untold = options["bos"] == "auto"
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
@@ -162,6 +161,9 @@ class CausalModel:
         if kind.apart:
             return self._score_apart(requests)
         if not kind.after:
+            if self._untold:  # a chat template writes the first token itself
+                self._untold = False
+                compare_with_default(self._tokenize.hf, self._bos)
             return self._score(requests, self._plan(kind))
         rendered = self.chat.render(requests)
         if kind.writes:

@@ -10,7 +10,7 @@ from wug.views.writers import display_of
 
 SUFFIXES = ()
 MEDIA_TYPE = "text/plain; charset=utf-8"
-MAX_CELL_COLUMNS = 40
+MAX_CELL_COLUMNS = 60
 """Terminal columns of a cell; longer text is cut."""
 
 
