@@ -191,7 +191,7 @@ def curve(
     drawn = [point for point in points if point.n is None or point.n >= MIN_POINT_ITEMS]
     if len(drawn) < len(points) / 4:
         drawn = list(points)
-    few = f" Points of fewer than {MIN_POINT_ITEMS} items are only in the table." if len(drawn) < len(points) else ""
+    few = f" Points with fewer than {MIN_POINT_ITEMS} items are left out." if len(drawn) < len(points) else ""
     return Figure(
         id=id,
         draw=partial(charts.curves, drawn, x=x, title=what, peak=peak),

@@ -211,7 +211,13 @@ def test_results_are_ordinary_runs(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert command("report", 1, 2, "-o", page).code == 0
     text = page.read_text(encoding="utf-8")
-    for title in ("ΔLL by measure", "Slope by lag", "Calibration: rt", "ΔLL of each word alone"):
+    for title in (
+        "ΔLL by measure",
+        "Slope by lag",
+        "Calibration: rt",
+        "ΔLL of each word alone",
+        "(rt per unit of surp)",
+    ):
         assert title in text, title
     with closing(Store(Path(os.environ["WUG_STORE"]))) as store:
         client = client_of(Site(store=store, cache=tmp_path / "answers.db", folders=()))

@@ -353,6 +353,17 @@ def test_a_view_has_a_chart_for_each_group_and_the_wrong_outputs(tmp_path: Path)
     assert items_of(result, outcomes).metric == "accuracy"
 
 
+def test_repetitions_are_in_the_order_of_their_number(tmp_path: Path) -> None:
+    ways = {" thrice": 3, "": 1, " twice": 2}
+    lines = [f"IN: jump{often} OUT: {' '.join(['I_JUMP'] * number)}" for often, number in ways.items()]
+    suite = read_suite(written(tmp_path, "\n".join(lines)))
+    rows = list(suite.score(["I_JUMP"] * 3))
+    result = build_result(suite, "toy/model", Signature((("suite", "scan_small"),)), rows)
+    outcomes = table_of([row for row in rows if isinstance(row, Outcome)])
+    (figure,) = (part for part in parts_of(result, outcomes) if getattr(part, "id", "") == "by-repetition")
+    assert [row[0] for row in figure.rows] == ["none", "twice", "thrice"]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_every_published_target_is_that_of_the_interpreter(part: str) -> None:
     path = reference(f"scan/tasks_{part}_simple.txt.gz")

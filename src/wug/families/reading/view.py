@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -127,9 +127,10 @@ def slope_figures(result: Result) -> Iterator[page.Figure]:
     slopes = _lags(result, "slope")
     if any(len(found) > 1 for found in slopes.values()):
         note = f"All lags are in one model. {LEAST_SQUARES}"
-        yield _lag_figure("slopes", "Slope by lag", slopes, "slope (per unit)", note)
-    for metric, title, what in (("lag_delta_ll", "ΔLL", NATS), ("lag_slope", "Slope", "slope (per unit)")):
+        yield _lag_figure("slopes", "Slope by lag", slopes, _slope_axis(result, slopes), note)
+    for metric, title in (("lag_delta_ll", "ΔLL"), ("lag_slope", "Slope")):
         if alone := _lags(result, metric):
+            what = NATS if metric == "lag_delta_ll" else _slope_axis(result, alone)
             note = "Each word alone with the baseline, on the rows that have all of them; t+1 is the next word."
             note += f" {LEAST_SQUARES}" if metric == "lag_slope" else ""
             yield _lag_figure(metric.replace("_", "-"), f"{title} of each word alone", alone, what, note)
@@ -230,6 +231,14 @@ def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
         measure = f", {Group.parse(estimate.group).value}" if several else ""
         found.setdefault(f"{name}{measure}", []).append((where, estimate))
     return found
+
+
+def _slope_axis(result: Result, predictors: Collection[str]) -> str:
+    """The title of an axis of slopes, such as `slope (rt per unit of surprisal)`."""
+    measures = list(_measures(result))
+    if len(measures) > 1:
+        return "slope (per unit)"
+    return f"slope ({measures[0]} per unit of {next(iter(predictors)) if len(predictors) == 1 else 'the predictor'})"
 
 
 def _lag_figure(

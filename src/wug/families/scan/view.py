@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from wug.families.pcfgset.view import answer, curves, samples
-from wug.families.scan.language import TEMPLATES, VERBS
+from wug.families.scan.language import REPETITIONS, TEMPLATES, VERBS
 from wug.formatting import FormattedEstimate
 from wug.rows import Rows
 from wug.types import Result
@@ -23,7 +23,7 @@ FIELDS = {
     "seen": "what training has of the command",
     "actions": "number of actions",
 }
-_ORDER = {name: place for place, name in enumerate((*VERBS, *TEMPLATES))}
+_ORDER = {name: place for place, name in enumerate((*VERBS, *TEMPLATES, "none", *REPETITIONS))}
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -44,6 +44,6 @@ def items(result: Result, rows: Rows) -> ItemsView:
 
 
 def _place(row: FormattedEstimate) -> tuple[int, str]:
-    """Verbs and templates in the order of the language, bins by their first number, others by name."""
+    """Verbs, templates and repetitions in the order of the language, bins by their first number, others by name."""
     first = re.match(r"\d+", row.group)
     return (int(first[0]) if first else _ORDER.get(row.group, len(_ORDER))), row.group
