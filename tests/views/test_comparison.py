@@ -153,11 +153,11 @@ def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(
 
 
 def test_a_sentence_on_top_says_which_model_is_better(found: RunComparison) -> None:
-    verdict = "b is better on 1 of 2 tests; 1 shows no difference (p < 0.05 after Holm's correction for 2 tests)."
+    verdict = "b is better than a on 1 of 2 tests; 1 shows no difference (p < 0.05 after Holm's correction for 2 tests)."
     assert report.summary(found) == [verdict]
     assert shown(found).startswith(verdict)
     for form in ("md", "latex", "html"):
-        assert "b is better on 1 of 2 tests; 1 shows no difference" in table_text(report.table(found), form)
+        assert "b is better than a on 1 of 2 tests; 1 shows no difference" in table_text(report.table(found), form)
     equal = replace(found, contrasts=(found.contrasts[1],))
     assert report.summary(equal)[0].startswith("No difference between b and a is shown by 1 test")
 
@@ -165,8 +165,8 @@ def test_a_sentence_on_top_says_which_model_is_better(found: RunComparison) -> N
 @pytest.mark.parametrize(
     ("better", "verdict", "summary"),
     [
-        ("lower", "A better", "a is better on 1 of 1 test (p < 0.05)."),
-        ("neither", "B higher", "b is higher on 1 of 1 test (p < 0.05)."),
+        ("lower", "A better", "a is better than b on 1 of 1 test (p < 0.05)."),
+        ("neither", "B higher", "b is higher than a on 1 of 1 test (p < 0.05)."),
     ],
 )
 def test_a_proportion_is_better_only_in_the_direction_of_its_metric(

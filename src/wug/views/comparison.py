@@ -177,8 +177,11 @@ def summary(comparison: RunComparison) -> list[str]:
         directed = all(c.better_side is not None for c in significant)
         won = Counter(side.label for c in significant if (side := c.better_side if directed else c.higher) is not None)
         word = "better" if directed else "higher"
+        both = won[first.label] and won[second.label]
         scores = [
-            f"{name} is {word} on {won[side.label]}" for side, name in ((second, b), (first, a)) if won[side.label]
+            f"{name} is {word}{'' if both else f' than {other}'} on {won[side.label]}"
+            for side, name, other in ((second, b, a), (first, a, b))
+            if won[side.label]
         ]
         if scores:
             left = n - len(significant)

@@ -360,8 +360,8 @@ def test_repetitions_are_in_the_order_of_their_number(tmp_path: Path) -> None:
     rows = list(suite.score(["I_JUMP"] * 3))
     result = build_result(suite, "toy/model", Signature((("suite", "scan_small"),)), rows)
     outcomes = table_of([row for row in rows if isinstance(row, Outcome)])
-    (figure,) = (part for part in parts_of(result, outcomes) if getattr(part, "id", "") == "by-repetition")
-    assert [row[0] for row in figure.rows] == ["none", "twice", "thrice"]  # type: ignore[union-attr]
+    figures = {part.id: part for part in parts_of(result, outcomes) if isinstance(part, Figure)}
+    assert [row[0] for row in figures["by-repetition"].rows] == ["none", "twice", "thrice"]
 
 
 @pytest.mark.parametrize("part", ["train", "test"])

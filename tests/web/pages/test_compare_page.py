@@ -82,7 +82,7 @@ def test_a_verdict_on_top_follows_holm_and_both_p_values_are_there(served: Serve
         )
     page.goto("/compare?run=1&run=2")
     verdict = page.locator(".verdict-line").inner_text()
-    assert verdict.startswith("x is better on ")
+    assert verdict.startswith("x is better than y on ")
     assert "after Holm's correction for 4 tests" in verdict
     heads = page.locator("table.compared thead th").all_inner_texts()
     assert {"p", "p (Holm)"} <= set(heads)
