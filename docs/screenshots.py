@@ -32,6 +32,9 @@ from wug.web import security as authentication
 from wug.web.app import create_app
 from wug.web.site import Site
 
+DRAWN = """() => document.fonts.status === "loaded" && ![...document.querySelectorAll(".waiting, [aria-busy=true]")]
+  .some((one) => one.getBoundingClientRect().top < innerHeight)"""
+"""Whether everything in view is there."""
 LIMITS = {"wug-cogs": 84, "wug-pcfg": 40}
 """Items per suite for models that generate, so that it takes a minute."""
 HERE = Path(__file__).resolve().parent
@@ -175,10 +178,9 @@ def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None
             page = context.new_page()
             page.goto(authentication.url_with_token(address + "/", site))
             page.goto(address + shot.path)
-            page.wait_for_load_state("networkidle")
             if shot.name == "editor":
                 open_grid(page)
-            page.wait_for_function("!document.querySelector('[aria-busy=true], .waiting')", timeout=120_000)
+            page.wait_for_function(DRAWN, timeout=120_000)
             page.wait_for_timeout(600)
             page.screenshot(path=folder / f"view-{shot.name}.png", full_page=shot.full)
             print(folder / f"view-{shot.name}.png", flush=True)
