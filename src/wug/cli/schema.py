@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 
 import click
 
@@ -20,6 +21,8 @@ def command(kind: str) -> None:
     wug schema syntaxgym > suite.schema.json
     """
     module = registry.find("families", kind)
-    if "schema" not in vars(module):
-        raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format")
-    printing.emit(json.dumps(module.schema(), indent=2, ensure_ascii=False))
+    try:
+        schema = (resources.files(module) / "schema.json").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format") from None
+    printing.emit(json.dumps(json.loads(schema), indent=2, ensure_ascii=False))

@@ -256,7 +256,12 @@ def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] |
     takes_options = len(signature(module.check).parameters) > 1
     if chosen_options and not takes_options:
         raise InputError(f"the family {family} checks its files without options: leave out -S")
-    problems: list[Problem] = module.check(path, chosen_options) if takes_options else module.check(path)
+    try:
+        problems: list[Problem] = module.check(path, chosen_options) if takes_options else module.check(path)
+    except SuiteError as error:
+        return list(error.problems)
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
     return problems
 
 

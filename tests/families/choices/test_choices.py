@@ -14,7 +14,7 @@ import pytest
 from command_line import wug
 from wug.errors import InputError, SuiteError
 from wug.evaluation.evaluate import build_result
-from wug.evaluation.opening import family_of, open_suites
+from wug.evaluation.opening import check_file, family_of, open_suites
 from wug.families import choices
 from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite
@@ -315,15 +315,15 @@ def test_a_fault_is_told_with_its_place_and_a_remedy(tmp_path: Path, given: dict
         choices.read(path, {})
     assert fault in str(refused.value)
     assert "line 1" in str(refused.value)
-    assert any(problem.level == "error" for problem in choices.check(path))
+    assert any(problem.level == "error" for problem in check_file(path, "choices"))
 
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b", answer=9), row("a", "b"), {**EWOK, "context": 3, "options": [], "answer": 1})
-    assert len(choices.check(path)) == 3
+    assert len(check_file(path, "choices")) == 3
     path = tmp_path / "t.csv"
     path.write_text("context,option_1,option_2,option_3,answer\nA,b,,c,1\n", encoding="utf-8")
-    assert [str(one) for one in choices.check(path)] == ["line 2: option_2 is empty, and others follow"]
+    assert [str(one) for one in check_file(path, "choices")] == ["line 2: option_2 is empty, and others follow"]
 
 
 def test_a_missing_column_is_told_with_the_nearest(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_what_is_no_choice_is_refused_with_a_remedy(tmp_path: Path) -> None:
 
 def test_oddities_are_counted(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("sat", "sat"), row("来了", "走了", context="他"), row("a", "b"), row("a", "b"))
-    assert [str(problem) for problem in choices.check(path)] == [
+    assert [str(problem) for problem in check_file(path, "choices")] == [
         "1 item with the same option twice: 1",
         "1 item: a space is put between context and option in a script without spaces: add -S join=none (2)",
         "2 items that occur more than once: 3, 4",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
+from wug.evaluation.opening import check_file
 from wug.families import cogs
 from wug.families.cogs.suite import read_gold
 from wug.files import head
@@ -158,7 +159,7 @@ def test_checking_names_every_fault_at_once(tmp_path: Path) -> None:
         "cat\tcat ( x _ 01 )\t",
         "dog\tnap . agent ( x _ 1 , x _ 2 )\tprimitive",
     )
-    found = cogs.check(path)
+    found = check_file(path, "cogs")
     assert [(problem.level, problem.place) for problem in found] == [
         ("error", "line 2"),
         ("warning", "line 3"),

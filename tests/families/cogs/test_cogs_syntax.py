@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from command_line import wug
 from wug.errors import InputError
 from wug.evaluation.evaluate import build_result
+from wug.evaluation.opening import check_file
 from wug.families import cogs
 from wug.families.cogs.syntax import SyntaxSuite, brackets, recognise_syntax
 from wug.results.queries import table_of
@@ -89,7 +90,7 @@ def test_the_dialect_is_that_of_the_content(tmp_path: Path, text: str, dialect: 
     assert cogs.recognises(tmp_path, "")
     suite = suite_of(path)
     assert (suite.name, suite.kind, suite.options["dialect"]) == (f"cogs-{dialect}-dev", "cogs", dialect)
-    assert cogs.check(path) == []
+    assert check_file(path, "cogs") == []
 
 
 def test_other_files_are_not_syntax() -> None:
@@ -117,14 +118,14 @@ def test_a_question_belongs_to_the_source(tmp_path: Path) -> None:
 )
 def test_errors_in_tags_are_reported(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, TAGS + text)
-    assert [(p.place, p.message) for p in cogs.check(path, {"dialect": "tags"})] == [("line 3", message)]
+    assert [(p.place, p.message) for p in check_file(path, "cogs", {"dialect": "tags"})] == [("line 3", message)]
     with pytest.raises(InputError, match=re.escape(message)):
         cogs.read(path, {"dialect": "tags"})
 
 
 def test_the_words_of_a_tree_are_those_of_the_sentence(tmp_path: Path) -> None:
     path = written(tmp_path, f"Liam saw the box .\t{TREE}\ta\nLiam .\t( N Liam\ta\n")
-    found = [problem.message for problem in cogs.check(path, {"dialect": "tree"})]
+    found = [problem.message for problem in check_file(path, "cogs", {"dialect": "tree"})]
     assert found == [
         "the words of the tree are not those of the sentence",
         "not a tree: every bracket needs a label and a word",

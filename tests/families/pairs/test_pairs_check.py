@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import wug
+from wug.evaluation.opening import check_file
 from wug.families import pairs
 
 WORDS = "pattern\tform\tform_alt\tsent\tlen_prefix\n"
@@ -17,7 +18,7 @@ ORIGINAL = "pattern\tconstr_id\tsent_id\tform\tclass\ttype\tprefix\tlen_prefix\t
 def found(folder: Path, text: str, name: str = "file.tab") -> list[str]:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return [f"{problem.level}: {problem}" for problem in pairs.check(path)]
+    return [f"{problem.level}: {problem}" for problem in check_file(path, "pairs")]
 
 
 def test_a_good_file_has_no_problems(tmp_path: Path) -> None:
@@ -142,10 +143,10 @@ def test_more_than_a_hundred_faults_are_counted_and_not_listed(tmp_path: Path) -
 
 
 def test_a_missing_or_damaged_file_is_a_problem_and_no_traceback(tmp_path: Path) -> None:
-    assert [problem.level for problem in pairs.check(tmp_path / "absent.tab")] == ["error"]
+    assert [problem.level for problem in check_file(tmp_path / "absent.tab", "pairs")] == ["error"]
     damaged = tmp_path / "damaged.tab.gz"
     damaged.write_bytes(b"\x1f\x8b\x08nothing")
-    assert [problem.level for problem in pairs.check(damaged)] == ["error"]
+    assert [problem.level for problem in check_file(damaged, "pairs")] == ["error"]
 
 
 def test_the_check_shows_which_sentence_is_the_good_one(tmp_path: Path) -> None:

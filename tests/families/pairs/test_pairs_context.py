@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError
+from wug.evaluation.opening import check_file
 from wug.families import pairs
 from wug.types import Outcome, Request, Scored
 
@@ -95,4 +96,4 @@ def test_converting_keeps_the_context_or_says_that_it_would_be_lost(path: Path, 
     with pytest.raises(InputError, match="would lose the context of item 1"):
         pairs.convert(path, tmp_path / "new.txt", {})
     assert not (tmp_path / "new.txt").exists()
-    assert "context" not in " ".join(problem.message for problem in pairs.check(path))
+    assert "context" not in " ".join(problem.message for problem in check_file(path, "pairs"))

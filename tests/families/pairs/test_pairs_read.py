@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError, SuiteError, UnknownName, WugError
+from wug.evaluation.opening import check_file
 from wug.families import pairs
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.suite import PairsSuite
@@ -274,7 +275,7 @@ def test_no_file_whatever_gives_a_traceback(
     for content in (header.encode() + text.encode(), text.encode() + noise, header.encode() + noise):
         path.write_bytes(content)
         pairs.recognises(path, head(path))
-        pairs.check(path)
+        check_file(path, "pairs")
         with contextlib.suppress(WugError):
             pairs.read(path, {"target": "word"})
 

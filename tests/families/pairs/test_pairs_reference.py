@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reference import reference
+from wug.evaluation.opening import check_file
 from wug.families import pairs
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.suite import PairsSuite
@@ -76,7 +77,7 @@ def test_the_templates_of_marvin_and_linzen_are_152300_pairs_and_10824_triples()
 def test_clams_is_read_in_every_language(name: str, count: int) -> None:
     path = reference(f"pairs/clams_sample/{name}.txt")
     assert len(read(path)) == count
-    assert pairs.check(path) == []
+    assert check_file(path, "pairs") == []
 
 
 def test_every_pair_of_the_generated_set_survives_conversion(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from case_selection import examples
 from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
+from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.types import Derivation, Metric, Suite, effect_metrics
@@ -65,7 +66,7 @@ def warnings(document: object, folder: Path) -> list[str]:
 def checked(document: object, folder: Path, **options: str) -> list[str]:
     path = folder / "suite.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    return [str(problem) for problem in syntaxgym.check(path, options)]
+    return [str(problem) for problem in check_file(path, "syntaxgym", options)]
 
 
 # What loads
@@ -441,9 +442,9 @@ def test_check_gives_faults_and_oddities_without_raising(suite: dict[str, Any], 
     path = tmp_path / "suite.json"
     suite["items"][0]["conditions"][0]["regions"][0]["content"] = " The wug"
     path.write_text(json.dumps(suite), encoding="utf-8")
-    assert [problem.level for problem in syntaxgym.check(path)] == ["warning"]
+    assert [problem.level for problem in check_file(path, "syntaxgym")] == ["warning"]
     path.write_text("{", encoding="utf-8")
-    problem = syntaxgym.check(path)[0]
+    problem = check_file(path, "syntaxgym")[0]
     assert (problem.level, problem.place) == ("error", "line 1, column 2")
 
 
@@ -497,7 +498,7 @@ def test_a_suite_with_anything_anywhere_loads_or_is_refused_in_words(
             continue
     path = tmp_path / "suite.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert isinstance(syntaxgym.check(path), list)
+    assert isinstance(check_file(path, "syntaxgym"), list)
     try:
         syntaxgym.read(path, {})
     except WugError as error:

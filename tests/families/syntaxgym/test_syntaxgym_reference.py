@@ -17,6 +17,7 @@ import pytest
 
 from reference import reference
 from wug.alignment import align
+from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
 from wug.families.syntaxgym.suite import SyntaxGymSuite
@@ -24,6 +25,7 @@ from wug.families.syntaxgym.write import evaluated_json, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals_of_syntaxgym
 from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored, Signature
 
+SCHEMA = json.loads((Path(syntaxgym.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 CASES = [("test", "test_", model) for model in ("grnn", "transformer-xl")]
 CASES += [("test-unk", "", model) for model in ("grnn", "transformer-xl")]
@@ -221,7 +223,7 @@ def test_the_circuits_are_those_of_the_paper() -> None:
 def test_the_item_with_the_same_sentence_twice_is_pointed_out_and_false(name: str) -> None:
     path = data(f"suites/{name}.json")
     message = "so prediction 1 is always false there"
-    assert any(p.place == "item 5" and message in p.message for p in syntaxgym.check(path))
+    assert any(p.place == "item 5" and message in p.message for p in check_file(path, "syntaxgym"))
     rows = _rows(syntaxgym.read(path, {})[0])
     verdicts = {row.item: row.value for row in rows if isinstance(row, Outcome) and row.metric == "prediction_0"}
     assert verdicts["5"] is False
@@ -263,7 +265,7 @@ def test_every_suite_comes_back_from_json_and_csv() -> None:
 
 
 def test_real_suites_satisfy_the_schema() -> None:
-    validator = jsonschema.Draft202012Validator(syntaxgym.schema())
+    validator = jsonschema.Draft202012Validator(SCHEMA)
     paths = [data(folder) / name for folder in ("suites", "suites_square_brackets") for name in suite_names()]
     paths += [data("reference_cases/docs/sample_suite.json"), data("reference_cases/data/test/test_in.json")]
     paths += [data("reference_cases/data/test-unk/in.json")]
@@ -278,7 +280,7 @@ def test_the_example_of_the_document_is_a_suite() -> None:
     for block in re.findall(r"^\.\. code-block:: json\n(?:    :.*\n)*((?:    .*\n|\n)+)", text, flags=re.MULTILINE):
         for key, value in json.loads(block).items():
             document.setdefault(key, value)
-    jsonschema.validate(document, syntaxgym.schema())
+    jsonschema.validate(document, SCHEMA)
     Path("example.json").write_text(json.dumps(document), encoding="utf-8")
     suite = syntaxgym.read(Path("example.json"), {})[0]
     assert {metric.name: metric.meaning for metric in suite.metrics}["prediction_0"] == (

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import wug
 from wug.errors import InputError
+from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.suite import SyntaxGymSuite
@@ -40,7 +41,7 @@ def rows(suite: SyntaxGymSuite) -> dict[tuple[Any, str], list[str]]:
 
 
 def faults(folder: Path, text: str) -> list[str]:
-    return [str(problem) for problem in syntaxgym.check(written(folder, text), {}) if problem.level == "error"]
+    return [str(problem) for problem in check_file(written(folder, text), "syntaxgym") if problem.level == "error"]
 
 
 def test_a_wide_table_is_a_suite(tmp_path: Path) -> None:

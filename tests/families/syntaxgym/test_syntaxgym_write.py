@@ -20,6 +20,7 @@ from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, json_text, surprisals, to_csv, to_json
 from wug.types import Outcome, Result, Signature
 
+SCHEMA = json.loads((Path(syntaxgym.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 SUITE: dict[str, Any] = {
     "meta": {"name": "wugs", "metric": "sum", "comment": "kept", "version": {"major": 2}},
     "region_meta": {"1": "subject", "2": "verb"},
@@ -165,7 +166,7 @@ def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path)
     assert document["meta"]["model"] == "m"
     region = document["items"][0]["conditions"][0]["regions"][0]
     assert (region["metric_value"], region["oovs"]) == ({"sum": 2.5}, ["wug", "x"])
-    jsonschema.validate(document, syntaxgym.schema())
+    jsonschema.validate(document, SCHEMA)
     path = tmp_path / "evaluated.json"
     path.write_text(json_text(document), encoding="utf-8")
     again = [row for row in read_evaluated(path).rows() if isinstance(row, Outcome)]
@@ -260,15 +261,14 @@ def test_what_was_written_as_csv_reads_back_but_for_what_a_table_cannot_hold(
 @given(documents())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_loads_satisfies_the_schema(tmp_path: Path, document: dict[str, Any]) -> None:
-    jsonschema.validate(to_json(written(document, tmp_path)), syntaxgym.schema())
+    jsonschema.validate(to_json(written(document, tmp_path)), SCHEMA)
 
 
 def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
-    schema = syntaxgym.schema()
-    assert schema["$defs"]["metric"]["enum"] == list(REGION_METRICS)
-    assert schema["properties"]["meta"]["properties"]["metric"]["anyOf"][2]["items"]["enum"] == [*REGION_METRICS, "all"]
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+    assert SCHEMA["$defs"]["metric"]["enum"] == list(REGION_METRICS)
+    assert SCHEMA["properties"]["meta"]["properties"]["metric"]["anyOf"][2]["items"]["enum"] == [*REGION_METRICS, "all"]
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
     assert validator.is_valid(SUITE)
     changes: tuple[dict[str, Any], ...] = (
         {"meta": {}},

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
 from wug.families.choices import formats
@@ -56,13 +53,10 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """All errors and warnings about a file."""
     settings = ChoicesSettings.of(options or {})
-    try:
-        if is_task(path, head(path)):
-            choices = [choice for task in read_tasks(path) for choice in task.choices]
-            return capped([*lint(choices, settings), *lint_repeated(choices)])
-        parsed = formats.parse(path, settings)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
+    if is_task(path, head(path)):
+        choices = [choice for task in read_tasks(path) for choice in task.choices]
+        return capped([*lint(choices, settings), *lint_repeated(choices)])
+    parsed = formats.parse(path, settings)
     problems = [*parsed.problems, *lint(parsed.choices, settings), *lint_repeated(parsed.choices)]
     if not parsed.choices and not problems:
         problems.append(Problem("error", "", "the file has no items"))
@@ -75,12 +69,6 @@ def read_back(suite: ChoicesSuite) -> list[str]:
     texts = [repr(shortened(one.text)) for one in first.candidates]
     right, others = texts[first.right], texts[: first.right] + texts[first.right + 1 :]
     return [f"read as {suite.format}; first item: {', '.join([f'{right} (right)', *others])}"]
-
-
-def schema() -> dict[str, Any]:
-    """A JSON Schema of one line of a JSONL file of choices."""
-    found: dict[str, Any] = json.loads((resources.files(__name__) / "schema.json").read_text(encoding="utf-8"))
-    return found
 
 
 def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> ChoicesSuite:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError
 from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
@@ -102,12 +102,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning of a file."""
     given = read_options(OPTIONS, options or {}, "morphology")
-    try:
-        parsed, problems = _parsed(path, given)
-    except SuiteError as error:
-        return list(error.problems)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
+    parsed, problems = _parsed(path, given)
     if not parsed.items and not problems:
         problems.append(Problem("error", "", "there are no items in it"))
     return capped(problems)

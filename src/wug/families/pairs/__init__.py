@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError
 from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert as convert
@@ -106,17 +104,12 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     """All errors and warnings about a file or folder."""
     given = dict(options or {})
     PairsSettings.each(given)
-    try:
-        parsed = formats.parse(path, given)
-        problems = [*parsed.problems, *lint(parsed.pairs)]
-        if not parsed.pairs and not problems:
-            problems.append(Problem("error", "", "the file has no pairs"))
-        aligned = _running_text(path, parsed.pairs)
-        return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
-    except SuiteError as error:
-        return list(error.problems)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
+    parsed = formats.parse(path, given)
+    problems = [*parsed.problems, *lint(parsed.pairs)]
+    if not parsed.pairs and not problems:
+        problems.append(Problem("error", "", "the file has no pairs"))
+    aligned = _running_text(path, parsed.pairs)
+    return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
 
 
 def read_back(suite: PairsSuite) -> list[str]:
@@ -124,12 +117,6 @@ def read_back(suite: PairsSuite) -> list[str]:
     good, bad = (repr(shortened(sentence)) for sentence in (suite.pairs[0].good, suite.pairs[0].bad))
     how = f"read as {suite.format}; first pair: {good} (good), {bad} (bad)"
     return [how, *([suite.understood] if suite.understood else [])]
-
-
-def schema() -> dict[str, Any]:
-    """A JSON Schema of one line of a JSONL file of pairs."""
-    found: dict[str, Any] = json.loads((resources.files(__name__) / "schema.json").read_text(encoding="utf-8"))
-    return found
 
 
 def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wug.errors import InputError, SuiteError
 from wug.families.reading.settings import OPTIONS, ReadingSettings, settings
 from wug.types import FamilyTraits, Problem, Suite
 
@@ -35,12 +34,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """What keeps a table from being read, and warnings about it."""
-    try:
-        suite = suite_of(path, settings(options or {}), path.name)
-    except SuiteError as error:
-        return list(error.problems)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
+    suite = suite_of(path, settings(options or {}), path.name)
     return [Problem("warning", "", warning) for warning in suite.prepared.warnings]
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
 from wug.families.exclusion import kept
@@ -48,10 +45,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a suite file, errors first."""
     problems = ProblemList()
-    try:
-        inspect(path, choices(options or {}), problems)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
+    inspect(path, choices(options or {}), problems)
     return problems.all()
 
 
@@ -59,12 +53,6 @@ def read_back(suite: SyntaxGymSuite) -> list[str]:
     """How a table was read, and the predictions of a suite in English."""
     how = [suite.understood] if suite.understood else []
     return how + [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions, 1)]
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a suite, with or without results."""
-    found: dict[str, Any] = json.loads((resources.files(__name__) / "suite.schema.json").read_text(encoding="utf-8"))
-    return found
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:
