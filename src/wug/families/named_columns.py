@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from wug.errors import InputError
-from wug.families.tables import Record, RecordTable, as_number, groups_of, need, plain, refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
+from wug.families.tables import Record, RecordTable, as_number, groups_of, need, plain
 from wug.files import shortened
 from wug.formatting import plural
 from wug.options import Option
-from wug.types import Problem
 
 Key = TypeVar("Key", bound=Hashable)
 COLUMN_OPTIONS = (
@@ -35,7 +35,7 @@ class NamedColumns:
     item: tuple[str, ...]
     groups: tuple[str, ...]
     notices: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
 
     @classmethod
     def of(cls, path: Path, table: RecordTable, values: Mapping[str, tuple[str, ...]]) -> NamedColumns:
@@ -65,7 +65,7 @@ class NamedColumns:
         if math.isnan(number) or (finite and math.isinf(number)):
             kind = "a finite number" if math.isinf(number) else "a number"
             what = f"is {shortened(text, 60)!r}, not {kind}" if text else "is empty"
-            self.problems.append(Problem("error", record.place, f"{column} {what}"))
+            self.problems.error(record.place, f"{column} {what}")
             return math.nan
         return number
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.families.tables import as_number, first_few, plain, refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
+from wug.families.tables import as_number, first_few, plain
 from wug.formatting import plural
-from wug.types import Problem
 
 BLIMP_ITEMS = 5
 MIN_PUBLISHED_SHARE = 0.7
@@ -116,7 +116,7 @@ def _mturk(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
             named = _MTURK_CONDITION.fullmatch(condition)
             if named is None:
                 message = f"Input.item_{n}_condition is {condition!r}, which does not end in ans1 or ans2"
-                columns.problems.append(Problem("error", record.place, message))
+                columns.problems.error(record.place, message)
                 continue
             paradigm, answer = named[1], named[2]
             chosen = re.match(r"\s*([12])\.", plain(fields[f"Answer.Choice{n}"]))
@@ -188,8 +188,7 @@ def _zhoblimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> Peopl
                 name = plain(record.fields["UID"])
                 found.counts.append(ParadigmCounts(name, groups, int(total), share, agreeing=int(agreeing)))
         elif not columns.problems:
-            message = f"{agreeing:g} of {total:g} responses are correct"
-            columns.problems.append(Problem("error", record.place, message))
+            columns.problems.error(record.place, f"{agreeing:g} of {total:g} responses are correct")
     if left := len(columns.records) - len(found.counts):
         found.notices.append(f"{plural(left, 'paradigm')} outside the published set left out")
     return found
@@ -222,14 +221,14 @@ def read_turblimp(path: Path, grid: Sequence[Sequence[str]]) -> PeopleData:
             place = f"columns {number} and {number + half}"
             raise InputError(f"{one[0]!r} and {other[0]!r} are not the conditions of a pair", file=path, place=place)
         found.items.append(JudgedItem(str(number), {"phenomenon": one[1] + one[3]}))
-    problems = []
+    problems = ProblemList()
     for row, cells in enumerate(grid[2:], 3):
         for column, cell in enumerate(cells[: 2 * half]):
             rating = as_number(cell)
             if math.isfinite(rating):
                 found.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
             elif cell:
-                problems.append(Problem("error", f"row {row}, column {column + 1}", f"{cell!r} is not a rating"))
+                problems.error(f"row {row}, column {column + 1}", f"{cell!r} is not a rating")
     refuse_errors(problems, path)
     if not found.responses:
         raise InputError("the file has no ratings", file=path)

@@ -19,7 +19,8 @@ from wug.families.people_formats import (
     known_format,
     read_turblimp,
 )
-from wug.families.tables import Record, RecordTable, first_few, plain, read_table, refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
+from wug.families.tables import Record, RecordTable, first_few, plain, read_table
 from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
 from wug.formatting import plural
 from wug.options import Option, read
@@ -181,6 +182,6 @@ def _spreadsheet(path: Path) -> list[list[str]]:
 def _grid_table(grid: Sequence[Sequence[str]]) -> RecordTable:
     """The cells of a spreadsheet with one header row as a table."""
     header = tuple(grid[0]) if grid else ()
-    problems = [Problem("error", "header", f"column {name!r} occurs twice") for name in repeated(header)]
+    problems = ProblemList([Problem("error", "header", f"column {name!r} occurs twice") for name in repeated(header)])
     records = [Record(f"row {n}", dict(zip(header, row, strict=False))) for n, row in enumerate(grid[1:], 2)]
     return RecordTable(header, records, problems)

@@ -13,14 +13,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
-from wug.errors import InputError, SuiteError, suggestion
+from wug.errors import InputError, suggestion
+from wug.families.problems import ProblemList
 from wug.files import read_text, repeated, shortened, table_text
 from wug.formatting import plural
 from wug.types import Problem
 
-MAX_PROBLEMS = 100
-"""Problems of a file that `wug check` lists; further ones are counted."""
-MAX_LISTED_ERRORS = 20
 BLOCK = 64
 """Texts that a `TextColumn` joins."""
 _RENAMED = {
@@ -52,7 +50,7 @@ class RecordTable:
 
     header: tuple[str, ...]
     records: Sequence[Record]
-    problems: list[Problem]
+    problems: ProblemList
 
     def by_column(self) -> tuple[dict[str, Sequence[Any]], list[str]]:
         """The columns, and the place of each row."""
@@ -63,7 +61,7 @@ class RecordTable:
         return columns, [record.place for record in self.records]
 
 
-Repair = Callable[[str], tuple[str, list[Problem]]]
+Repair = Callable[[str], tuple[str, ProblemList]]
 """Corrects the text of a file, and returns it with a report of the corrections."""
 
 
@@ -105,19 +103,19 @@ def read_table(
         raise InputError("the file is empty", file=path)
     if text.lstrip().startswith("{"):
         return _json_lines(text)
-    repaired, problems = (text, []) if repair is None else repair(text)
+    repaired, problems = (text, ProblemList()) if repair is None else repair(text)
     lines = repaired.lstrip("\n")
     skipped = len(repaired) - len(lines)  # blank lines at the beginning
     return _delimited(path, lines, skipped, header, problems, quoted)
 
 
-def need(header: Sequence[str], columns: Sequence[str]) -> list[Problem]:
+def need(header: Sequence[str], columns: Sequence[str]) -> ProblemList:
     """One error per column that is missing from a header."""
-    return [
-        Problem("error", "header", f"column {name!r} is missing.{suggestion(name, header)}")
-        for name in columns
-        if name not in header
-    ]
+    problems = ProblemList()
+    for name in columns:
+        if name not in header:
+            problems.error("header", f"column {name!r} is missing.{suggestion(name, header)}")
+    return problems
 
 
 def plain(value: object) -> str:
@@ -138,33 +136,33 @@ def as_number(value: object) -> float:
         return math.nan
 
 
-def number_of(record: Record, column: str, problems: list[Problem]) -> float | None:
+def number_of(record: Record, column: str, problems: ProblemList) -> float | None:
     """The number in a field; None if the field is empty, or if it is not a number, which is a problem."""
     value = plain(record.fields.get(column))
     if not value:
         return None
     if math.isfinite(number := as_number(value)):
         return number
-    problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a number"))
+    problems.error(record.place, f"{column} is {shortened(value, 60)!r}, not a number")
     return None
 
 
-def text_of(record: Record, column: str, problems: list[Problem]) -> str | None:
+def text_of(record: Record, column: str, problems: ProblemList) -> str | None:
     """The text in a required field; None and a problem if there is none."""
     value = record.fields.get(column)
     if isinstance(value, str) and value.strip():
         return value
     what = "is missing" if value is None else "is empty" if isinstance(value, str) else "is not text"
-    problems.append(Problem("error", record.place, f"{column} {what}"))
+    problems.error(record.place, f"{column} {what}")
     return None
 
 
-def count_of(record: Record, column: str, problems: list[Problem]) -> int | None:
+def count_of(record: Record, column: str, problems: ProblemList) -> int | None:
     """The whole number in a required field; None and a problem if there is none."""
     value = str(record.fields.get(column, "")).strip()
     if value.isdecimal() and len(value) < 10:
         return int(value)
-    problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a whole number"))
+    problems.error(record.place, f"{column} is {shortened(value, 60)!r}, not a whole number")
     return None
 
 
@@ -172,23 +170,6 @@ def stem(path: Path) -> str:
     """The name of a file without its suffixes (`.txt`, `.jsonl.gz`)."""
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] if "." in name.lstrip(".") else name
-
-
-def refuse_errors(problems: Sequence[Problem], path: Path) -> None:
-    """Raise a SuiteError with the first errors among the problems of a file."""
-    if errors := [problem for problem in problems if problem.level == "error"]:
-        more = len(errors) - MAX_LISTED_ERRORS
-        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
-        raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
-
-
-def capped(problems: Sequence[Problem]) -> list[Problem]:
-    """The first hundred problems, errors first, and the number of the others."""
-    ordered = sorted(problems, key=lambda problem: problem.level != "error")
-    if len(ordered) <= MAX_PROBLEMS:
-        return ordered
-    more = len(ordered) - MAX_PROBLEMS
-    return [*ordered[:MAX_PROBLEMS], Problem(ordered[MAX_PROBLEMS].level, "", f"{more} more like these")]
 
 
 def first_few(items: Sequence[str]) -> str:
@@ -247,11 +228,11 @@ _ENDED_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 def _delimited(
-    path: Path, text: str, skipped: int, header: tuple[str, ...], problems: list[Problem], quoted: bool
+    path: Path, text: str, skipped: int, header: tuple[str, ...], problems: ProblemList, quoted: bool
 ) -> RecordTable:
     rows = _rows(path, text, skipped, quoted)
     named = header or tuple(name.strip() for name in next(rows)[1])
-    problems = [*problems, *_repeated(named)]
+    problems = ProblemList([*problems, *_repeated(named)])
 
     def complete() -> Iterator[tuple[int, list[str]]]:
         for line, row in rows:
@@ -261,7 +242,7 @@ def _delimited(
                 yield line, row
             else:
                 expected = f", expected {', '.join(header)}" if header else f" where the header has {len(named)}"
-                problems.append(Problem("error", f"line {line}", f"{plural(len(row), 'field')}{expected}"))
+                problems.error(f"line {line}", f"{plural(len(row), 'field')}{expected}")
 
     kept, lines = complete(), array("q")
     blocks: list[list[str]] = [[] for _ in named]
@@ -300,7 +281,7 @@ def _rows(path: Path, text: str, skipped: int, quoted: bool) -> Iterator[tuple[i
 
 def _json_lines(text: str) -> RecordTable:
     records: list[Record] = []
-    problems: list[Problem] = []
+    problems = ProblemList()
     header: dict[str, None] = {}
     escaped = "\\u" in text  # UTF-8 cannot encode a lone surrogate or contain NUL in any other way
     for number, line in enumerate(text.split("\n"), 1):
@@ -321,7 +302,7 @@ def _json_lines(text: str) -> RecordTable:
                 header.update(dict.fromkeys(value))
                 records.append(Record(f"line {number}", value))
                 continue
-        problems.append(Problem("error", f"line {number}", problem))
+        problems.error(f"line {number}", problem)
     return RecordTable(tuple(header), records, problems)
 
 

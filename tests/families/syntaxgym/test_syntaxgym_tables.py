@@ -15,7 +15,7 @@ from command_line import wug
 from wug.errors import InputError
 from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
-from wug.families.syntaxgym.lint import ProblemList
+from wug.families.problems import ProblemList
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import read_head
 from wug.families.syntaxgym.write import head_lines, to_csv, to_json

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from wug.errors import InputError, MissingExtra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
-from wug.families.tables import need, read_table, refuse_errors
+from wug.families.problems import refuse_errors
+from wug.families.tables import need, read_table
 from wug.identity import OVERALL
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 

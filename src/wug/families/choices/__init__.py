@@ -15,7 +15,8 @@ from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
 from wug.families.exclusion import kept
-from wug.families.tables import capped, refuse_errors, stem
+from wug.families.problems import ProblemList, capped, refuse_errors
+from wug.families.tables import stem
 from wug.files import checksum, head, shortened
 from wug.types import FamilyTraits, Problem, Suite
 
@@ -57,9 +58,9 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         choices = [choice for task in read_tasks(path) for choice in task.choices]
         return capped([*lint(choices, settings), *lint_repeated(choices)])
     parsed = formats.parse(path, settings)
-    problems = [*parsed.problems, *lint(parsed.choices, settings), *lint_repeated(parsed.choices)]
+    problems = ProblemList([*parsed.problems, *lint(parsed.choices, settings), *lint_repeated(parsed.choices)])
     if not parsed.choices and not problems:
-        problems.append(Problem("error", "", "the file has no items"))
+        problems.error("", "the file has no items")
     return capped(problems)
 
 

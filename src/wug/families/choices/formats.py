@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.choices.items import ChoiceItem, ChoicesSettings, candidate
+from wug.families.problems import ProblemList
 from wug.families.tables import Record, columns_of, groups_of, need, plain, read_table, text_of
 from wug.files import head as head_of
 from wug.files import require_text, shortened
-from wug.types import Problem
 
 _EWOK = ("Context1", "Context2", "Target1", "Target2")
 _EWOK_GROUPS = {
@@ -35,7 +35,7 @@ class ParsedChoices(NamedTuple):
 
     format: str
     choices: list[ChoiceItem]
-    problems: list[Problem]
+    problems: ProblemList
 
 
 class ChoicesFormat(NamedTuple):
@@ -43,10 +43,10 @@ class ChoicesFormat(NamedTuple):
 
     title: str
     columns: tuple[str, ...]
-    parse: Callable[[Record, int, ChoicesSettings, list[Problem]], Iterator[ChoiceItem]]
+    parse: Callable[[Record, int, ChoicesSettings, ProblemList], Iterator[ChoiceItem]]
 
 
-def parse_ewok(record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]) -> Iterator[ChoiceItem]:
+def parse_ewok(record: Record, number: int, settings: ChoicesSettings, problems: ProblemList) -> Iterator[ChoiceItem]:
     """EWoK (Ivanova et al. 2024): two contexts and two targets; each target fits the context of its number.
 
     The published score compares the contexts for each target: log p(T1 | C1) > log p(T1 | C2), and
@@ -67,9 +67,7 @@ def parse_ewok(record: Record, number: int, settings: ChoicesSettings, problems:
         yield ChoiceItem(f"{number}/{right + 1}", candidates, right, groups | fixed, f"row {number}")
 
 
-def parse_comps(
-    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
-) -> Iterator[ChoiceItem]:
+def parse_comps(record: Record, number: int, settings: ChoicesSettings, problems: ProblemList) -> Iterator[ChoiceItem]:
     """COMPS (Misra et al. 2023): a property phrase that is true of one of two concepts."""
     right, wrong, phrase = (text_of(record, column, problems) for column in _COMPS)
     if right is not None and wrong is not None and phrase is not None:
@@ -78,7 +76,7 @@ def parse_comps(
 
 
 def parse_entities(
-    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
+    record: Record, number: int, settings: ChoicesSettings, problems: ProblemList
 ) -> Iterator[ChoiceItem]:
     """Entity tracking (Kim & Schuster 2023) as a choice between the contents of a box; the first option is right."""
     context, options = text_of(record, "input_prefix", problems), _listed(record, _LIST, problems)
@@ -88,22 +86,20 @@ def parse_entities(
         yield ChoiceItem(str(record.fields.get("sample_id", number)), candidates, 0, groups)
 
 
-def parse_plain(
-    record: Record, number: int, settings: ChoicesSettings, problems: list[Problem]
-) -> Iterator[ChoiceItem]:
+def parse_plain(record: Record, number: int, settings: ChoicesSettings, problems: ProblemList) -> Iterator[ChoiceItem]:
     """A table with `context`, `answer`, and `option_1`, `option_2`, … or a list of `options`."""
     options = _options(record, settings, problems)
     context = record.fields.get(settings.context)
     if not isinstance(context, str):
         what = "missing" if context is None else f"{_shown(context)}, not text"
-        problems.append(Problem("error", record.place, f"{settings.context} is {what}"))
+        problems.error(record.place, f"{settings.context} is {what}")
         return
     if options is None:
         return
     answer = record.fields.get(settings.answer)
     right = _right(answer, options, settings)
     if not isinstance(right, int):
-        problems.append(Problem("error", record.place, f"{settings.answer} is {_shown(answer)}: {right}"))
+        problems.error(record.place, f"{settings.answer} is {_shown(answer)}: {right}")
         return
     name = record.fields.get(settings.item or "item", number)
     candidates = tuple(candidate(context, option, settings.join) for option in options)
@@ -136,7 +132,7 @@ def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
         raise InputError(f"compare=targets is for EWoK, and this is {name}", file=path)
     table = read_table(path)
     needed = FORMATS[name].columns if name != "table" else _table_columns(settings, table.header)
-    problems = [*table.problems, *need(table.header, needed), *need(table.header, settings.groups)]
+    problems = ProblemList([*table.problems, *need(table.header, needed), *need(table.header, settings.groups)])
     if any(problem.place == "header" for problem in problems):
         return ParsedChoices(name, [], problems)
     choices = [
@@ -184,7 +180,7 @@ def _table_columns(settings: ChoicesSettings, header: Collection[str]) -> tuple[
     return (settings.context, *options, settings.answer, *named)
 
 
-def _options(record: Record, settings: ChoicesSettings, problems: list[Problem]) -> list[str] | None:
+def _options(record: Record, settings: ChoicesSettings, problems: ProblemList) -> list[str] | None:
     columns = settings.options or _option_columns(record.fields)
     if len(columns) < 2:
         return _listed(record, columns[0] if columns else _LIST, problems)
@@ -192,13 +188,12 @@ def _options(record: Record, settings: ChoicesSettings, problems: list[Problem])
     texts = [value for value in values if value]
     # A row may have fewer options than the table has columns, but without gaps.
     if texts != values[: len(texts)]:
-        message = f"{columns[values.index('')]} is empty, and others follow"
-        problems.append(Problem("error", record.place, message))
+        problems.error(record.place, f"{columns[values.index('')]} is empty, and others follow")
         return None
     return _checked(texts, record, problems)
 
 
-def _listed(record: Record, column: str, problems: list[Problem]) -> list[str] | None:
+def _listed(record: Record, column: str, problems: ProblemList) -> list[str] | None:
     """The options of a field with a list; None and a problem if it is not a list of texts."""
     value = record.fields.get(column)
     if isinstance(value, str):
@@ -206,17 +201,17 @@ def _listed(record: Record, column: str, problems: list[Problem]) -> list[str] |
             value = json.loads(value)
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         fix = 'write a list of texts, ["the cup", "the pen"], or one column per option, option_1, option_2, …'
-        problems.append(Problem("error", record.place, f"{column} is {_shown(value)}: {fix}"))
+        problems.error(record.place, f"{column} is {_shown(value)}: {fix}")
         return None
     return _checked(value, record, problems)
 
 
-def _checked(options: list[str], record: Record, problems: list[Problem]) -> list[str] | None:
+def _checked(options: list[str], record: Record, problems: ProblemList) -> list[str] | None:
     if len(options) < 2:
-        problems.append(Problem("error", record.place, f"{len(options)} of at least 2 options"))
+        problems.error(record.place, f"{len(options)} of at least 2 options")
         return None
     if "" in (option.strip() for option in options):
-        problems.append(Problem("error", record.place, "an option is empty"))
+        problems.error(record.place, "an option is empty")
         return None
     return options
 

@@ -13,7 +13,7 @@ from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
 from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
 from wug.families.morphology.suite import ElicitationOptions, MorphologySuite
-from wug.families.tables import capped, refuse_errors
+from wug.families.problems import ProblemList, capped, refuse_errors
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
@@ -104,7 +104,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     given = read_options(OPTIONS, options or {}, "morphology")
     parsed, problems = _parsed(path, given)
     if not parsed.items and not problems:
-        problems.append(Problem("error", "", "there are no items in it"))
+        problems.error("", "there are no items in it")
     return capped(problems)
 
 
@@ -118,25 +118,25 @@ def read_back(suite: MorphologySuite) -> list[str]:
     return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
 
 
-def _parsed(path: Path, given: Mapping[str, Any]) -> tuple[ParsedForms, list[Problem]]:
+def _parsed(path: Path, given: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList]:
     options = formats.ReadOptions(given["format"], given["language"], given["task"], given["rating"])
     parsed = formats.parse(path, options)
     sentences = () if given["carriers"] is None else carriers.read_carriers(given["carriers"])
-    problems = [*parsed.problems, *_revealed(parsed, sentences)]
+    problems = ProblemList([*parsed.problems, *_revealed(parsed, sentences)])
     if given["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
-        problems.append(Problem("error", "header", "by=token needs a column frequency"))
+        problems.error("header", "by=token needs a column frequency")
     return parsed, problems
 
 
-def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> list[Problem]:
+def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> ProblemList:
     """Carriers that show a candidate form before the gap."""
-    found = []
+    found = ProblemList()
     for item in parsed.items:
         for carrier in carriers.carriers_of(item, sentences) if item.lemma else ():
             form = carriers.revealed_form(carrier, item)
             if form is not None:
                 message = f"the carrier {carrier!r} shows the form {form!r} before the gap"
-                found.append(Problem("error", item.forms[0].place or item.item, message))
+                found.error(item.forms[0].place or item.item, message)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
+from wug.families.problems import ProblemList
 from wug.families.tables import as_number, columns_of, number_of, plain, read_table
 from wug.files import read_lines, shortened
 from wug.types import Problem
@@ -143,7 +144,7 @@ def _text(symbols: str) -> str:
 
 
 def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
-    rows, problems = [], []
+    rows, problems = [], ProblemList()
     mapped = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -152,9 +153,9 @@ def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
         place = f"line {number}"
         rating = _number(fields[3]) if len(fields) == 4 else None
         if len(fields) not in (3, 4) or not all(fields):
-            problems.append(Problem("error", place, f"{len(fields)} fields, expected lemma, form, tag and rating"))
+            problems.error(place, f"{len(fields)} fields, expected lemma, form, tag and rating")
         elif len(fields) == 4 and rating is None:
-            problems.append(Problem("error", place, f"the rating {shortened(fields[3], 60)!r} is not a finite number"))
+            problems.error(place, f"the rating {shortened(fields[3], 60)!r} is not a finite number")
         else:
             mapped += "ɡ" in fields[0] + fields[1]
             lemma, form = plain_g(fields[0]), plain_g(fields[1])
@@ -162,7 +163,7 @@ def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
             found = Form(joined(form), form, rating, type, place)
             rows.append(_Row(lemma, fields[2], found, {"tag": fields[2]}, joined(lemma)))
     if mapped:
-        problems.append(Problem("warning", "", f"{mapped:,} lines have the IPA letter ɡ, which is read as g"))
+        problems.warn("", f"{mapped:,} lines have the IPA letter ɡ, which is read as g")
     items = tuple(_items(rows, options))
     return ParsedForms("sigmorphon", items, [*problems, *repeated_forms(items)])
 
@@ -205,13 +206,13 @@ def _devoiced(stem: Sequence[str]) -> list[str]:
 
 def _unimorph(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Real words with one correct form each."""
-    items, problems = [], []
+    items, problems = [], ProblemList()
     for number, line in enumerate(lines, 1):
         fields = [field.strip() for field in line.split("\t")]
         if not line.strip():
             continue
         if len(fields) != 3 or not all(fields):
-            problems.append(Problem("error", f"line {number}", f"{len(fields)} fields, expected lemma, tags and form"))
+            problems.error(f"line {number}", f"{len(fields)} fields, expected lemma, tags and form")
             continue
         lemma, tag, form = fields
         forms = (Form(form, form, None, "", f"line {number}"),)
@@ -231,10 +232,10 @@ def _individual(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
     return ParsedForms("individual", tuple(_items(rows, replace(options, task=options.task or "past"))), problems)
 
 
-def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], list[Problem]]:
+def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], ProblemList]:
     """The ratings of nonce forms by rater, lemma and form; ɡ is read as g."""
     table = read_table(path)
-    problems = list(table.problems)
+    problems = ProblemList(table.problems)
     found: dict[tuple[str, str, str], float] = {}
     for record in table.records:
         value = number_of(record, "past_rating", problems)
@@ -248,13 +249,13 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
     """Nonce verbs of Albright and Hayes (2003), with spellings, islands of reliability and ratings."""
     rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
     column = options.rating or "mean_rating"
-    problems: list[Problem] = []
+    problems = ProblemList()
     cells: dict[str, list[tuple[Form, dict[str, str]]]] = {}
     first = 1 + next(n for n, line in enumerate(lines) if not line.startswith("#"))
     for number, row in enumerate(rows, first + 1):
         rating = _number(row.get(column))
         if rating is None:
-            problems.append(Problem("error", f"line {number}", f"{column} {row.get(column)!r} is not a finite number"))
+            problems.error(f"line {number}", f"{column} {row.get(column)!r} is not a finite number")
             continue
         type = REGULAR if row["past_type"] == "regular" else "irregular"
         form = Form(
@@ -276,13 +277,12 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
 def _babylm(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Pairs of sentences with the proportion of people who chose the first."""
     table = read_table(path)
-    items, problems = [], list(table.problems)
+    items, problems = [], ProblemList(table.problems)
     for record in table.records:
         sentences = str(record.fields.get("sentences")).split("\t")
         ratio = _number(str(record.fields.get("ratio")))
         if len(sentences) != 2 or ratio is None or not 0 <= ratio <= 1:
-            message = "expected sentences, two with a tab between, and a ratio between 0 and 1"
-            problems.append(Problem("error", record.place, message))
+            problems.error(record.place, "expected sentences, two with a tab between, and a ratio between 0 and 1")
             continue
         forms = (Form(sentences[0], sentences[0], ratio), Form(sentences[1], sentences[1], 1 - ratio))
         item = record.place.removeprefix("line ")
@@ -318,14 +318,14 @@ def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
 
 def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     table = read_table(path)
-    problems = list(table.problems)
+    problems = ProblemList(table.problems)
     rows, languages, tasks = [], set[str](), set[str]()
     rating = options.rating or next((name for name in ("rating", "count", "share") if name in table.header), None)
     for record in table.records:
         texts = {name: plain(record.fields.get(name)) for name in record.fields}
         lemma, form = texts.get("lemma", ""), texts.get("form", "")
         if not lemma or not form:
-            problems.append(Problem("error", record.place, f"{'form' if lemma else 'lemma'} is empty"))
+            problems.error(record.place, f"{'form' if lemma else 'lemma'} is empty")
             continue
         value = None if rating is None else number_of(record, rating, problems)
         weight = number_of(record, "frequency", problems)

@@ -11,9 +11,10 @@ from wug.errors import InputError
 from wug.families.morphology import metrics
 from wug.families.morphology.formats import individual_ratings, read_answers
 from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.tables import as_number, header_of, plain, read_table, refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
+from wug.families.tables import as_number, header_of, plain, read_table
 from wug.files import read_lines
-from wug.types import Notice, Problem, Row
+from wug.types import Notice, Row
 
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
@@ -29,13 +30,13 @@ def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
     column = next((name for name in SCORE_COLUMNS if name in columns), "score")
     named = {"lemma", "form", column} <= columns
     table = read_table(path, header=() if named else ("lemma", "form", "tag", column), quoted="\t" not in first)
-    found, problems = [], list(table.problems)
+    found, problems = [], ProblemList(table.problems)
     for record in table.records:
         lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
         if math.isfinite(score := as_number(text)):
             found.append((plain_g(lemma), plain_g(form), score, record.place))
         else:
-            problems.append(Problem("error", record.place, f"the score {text!r} is not a finite number"))
+            problems.error(record.place, f"the score {text!r} is not a finite number")
     refuse_errors(problems, path)
     if not found:
         raise InputError("there are no scores in it", file=path)
@@ -52,11 +53,10 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
     for lemma, text, score, place in rows:
         scores.setdefault((joined(lemma), joined(text)), []).append((score, place))
     keys = {_key(item, form) for item in gold.items for form in item.forms}
-    problems = [
-        Problem("error", found[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
-        for key, found in scores.items()
-        if key not in keys
-    ]
+    problems = ProblemList()
+    for key, found in scores.items():
+        if key not in keys:
+            problems.error(found[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
     matched, used = [], dict.fromkeys(scores, 0)
     for item in gold.items:
         forms: list[Form] = []
@@ -66,9 +66,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
             given = scores.get(key, [])
             some = given if as_merge else given[used[key] : used[key] + 1] if given else []
             if not some:
-                problems.append(
-                    Problem("error", "", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
-                )
+                problems.error("", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
                 continue
             used[key] += 1
             forms += [form] * len(some)
@@ -77,7 +75,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
     if not as_merge:
         for key, count in used.items():
             for _, place in scores[key][count:] if key in keys else ():
-                problems.append(Problem("error", place, f"{key[1]!r} of {key[0]!r} has more scores than the gold file"))
+                problems.error(place, f"{key[1]!r} of {key[0]!r} has more scores than the gold file")
     refuse_errors(problems, path)
     mapped = sum("ɡ" in line for line in read_lines(path))
     return matched, [f"{path.name}: {mapped:,} lines have the IPA letter ɡ, which is read as g"] if mapped else []

@@ -25,7 +25,8 @@ from wug.families.pairs.score_tables import score_columns
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
-from wug.families.tables import capped, refuse_errors, stem
+from wug.families.problems import ProblemList, capped, refuse_errors
+from wug.families.tables import stem
 from wug.files import checksum_of, read_lines, shortened
 from wug.types import FamilyTraits, Problem, Row, Suite
 
@@ -105,9 +106,9 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     given = dict(options or {})
     PairsSettings.each(given)
     parsed = formats.parse(path, given)
-    problems = [*parsed.problems, *lint(parsed.pairs)]
+    problems = ProblemList([*parsed.problems, *lint(parsed.pairs)])
     if not parsed.pairs and not problems:
-        problems.append(Problem("error", "", "the file has no pairs"))
+        problems.error("", "the file has no pairs")
     aligned = _running_text(path, parsed.pairs)
     return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
 

@@ -14,7 +14,7 @@ from wug.families.pairs import formats
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.pair import Pair, difference, target_of
 from wug.families.pairs.settings import OPTIONS
-from wug.families.tables import refuse_errors
+from wug.families.problems import refuse_errors
 from wug.files import write_text
 from wug.options import names, refuse_unknown
 

@@ -54,7 +54,7 @@ class ParsedPairs:
 
     format: str
     pairs: list[Pair]
-    problems: list[Problem]
+    problems: Sequence[Problem]
     blind: int = 0
     """Pairs that differ before the word that shows the error, so that no common prefix precedes it."""
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -21,7 +21,8 @@ from wug.families.pairs.pair import GroupPool, Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
-from wug.families.tables import Record, as_number, first_few, plain, read_table, refuse_errors, stem
+from wug.families.problems import ProblemList, refuse_errors
+from wug.families.tables import Record, as_number, first_few, plain, read_table, stem
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import plural
@@ -228,7 +229,7 @@ def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPai
         mark = plain(record.fields.get(condition))
         if mark not in marks:
             message = f"{condition} is {mark!r}, not {marks[0]!r} or {marks[1]!r}: add good=VALUE and bad=VALUE"
-            columns.problems.append(Problem("error", record.place, message))
+            columns.problems.error(record.place, message)
             continue
         answer = parse_answer(plain(record.fields.get(values["answer"])), labels)
         right = labels[marks.index(mark)]
@@ -281,22 +282,21 @@ def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[lis
     table = read_table(path)
     refuse_errors([*table.problems, *tables.need(table.header, two_rows.REQUIRED_COLUMNS)], path)
     names = _columns(path, table, columns)
-    problems = [
-        Problem("error", record.place, f"{name} is missing")
-        for record in table.records
-        for name in (*two_rows.REQUIRED_COLUMNS, *names)
-        if name not in record.fields
-    ]
+    problems = ProblemList()
+    for record in table.records:
+        for name in (*two_rows.REQUIRED_COLUMNS, *names):
+            if name not in record.fields:
+                problems.error(record.place, f"{name} is missing")
     refuse_errors(problems, path)
     rows = list(two_rows.original_rows(table, problems))
     judged = {name: _column_outcomes(name, rows, problems) for name in names}
     refuse_errors(problems, path)
     if not rows:
         raise InputError("the file has no pairs", file=path)
-    return two_rows.original_pairs(table, []), judged
+    return two_rows.original_pairs(table, ProblemList()), judged
 
 
-def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: list[Problem]) -> list[Row]:
+def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: ProblemList) -> list[Row]:
     """The outcomes of all pairs by one column; a field that is not a number is a problem."""
     pool = GroupPool()
     found: list[Row] = []

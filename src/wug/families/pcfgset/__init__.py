@@ -16,7 +16,7 @@ from wug.families.pcfgset.localism import localism_suite, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
 from wug.families.pcfgset.suite import PcfgSuite, plain_suite
-from wug.families.tables import refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
@@ -80,7 +80,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         refuse_errors(problems, test.files[0])
         if wrong := [problem for problem in more if problem.level == "error"]:  # outputs are compared with the targets
             counts = f"{len(wrong):,} of {len(suite):,} targets are not the meanings of their sources"
-            problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
+            problems.warn(wrong[0].place, f"{counts}, the first of them here")
         suites.append(replace(suite, warnings=tuple(map(str, problems))))
     return suites
 
@@ -105,24 +105,18 @@ def read_answers(path: Path) -> dict[str, str]:
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every problem in the test, dev and train sets of a folder, in one of them, or in one file."""
     chosen = read_options(OPTIONS, options or {}, "pcfgset")["split"]
-    try:
-        every = {
-            test.files: test
-            for split in ([chosen] if options else files.SPLITS)
-            for test in files.find_tests(path, split)
-        }
-        if not every:
-            raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
-    except InputError as error:
-        return [Problem("error", error.place or "", error.message)]
-    problems = []
+    splits = [chosen] if options else files.SPLITS
+    every = {test.files: test for split in splits for test in files.find_tests(path, split)}
+    if not every:
+        raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
+    problems: list[Problem] = []
     for paths, test in every.items():
         folder = paths[0].parent
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
         try:
-            _, some, more = _opened(test)
-            some += more
+            _, found, more = _opened(test)
+            some = [*found, *more]
         except InputError as error:
             place = ", ".join(part for part in (Path(error.file or paths[0]).name, error.place) if part)
             some = [Problem("error", place, error.message)]
@@ -133,16 +127,16 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 _KEPT = {"remove_first": 1, "remove_second": 0}
 
 
-def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], list[Problem]]:
+def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, ProblemList]:
     """The suite of a test, the problems of its files, and targets that are wrong and sources that are repeated."""
     source = found.files[0]
     if found.test == "localism":
         samples, problems = read_unrolled(source)
-        wrong = []
+        wrong = ProblemList()
         for sample in samples:
             if (right := " ".join(sample.expression.meaning())) != sample.target:
                 message = f"the target is {sample.target}, but the source means {right}"
-                wrong.append(Problem("error", f"{source.name}, sample {sample.item}", message))
+                wrong.error(f"{source.name}, sample {sample.item}", message)
         return localism_suite(found.name, samples), problems, wrong
     if found.test == "substitutivity":
         pairs, problems = read_synonyms(source)
@@ -154,7 +148,7 @@ def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], list[Problem], li
         wrong = files.wrong_targets([item.line for item in items], files.sibling(original))
         return overgeneralisation_suite(found.name, items), problems, wrong
     lines: list[files.SourceLine] = []
-    problems, wrong = [], []
+    problems, wrong = ProblemList(), ProblemList()
     for path in found.files:
         some, more = files.read_pair(path)
         problems += more

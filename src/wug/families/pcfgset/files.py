@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from wug.errors import InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, SourceError, arity, parse
 from wug.families.predictions import squeeze
+from wug.families.problems import ProblemList
 from wug.files import head, read_text
 from wug.types import Problem
 
@@ -192,7 +193,7 @@ def sibling(source: Path, suffix: str = ".tgt") -> Path:
     return second if second.exists() and not first.exists() else first
 
 
-def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine], list[Problem]]:
+def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine], ProblemList]:
     """The lines of a `.src` and its `.tgt` file, with the problems of both; lines with errors are left out."""
     target = target or sibling(source)
     if not target.exists():
@@ -204,8 +205,7 @@ def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine
         shorter, longer = (source, target) if len(sources) < len(targets) else (target, source)
         last = min(len(sources), len(targets))
         counts = f"{source.name} has {len(sources):,} lines, {target.name} {len(targets):,}"
-        message = f"{counts}: this line has no counterpart in {shorter.name}"
-        problems.append(Problem("error", at(longer, last + 1), message))
+        problems.error(at(longer, last + 1), f"{counts}: this line has no counterpart in {shorter.name}")
     lines: list[SourceLine] = []
     for number, (words, given) in enumerate(zip(sources, targets, strict=False), 1):
         try:
@@ -220,32 +220,31 @@ def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine
     return lines, problems
 
 
-def text_lines(path: Path) -> tuple[list[str], list[Problem]]:
+def text_lines(path: Path) -> tuple[list[str], ProblemList]:
     """The lines of a file, and a warning if their ends are CRLF."""
     text = read_text(path)
-    problems = []
+    problems = ProblemList()
     if "\r\n" in text:
         first = text[: text.index("\r\n")].count("\n") + 1
         crlf = text.count("\r\n")
-        message = f"{crlf:,} lines end in CRLF (this is the first); they are read like LF"
-        problems.append(Problem("warning", at(path, first), message))
+        problems.warn(at(path, first), f"{crlf:,} lines end in CRLF (this is the first); they are read like LF")
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
-        problems.append(Problem("error", path.name, "the file is empty"))
+        problems.error(path.name, "the file is empty")
     return lines, problems
 
 
-def wrong_targets(lines: Sequence[SourceLine], target: Path) -> list[Problem]:
+def wrong_targets(lines: Sequence[SourceLine], target: Path) -> ProblemList:
     """Errors for targets that are not the meaning of their source."""
-    problems = []
+    problems = ProblemList()
     for line in lines:
         if line.meaning != line.target:
             message = (
                 f"the target is not the meaning of the source\n    target {line.target}\n    means  {line.meaning}"
             )
-            problems.append(Problem("error", at(target, line.number), message))
+            problems.error(at(target, line.number), message)
     return problems
 
 

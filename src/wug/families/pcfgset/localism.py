@@ -19,6 +19,7 @@ from wug.families.pcfgset.files import at, name_of_answers, source_error, target
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.predictions import squeeze
+from wug.families.problems import ProblemList
 from wug.files import checksum
 from wug.types import Metric, Notice, Outcome, Problem, Row, Source
 
@@ -164,7 +165,7 @@ def score_trace(predictions: Path) -> common.ScoredAnswers:
     return common.ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 
-def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:
+def read_unrolled(path: Path) -> tuple[list[UnrolledSource], ProblemList]:
     """The samples of a localism file, with its problems; samples with errors are left out."""
     lines, problems = text_lines(path)
     samples: list[UnrolledSource] = []
@@ -177,7 +178,7 @@ def read_unrolled(path: Path) -> tuple[list[UnrolledSource], list[Problem]]:
             try:
                 samples.append(_sample(block, str(count), path))
             except InputError as error:
-                problems.append(Problem("error", error.place or "", error.message))
+                problems.error(error.place or "", error.message)
             block = []
     return samples, problems
 

@@ -11,9 +11,9 @@ from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_na
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
 from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
-from wug.families.tables import refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
 from wug.files import checksum
-from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
+from wug.types import Estimate, Metric, Outcome, Row, Source
 
 METRICS = (
     Metric(
@@ -112,7 +112,7 @@ def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswe
     return ScoredAnswers(suite, suite.score(answers_to([item.line.source for item in items], predictions)))
 
 
-def read_exceptions(source: Path) -> tuple[list[ExceptionLine], list[Problem]]:
+def read_exceptions(source: Path) -> tuple[list[ExceptionLine], ProblemList]:
     """The lines of the `…_exception` and `…_original` files, with their problems."""
     original = source.with_name(source.name.replace("_exception.src", "_original.src"))
     lines, problems = read_pair(source)
@@ -123,15 +123,14 @@ def read_exceptions(source: Path) -> tuple[list[ExceptionLine], list[Problem]]:
     for line in lines:
         by_rules = by_number.get(line.number)
         if by_rules is None or by_rules.source != line.source:
-            message = f"{original.name} does not have this source in the same line"
-            problems.append(Problem("error", at(source, line.number), message))
+            problems.error(at(source, line.number), f"{original.name} does not have this source in the same line")
             continue
         readings = {pair: meaning(exceptional(line.source, pair)) for pair in exceptions(line.source)}
         pair = next((pair for pair, reading in readings.items() if reading == line.target), None)
         if pair is None:
             known = "; ".join(f"{pair}: {reading}" for pair, reading in readings.items()) or "it has no such pair"
             message = f"the target {line.target} is not an exceptional reading of the source ({known})"
-            problems.append(Problem("error", at(source, line.number), message))
+            problems.error(at(source, line.number), message)
             continue
         items.append(ExceptionLine(by_rules, line.target, pair))
     return items, problems

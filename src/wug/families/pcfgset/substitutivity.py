@@ -14,9 +14,9 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, SourceError, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
-from wug.families.tables import refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
 from wug.files import checksum
-from wug.types import Metric, Outcome, Problem, Row, Source
+from wug.types import Metric, Outcome, Row, Source
 
 
 class SynonymPair(NamedTuple):
@@ -123,7 +123,7 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
     return ScoredAnswers(suite, suite.score([row.prediction for row in (*rows, *others)]))
 
 
-def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
+def read_synonyms(source: Path) -> tuple[list[SynonymPair], ProblemList]:
     """The pairs of `test.src` and `test_twin.src`, with the problems of both and of their targets."""
     twin = files.sibling(source, "_twin.src")
     lines, problems = files.read_pair(source)
@@ -135,21 +135,21 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], list[Problem]]:
         other = by_number.pop(line.number, None)
         if other is None:
             if not more:
-                problems.append(Problem("error", files.at(source, line.number), f"{twin.name} has no such line"))
+                problems.error(files.at(source, line.number), f"{twin.name} has no such line")
             continue
         found = _pair(line, other.source)
         if isinstance(found, str):
-            problems.append(Problem("error", files.at(twin, other.number), found))
+            problems.error(files.at(twin, other.number), found)
             continue
         if other.target != line.target:
             message = f"the target is {other.target}, but that of the source is {line.target}"
-            problems.append(Problem("error", files.at(twin, other.number), message))
+            problems.error(files.at(twin, other.number), message)
         if found.function in found.synonym_source.split():
             message = f"{found.function!r} is replaced by its synonym in some places only"
-            problems.append(Problem("warning", files.at(twin, other.number), message))
+            problems.warn(files.at(twin, other.number), message)
         pairs.append(found)
     for number in by_number if not problems else ():
-        problems.append(Problem("error", files.at(twin, number), f"{source.name} has no such line"))
+        problems.error(files.at(twin, number), f"{source.name} has no such line")
     return pairs, problems
 
 

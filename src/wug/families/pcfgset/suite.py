@@ -13,8 +13,8 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.predictions import PredictedRow, squeeze
+from wug.families.problems import refuse_errors
 from wug.families.sampling import limited, of_whole_file, sampled
-from wug.families.tables import refuse_errors
 from wug.files import checksum
 from wug.labels import of_suite
 from wug.stats import estimate

@@ -14,8 +14,9 @@ from wug.families.pcfgset.files import at, text_lines
 from wug.families.pcfgset.language import SourceError
 from wug.families.pcfgset.predictions import answers_to
 from wug.families.predictions import PredictedRow, aligned, squeeze
+from wug.families.problems import ProblemList, refuse_errors
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
-from wug.families.tables import refuse_errors, stem
+from wug.families.tables import stem
 from wug.files import checksum, read_lines
 from wug.stats import estimate
 from wug.types import Metric, Outcome, Problem, Row, Source
@@ -98,7 +99,7 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
     refuse_errors(problems, path)
     if wrong := wrong_targets(lines, path):
         counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
-        problems.append(Problem("warning", wrong[0].place, f"{counts}, the first of them here"))
+        problems.warn(wrong[0].place, f"{counts}, the first of them here")
     if training := training_file(path):
         lines = _seen(lines, training)
     options = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
@@ -127,7 +128,7 @@ def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False)
     return common.ScoredAnswers(suite, suite.score(outputs))
 
 
-def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:
+def read_tasks(path: Path) -> tuple[list[ScanLine], ProblemList]:
     """The lines of a file, with its problems; lines with errors are left out."""
     texts, problems = text_lines(path)
     lines: list[ScanLine] = []
@@ -135,7 +136,7 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:
         place = at(path, number)
         match = _TASK.fullmatch(text)
         if match is None:
-            problems.append(Problem("error", place, f"expected `IN: COMMAND OUT: ACTIONS`, found {text[:60]!r}"))
+            problems.error(place, f"expected `IN: COMMAND OUT: ACTIONS`, found {text[:60]!r}")
             continue
         target = squeeze(match[2])
         unknown = next((action for action in target.split() if action not in ACTIONS), None)
@@ -143,11 +144,11 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:
             command = parse(match[1])
         except SourceError as error:
             column = match.start(1) + error.start + 1
-            problems.append(Problem("error", f"{place}, column {column}", error.args[0]))
+            problems.error(f"{place}, column {column}", error.args[0])
             continue
         if unknown or not target:
             message = f"{unknown!r} is not an action. There is: {', '.join(ACTIONS)}" if unknown else "no actions"
-            problems.append(Problem("error", place, message))
+            problems.error(place, message)
         else:
             lines.append(ScanLine(number, command, target, command.groups))
     return lines, problems
@@ -155,12 +156,12 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], list[Problem]]:
 
 def wrong_targets(lines: Sequence[ScanLine], path: Path) -> list[Problem]:
     """Errors for targets that are not the actions of their command."""
-    problems = []
+    problems = ProblemList()
     for line in lines:
         right = " ".join(line.command.actions)
         if right != line.target:
             message = f"the target is not the meaning of the command\n    target {line.target}\n    means  {right}"
-            problems.append(Problem("error", at(path, line.number), message))
+            problems.error(at(path, line.number), message)
     return problems
 
 

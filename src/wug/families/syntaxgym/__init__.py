@@ -7,9 +7,9 @@ from pathlib import Path
 
 from wug.errors import InputError
 from wug.families.exclusion import kept
+from wug.families.problems import ProblemList, capped
 from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
-from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite
 from wug.families.syntaxgym.tables import columns_of
@@ -46,7 +46,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     """Every error and warning about a suite file, errors first."""
     problems = ProblemList()
     inspect(path, choices(options or {}), problems)
-    return problems.all()
+    return capped(problems)
 
 
 def read_back(suite: SyntaxGymSuite) -> list[str]:

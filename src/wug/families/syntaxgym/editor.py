@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from wug.errors import FormulaError, InputError, caret
+from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.files import choices, is_table
-from wug.families.syntaxgym.lint import ProblemList
 from wug.families.syntaxgym.measures import REGION_METRICS as REGION_METRICS
 from wug.families.syntaxgym.read import inspect, inspect_document, source
 from wug.families.syntaxgym.tables import columns_of, load_table
@@ -71,7 +71,7 @@ def open_table(path: Path) -> tuple[Document, Notes]:
     """Open the suite in a table; only its predictions may have errors."""
     problems = ProblemList()
     table = load_table(path, problems)
-    problems.raise_errors(path)
+    refuse_errors(problems, path)
     notes = [f"{table.understood[0].upper()}{table.understood[1:]}."]
     try:
         return _grid(table.document, notes), notes
@@ -108,7 +108,7 @@ def to_text(document: Mapping[str, Any], suffix: str) -> str:
     problems = ProblemList()
     suite = inspect_document({**document, "predictions": [], "meta": {"name": "suite"}}, choices({}), problems)
     if suite is None:
-        problems.raise_errors("The table cannot be written yet")
+        refuse_errors(problems, "The table cannot be written yet")
     assert suite is not None
     return to_csv(suite, "\t" if suffix == ".tsv" else ",", head)
 
@@ -207,7 +207,7 @@ def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any
     inspect_document(document, choices({}), problems)
     return {
         "predictions": [_prediction(text, regions, conditions) for text in formulas],
-        "problems": _grouped(problems.all(), document),
+        "problems": _grouped([*problems.errors, *problems.warnings], document),
     }
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
+from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym.files import SuiteOptions, choices
 from wug.families.syntaxgym.files import region_metrics as region_metrics_of
-from wug.families.syntaxgym.lint import ProblemList, describe
+from wug.families.syntaxgym.lint import describe
 from wug.families.syntaxgym.measures import MeasuredSentence, RegionSurprisal, WarningCounts, judge
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
@@ -49,7 +50,7 @@ def read_evaluated(
     suite = read_suite(path, chosen, evaluated=True)
     problems = ProblemList()
     sentences, region_metrics = _sentences(suite, problems)
-    problems.raise_errors(path)
+    refuse_errors(problems, path)
     suite = replace(suite, region_metrics=region_metrics)
     model = suite.head.get("model")
     notices: list[Notice] = []
@@ -146,7 +147,7 @@ def _with_gold(
     if not problems.errors:
         compared = {index: [name for _, name in one.formula.atoms()] for index, one in enumerate(predictions)}
         conditions_needed(compared, suite.items, problems)
-    problems.raise_errors(path)
+    refuse_errors(problems, path)
     different = [
         f"item {number}, condition {condition.name}"
         for number, item in given.items()

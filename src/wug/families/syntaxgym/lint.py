@@ -4,68 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wug.errors import FormulaError, SuiteError
+from wug.families.problems import ProblemList
 from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.types import Problem
 
 if TYPE_CHECKING:
     from wug.families.syntaxgym.suite import SyntaxGymSuite
-
-
-MAX_LISTED_ERRORS = 20
-MAX_KEPT_PROBLEMS = 1000
-"""Errors, and warnings, that are kept: a broken file of 50 MB may have a million."""
-
-
-@dataclass(slots=True)
-class ProblemList:
-    """Errors and warnings about a file, collected so that a user sees all of them at once."""
-
-    errors: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-    formula_errors: list[FormulaError] = field(default_factory=list)
-    uncounted: int = 0
-
-    def error(self, place: str, message: str) -> None:
-        """Add an error: the suite cannot be used."""
-        if len(self.errors) < MAX_KEPT_PROBLEMS:
-            self.errors.append(Problem("error", place, message))
-        else:
-            self.uncounted += 1
-
-    def formula(self, place: str, error: FormulaError) -> None:
-        """Add an error about a prediction, with its caret."""
-        self.formula_errors.append(error)
-        self.error(place, str(error))
-
-    def warn(self, place: str, message: str) -> None:
-        """Add a warning: the suite works, but its author should know."""
-        if len(self.warnings) < MAX_KEPT_PROBLEMS:
-            self.warnings.append(Problem("warning", place, message))
-
-    def raise_errors(self, path: Path | str) -> None:
-        """Raise SuiteError if there are errors; a single error in a prediction is raised as FormulaError."""
-        if not self.errors:
-            return
-        if len(self.errors) == 1 and self.formula_errors:
-            one = self.formula_errors[0]
-            raise FormulaError(one.message, one.formula, one.start, one.end, file=path, place=self.errors[0].place)
-        total = len(self.errors) + self.uncounted
-        shown = self.errors[:MAX_LISTED_ERRORS]
-        if total > MAX_LISTED_ERRORS:
-            shown.append(Problem("error", "", f"… and {total - MAX_LISTED_ERRORS} more errors; wug check lists them"))
-        raise SuiteError(shown, file=path)
-
-    def all(self) -> list[Problem]:
-        """Everything, errors first."""
-        rest = [Problem("error", "", f"… and {self.uncounted} more errors")] if self.uncounted else []
-        return [*self.errors, *rest, *self.warnings]
 
 
 def describe(value: object) -> str:

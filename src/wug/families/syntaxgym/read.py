@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, UnknownName, nearest, suggestion
+from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.files import SuiteOptions, load, region_metrics
-from wug.families.syntaxgym.lint import ProblemList, describe, empty_regions_compared, lint
+from wug.families.syntaxgym.lint import describe, empty_regions_compared, lint
 from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.files import repeated
@@ -25,7 +26,7 @@ def read_suite(path: Path, choices: SuiteOptions, *, evaluated: bool = False) ->
     """Read the suite in a file, or raise an error that lists its problems."""
     problems = ProblemList()
     suite = inspect(path, choices, problems, evaluated=evaluated)
-    problems.raise_errors(path)
+    refuse_errors(problems, path)
     assert suite is not None  # otherwise there were errors
     return suite
 
@@ -82,7 +83,7 @@ def inspect_document(
     )
     suite = replace(suite, notes=tuple(problems.warnings))
     if not evaluated:
-        problems.warnings += lint(suite)
+        problems += lint(suite)
         empty_regions_compared(suite, problems)
     return None if problems.errors else suite
 
@@ -151,98 +152,79 @@ def _region_names(given: object, problems: ProblemList) -> dict[int, str] | None
 
 
 def _items(given: object, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
-    if not isinstance(given, list):
-        problems.error("items", f"must be a list, not {describe(given)}")
-        return []
     items: list[SuiteItem] = []
     seen: set[str] = set()
-    for index, raw in enumerate(given, start=1):
-        item = _item(raw, index, regions, problems)
-        if item is None:
-            continue
-        if str(item.number) in seen:
-            problems.error(f"item {item.number}", "another item has the same number")
-        seen.add(str(item.number))
-        items.append(item)
+    with problems:
+        for index, raw in enumerate(_list(given, "items"), start=1):
+            with problems:
+                item = _item(raw, f"items, entry {index}", regions, problems)
+                if str(item.number) in seen:
+                    problems.error(f"item {item.number}", "another item has the same number")
+                seen.add(str(item.number))
+                items.append(item)
     return items
 
 
-def _item(given: object, index: int, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem | None:
-    place = f"items, entry {index}"
-    if not isinstance(given, dict):
-        problems.error(place, f"must be an object with item_number and conditions, not {describe(given)}")
-        return None
+def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem:
+    given = _object(raw, entry, "item_number and conditions")
     number: Any = given.get("item_number")
     whole = isinstance(number, int) and not isinstance(number, bool)
     if not whole and not (isinstance(number, str) and number.strip() and _encodable(number)):
-        problems.error(place, _missing(given, "item_number", "a whole number"))
-        return None
-    place = f"item {number}"
-    conditions = given.get("conditions")
+        raise _wrong(given, "item_number", "a whole number", entry)
+    place, conditions = f"item {number}", given.get("conditions")
     if not isinstance(conditions, list) or not conditions:
-        problems.error(place, _missing(given, "conditions", "a nonempty list"))
-        return None
+        raise _wrong(given, "conditions", "a nonempty list", place)
     found: dict[str, Condition] = {}
-    for position, raw in enumerate(conditions, start=1):
-        condition = _condition(raw, place, position, regions, problems)
-        if condition is None:
-            continue
-        if condition.name in found:
-            problems.error(place, f"condition {condition.name!r} is repeated")
-        found[condition.name] = condition
-    extra = {key: value for key, value in given.items() if key not in ("item_number", "conditions")}
-    return SuiteItem(number, tuple(found.values()), extra)
+    for position, one in enumerate(conditions, start=1):
+        with problems:
+            condition = _condition(one, place, position, regions, problems)
+            if condition.name in found:
+                problems.error(place, f"condition {condition.name!r} is repeated")
+            found[condition.name] = condition
+    return SuiteItem(number, tuple(found.values()), _others(given, "item_number", "conditions"))
 
 
 def _condition(
-    given: object, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
-) -> Condition | None:
-    place = f"{item}, entry {position} of conditions"
-    if not isinstance(given, dict):
-        problems.error(place, f"must be an object with condition_name and regions, not {describe(given)}")
-        return None
+    raw: object, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
+) -> Condition:
+    entry = f"{item}, entry {position} of conditions"
+    given = _object(raw, entry, "condition_name and regions")
     name = given.get("condition_name")
     if not isinstance(name, str) or not name.strip() or not _encodable(name):
-        problems.error(place, _missing(given, "condition_name", "text"))
-        return None
+        raise _wrong(given, "condition_name", "text", entry)
     place = f"{item}, condition {name.strip()}"
     if "%" in name or ";" in name:
         problems.error(place, "a condition's name cannot contain % or ;, since predictions could not refer to it")
     listed = given.get("regions")
     if not isinstance(listed, list):
-        problems.error(place, _missing(given, "regions", "a list"))
-        return None
-    regions = [_region(raw, place, index, problems) for index, raw in enumerate(listed, start=1)]
-    found = [region for region in regions if region is not None]
+        raise _wrong(given, "regions", "a list", place)
+    found: list[Region] = []
+    for index, one in enumerate(listed, start=1):
+        with problems:
+            found.append(_region(one, place, index))
     if len(found) == len(listed) and names is not None:
         _numbering(found, names, place, problems)
-    extra = {key: value for key, value in given.items() if key not in ("condition_name", "regions")}
     ordered = tuple(sorted(found, key=lambda region: region.number))
     if ordered and not any(region.text for region in ordered) and len(found) == len(listed):
         problems.error(place, "the sentence has no text")
-    return Condition(name.strip(), ordered, extra)
+    return Condition(name.strip(), ordered, _others(given, "condition_name", "regions"))
 
 
-def _region(given: object, place: str, position: int, problems: ProblemList) -> Region | None:
-    if not isinstance(given, dict):
-        problems.error(
-            f"{place}, entry {position} of regions",
-            f"must be an object with region_number and content, not {describe(given)}",
-        )
-        return None
+def _region(raw: object, place: str, position: int) -> Region:
+    entry = f"{place}, entry {position} of regions"
+    given = _object(raw, entry, "region_number and content")
     number, content = given.get("region_number"), given.get("content")
     if not isinstance(number, int) or isinstance(number, bool):
-        problems.error(f"{place}, entry {position} of regions", _missing(given, "region_number", "a whole number"))
-        return None
+        raise _wrong(given, "region_number", "a whole number", entry)
     if not isinstance(content, str):
-        problems.error(f"{place}, region {number}", _missing(given, "content", 'text ("" for none)'))
-        return None
+        raise _wrong(given, "content", 'text ("" for none)', f"{place}, region {number}")
     if not _encodable(content):
-        problems.error(f"{place}, region {number}", "content has a NUL or a lone surrogate, which is not text")
-        return None
-    if len(given) == 2:
-        return Region(number, content)
-    return Region(number, content, {k: v for k, v in given.items() if k not in ("region_number", "content")})
+        raise InputError("content has a NUL or a lone surrogate, which is not text", place=f"{place}, region {number}")
+    return Region(number, content, _others(given, "region_number", "content") if len(given) > 2 else {})
+
+
+def _others(given: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key not in known}
 
 
 def _numbering(found: list[Region], names: Mapping[int, str], place: str, problems: ProblemList) -> None:
@@ -270,22 +252,21 @@ def _condition_names(items: object) -> dict[str, None]:
 def _predictions(
     given: object, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
 ) -> list[Prediction]:
-    if not isinstance(given, list):
-        problems.error("predictions", f"must be a list, not {describe(given)}")
-        return []
-    predictions = []
-    for index, raw in enumerate(given):
-        try:
-            text = source(raw)
-        except InputError as error:
-            problems.error(f"prediction {index + 1}", error.message)
-            continue
-        found = formula.errors(text, regions, conditions)
-        for one in found:
-            problems.formula(f"prediction {index + 1}", one)
-        if not found:
-            parsed = formula.parse(text)
-            predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
+    predictions: list[Prediction] = []
+    with problems:
+        for index, raw in enumerate(_list(given, "predictions"), start=1):
+            try:
+                text = source(raw)
+                found = formula.errors(text, regions, conditions)
+            except InputError as error:
+                problems.error(f"prediction {index}", error.message)
+                continue
+            for one in found:
+                problems.formula_error = one
+                problems.error(f"prediction {index}", str(one))
+            if not found:
+                parsed = formula.parse(text)
+                predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
     return predictions
 
 
@@ -300,7 +281,7 @@ def source(raw: object) -> str:
     if raw.get("type", "formula") != "formula":
         raise InputError(f"type must be 'formula', not {describe(raw['type'])}")
     if not isinstance(raw.get("formula"), str):
-        raise InputError(_missing(raw, "formula", "text"))
+        raise _wrong(raw, "formula", "text")
     return str(raw["formula"])
 
 
@@ -310,10 +291,10 @@ def _legacy(raw: Mapping[str, Any]) -> str:
         raise InputError(f"unknown relation {relation!r}.{suggestion(str(relation), _RELATIONS)}")
     for key in ("l_operand", "r_operand"):
         if not isinstance(raw.get(key), str):
-            raise InputError(_missing(raw, key, "a condition's name"))
+            raise _wrong(raw, key, "a condition's name")
     region = raw.get("region_number")
     if region != "*" and (not isinstance(region, int) or isinstance(region, bool)):
-        raise InputError(_missing(raw, "region_number", "a whole number"))
+        raise _wrong(raw, "region_number", "a whole number")
     return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
 
 
@@ -349,13 +330,24 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Sui
                     )
 
 
-def _missing(given: Mapping[str, Any], key: str, expected: str) -> str:
-    if key not in given:
-        return f"{key!r} is missing"
-    value = given[key]
-    if isinstance(value, float) and math.isnan(value):
-        return f"{key} must be {expected}, not NaN"
-    return f"{key} must be {expected}, not {describe(value)}"
+def _object(raw: object, place: str, fields: str) -> Mapping[str, Any]:
+    if not isinstance(raw, dict):
+        raise InputError(f"must be an object with {fields}, not {describe(raw)}", place=place)
+    return raw
+
+
+def _list(raw: object, place: str) -> list[Any]:
+    if not isinstance(raw, list):
+        raise InputError(f"must be a list, not {describe(raw)}", place=place)
+    return raw
+
+
+def _wrong(given: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
+    """The error about a field that is missing or of the wrong type."""
+    value = given.get(key)
+    found = "NaN" if isinstance(value, float) and math.isnan(value) else describe(value)
+    message = f"{key} must be {expected}, not {found}" if key in given else f"{key!r} is missing"
+    return InputError(message, place=place)
 
 
 def _encodable(text: str) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
-from wug.families.syntaxgym.lint import ProblemList
+from wug.families.problems import ProblemList
 from wug.files import read_text, repeated, shortened, table_text
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")

@@ -15,10 +15,10 @@ from wug.errors import InputError, UnknownName, suggestion
 from wug.families.pairs.formats import lines, one_row, standard, two_rows
 from wug.families.pairs.formats.labels import PairLabels, comma_separated
 from wug.families.pairs.pair import Pair, ParsedPairs
+from wug.families.problems import ProblemList
 from wug.families.tables import GROUPS, columns_of, header_of, stem
 from wug.files import head as head_of
 from wug.files import require_text, shortened
-from wug.types import Problem
 
 
 class PairsFormat(NamedTuple):
@@ -175,7 +175,7 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
     read = {file: found for file, found in parsed.items() if file not in copies}
     stems = Counter(file.with_name(stem(file)) for file in read)
     pairs: list[Pair] = []
-    problems: list[Problem] = []
+    problems = ProblemList()
     for file, found in read.items():
         where = file.relative_to(shared)
         pairs += _in_folder(found.pairs, where, with_suffix=stems[file.with_name(stem(file))] > 1)
@@ -183,7 +183,7 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
     for file, first in copies.items():
         count = len(parsed[file].pairs)
         what = "its 1 pair is" if count == 1 else f"its {count:,} pairs are"
-        problems.append(Problem("warning", str(file.relative_to(shared)), f"not read: {what} in {first.name}"))
+        problems.warn(str(file.relative_to(shared)), f"not read: {what} in {first.name}")
     counts = {file.relative_to(path).as_posix(): len(found.pairs) for file, found in read.items()}
     format = _most_common(found.format for found in read.values()) or ""
     return ParsedPairs(format, pairs, problems, sum(found.blind for found in read.values()), counts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from wug.families.problems import ProblemList
 from wug.families.tables import Record, need, number_of, plain
-from wug.types import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class PairLabels:
             found["pattern"] = plain(record.fields.get(self.pattern))
         return found
 
-    def human_of(self, record: Record, problems: list[Problem]) -> float | None:
+    def human_of(self, record: Record, problems: ProblemList) -> float | None:
         """People's judgement in a row; None if there is none."""
         return None if self.human is None else number_of(record, self.human, problems)
 
-    def missing(self, header: Sequence[str]) -> list[Problem]:
+    def missing(self, header: Sequence[str]) -> ProblemList:
         """Errors for the columns of patterns and names that are missing; groups may be in other files of a folder."""
         return need(header, [name for name in (self.pattern, self.item) if name is not None])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, split_punctuation, with_forms, without_eos
+from wug.families.problems import ProblemList
 from wug.families.tables import stem
 from wug.files import head as head_of
 from wug.files import read_lines
@@ -33,7 +34,7 @@ def recognises_marks(path: Path, head: str) -> bool:
 def parse_marks(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of True/False rows: each False row with the last True row above it. The pattern is the file's name."""
     pairs: list[Pair] = []
-    problems: list[Problem] = []
+    problems = ProblemList()
     language = _LANGUAGE.search(path.absolute().as_posix())
     groups = GroupPool().of({"pattern": stem(path), "language": language[1] if language else ""})
     good: str | None = None
@@ -42,13 +43,12 @@ def parse_marks(path: Path, labels: PairLabels) -> ParsedPairs:
         label, tab, text = line.partition("\t")
         sentence = without_eos(text)
         if label not in ("True", "False") or not tab or not sentence:
-            message = f"{line[:60]!r} is not True or False, a tab, and a sentence"
-            problems.append(Problem("error", f"line {number}", message))
+            problems.error(f"line {number}", f"{line[:60]!r} is not True or False, a tab, and a sentence")
         elif label == "True":
             problems += _without_false(unpaired)
             good, unpaired = sentence, number
         elif good is None:
-            problems.append(Problem("error", f"line {number}", "a False row with no True row above it"))
+            problems.error(f"line {number}", "a False row with no True row above it")
         else:
             pairs.append(Pair(str(len(pairs) + 1), good, sentence, groups))
             unpaired = None
@@ -66,7 +66,7 @@ def recognises_cases(path: Path, head: str) -> bool:
 def parse_cases(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a Marvin–Linzen table; a row with two wrong sentences is two pairs, numbered by `contrast`."""
     pairs: list[Pair] = []
-    problems: list[Problem] = []
+    problems = ProblemList()
     pool = GroupPool()
     sample = False
     for number, line in _numbered(path):
@@ -79,7 +79,7 @@ def parse_cases(path: Path, labels: PairLabels) -> ParsedPairs:
             fields = [pattern, rest.partition("--")[0], *fields[1:]]
         if len(fields) not in (4, 5) or not all(field.strip() for field in (fields[0], *fields[2:])):
             message = f"{len(fields)} fields, not test case, condition, a sentence and one or two wrong ones"
-            problems.append(Problem("error", f"line {number}", message))
+            problems.error(f"line {number}", message)
             continue
         pattern, condition, good, *wrong = fields
         for contrast, bad in enumerate(wrong, 1):
@@ -100,20 +100,19 @@ def parse_alternating(path: Path, labels: PairLabels) -> ParsedPairs:
             file=path,
         )
     lines: list[tuple[int, str]] = []
-    problems: list[Problem] = []
+    problems = ProblemList()
     for number, line in enumerate(read_lines(path), 1):
         if "\t" in line.strip():
-            problems.append(Problem("error", f"line {number}", "a tab in a line that should be a sentence"))
+            problems.error(f"line {number}", "a tab in a line that should be a sentence")
         if line.strip() and not (line.strip() == ",0" and not lines):  # the header in a copy of CLiMP
             lines.append((number, line.strip()))
     if len(lines) % 2:
-        problems.append(Problem("error", "", f"{len(lines)} sentences, an odd number, cannot be paired"))
+        problems.error("", f"{len(lines)} sentences, an odd number, cannot be paired")
     groups = GroupPool().of({"phenomenon": stem(path).rpartition("-")[0], "paradigm": stem(path)})
     pairs: list[Pair] = []
     for (above, first), (below, second) in zip(lines[::2], lines[1::2], strict=False):
         if below != above + 1:
-            message = "an empty line between the two sentences of a pair"
-            problems.append(Problem("error", f"line {above + 1}", message))
+            problems.error(f"line {above + 1}", "an empty line between the two sentences of a pair")
         good, bad = (first, second) if labels.lines == "good-bad" else (second, first)
         pairs.append(Pair(str(len(pairs) + 1), good, bad, groups))
     return ParsedPairs("lines", pairs, problems)
@@ -140,7 +139,7 @@ def parse_aligned(path: Path, labels: PairLabels) -> ParsedPairs:
     sentences, forms = read_lines(text), read_lines(gold)
     if len(sentences) != len(forms):
         raise InputError(f"{len(sentences)} lines, but {gold.name} has {len(forms)}; they must be aligned", file=text)
-    problems: list[Problem] = []
+    problems = ProblemList()
     pool = GroupPool()
     pairs = [
         _aligned_pair(number, sentence, line, pool, problems)
@@ -171,11 +170,10 @@ def _is_gold(line: str) -> bool:
     return bool(_SHORT_GOLD.fullmatch(line) or _LONG_GOLD.fullmatch(line))
 
 
-def _aligned_pair(number: int, sentence: str, line: str, pool: GroupPool, problems: list[Problem]) -> Pair | None:
+def _aligned_pair(number: int, sentence: str, line: str, pool: GroupPool, problems: ProblemList) -> Pair | None:
     place = f"line {number}"
     if not _is_gold(line):
-        message = f"the gold line {line[:60]!r} is not position, form, form, attractors"
-        problems.append(Problem("error", place, message))
+        problems.error(place, f"the gold line {line[:60]!r} is not position, form, form, attractors")
         return None
     fields = line.split("\t")
     if len(fields) == 4:
@@ -189,13 +187,12 @@ def _aligned_pair(number: int, sentence: str, line: str, pool: GroupPool, proble
         item, length, forms = f"{groups['pattern']}/{fields[1]}/{fields[2]}", int(fields[3]), (fields[6], fields[7])
     words = without_eos(sentence).split()
     if length >= len(words):
-        problems.append(Problem("error", place, f"the target is word {length}, but the sentence has {len(words)}"))
+        problems.error(place, f"the target is word {length}, but the sentence has {len(words)}")
         return None
     word = split_punctuation(words[length], forms)[1]
     if len(fields) == 4 and word != forms[0]:
         what = "in another case" if word.lower() == forms[0].lower() else "which is another word"
-        message = f"the form is {forms[0]!r}, and the text has {word!r}, {what}; the form is used"
-        problems.append(Problem("warning", place, message))
+        problems.warn(place, f"the form is {forms[0]!r}, and the text has {word!r}, {what}; the form is used")
     return with_forms(item, words, length, forms, pool.of(groups))
 
 
@@ -203,13 +200,12 @@ def _eval_problems(positions: list[str], forms: list[str]) -> list[Problem]:
     """Errors where the positions in the `.eval` file are not those in the `.gold` file."""
     if len(positions) != len(forms):
         return [Problem("error", "", f"the .eval file has {len(positions)} lines, and the .gold file {len(forms)}")]
-    problems: list[Problem] = []
+    problems = ProblemList()
     for number, (position, line) in enumerate(zip(positions, forms, strict=True), 1):
         fields = line.split("\t")
         expected = fields[0] if len(fields) == 4 else fields[3] if len(fields) == 12 else position.strip()
         if position.strip() != expected:
-            message = f"the .eval file says {position!r}, the .gold file {expected!r}"
-            problems.append(Problem("error", f"line {number}", message))
+            problems.error(f"line {number}", f"the .eval file says {position!r}, the .gold file {expected!r}")
     return problems
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from wug.families import tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, Target
+from wug.families.problems import ProblemList
 from wug.types import Problem
 
 
@@ -34,7 +35,7 @@ class RowPair(NamedTuple):
     """A word other than the two forms in the place of the target."""
 
 
-RowReader = Callable[[tables.Record, list[Problem]], Iterator[RowPair]]
+RowReader = Callable[[tables.Record, ProblemList], Iterator[RowPair]]
 
 
 def _number(record: tables.Record, number: int) -> str:
@@ -77,7 +78,9 @@ class RowLayout:
 def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     table = tables.read_table(path, quoted=layout.quoted)
-    problems = [*table.problems, *_header_problems(layout, table.header, labels), *_stray_quotes(layout, table)]
+    problems = ProblemList(
+        [*table.problems, *_header_problems(layout, table.header, labels), *_stray_quotes(layout, table)]
+    )
     if layout.required and any(problem.place == "header" and problem.level == "error" for problem in problems):
         return ParsedPairs(name, [], problems)
     common = _file_groups(layout, path)
@@ -117,15 +120,14 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
             thirds += [f"{record.place}, {row.third!r}"] if row.third else []
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
-        message = f"{many} neither form at len_prefix (first: {thirds[0]}); the forms are put there instead"
-        problems.append(Problem("warning", "", message))
+        problems.warn("", f"{many} neither form at len_prefix (first: {thirds[0]}); the forms are put there instead")
     return ParsedPairs(name, pairs, problems, blind)
 
 
 def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.strip) -> RowReader:
     """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
-    def read(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
+    def read(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
         for number, (good_column, bad_column) in enumerate(columns):
             if (
                 number
@@ -140,34 +142,34 @@ def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.stri
     return read
 
 
-def labelled(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
+def labelled(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
     """Reads `sentence_a` and `sentence_b`; `label` (0 or 1) is the good one, `annotator_…` are people's choices."""
     label = tables.number_of(record, "label", problems)
     if label not in (0, 1):
-        problems.append(Problem("error", record.place, f"label is {record.fields.get('label')!r}, not 0 or 1"))
+        problems.error(record.place, f"label is {record.fields.get('label')!r}, not 0 or 1")
         return
     good, bad = ("sentence_a", "sentence_b") if label == 0 else ("sentence_b", "sentence_a")
     for found in in_columns((good, bad))(record, problems):
         yield RowPair(found.good, found.bad, human=_proportion_choosing(record, label))
 
 
-def annotated(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
+def annotated(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
     """Reads `sentence_good` and `sentence_bad`, with 1 in `annotator_…` if a person chose the first."""
     for found in in_columns(("sentence_good", "sentence_bad"))(record, problems):
         yield RowPair(found.good, found.bad, human=_proportion_choosing(record, 1))
 
 
-def masked(record: tables.Record, problems: list[Problem]) -> Iterator[RowPair]:
+def masked(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
     """Reads a text with a gap, and the good and the bad word for it."""
     text, words = tables.text_of(record, "text_masked", problems), record.fields.get("candidates")
     if text is None:
         return
     if not (isinstance(words, list) and len(words) == 2 and all(isinstance(word, str) and word for word in words)):
-        problems.append(Problem("error", record.place, "candidates is not a list of two words"))
+        problems.error(record.place, "candidates is not a list of two words")
         return
     before, gap, after = text.strip().partition("[MASK]")
     if not gap or "[MASK]" in after:
-        problems.append(Problem("error", record.place, f"text_masked does not have one [MASK]: {text[:60]!r}"))
+        problems.error(record.place, f"text_masked does not have one [MASK]: {text[:60]!r}")
         return
     start = len(before)
     target = Target(start, start + len(words[0]), start + len(words[1])) if words[0] != words[1] else None
@@ -305,7 +307,7 @@ def _proportion_choosing(record: tables.Record, choice: float) -> float | None:
     return fmean(chosen) if chosen else None
 
 
-def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLabels) -> list[Problem]:
+def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLabels) -> ProblemList:
     """Errors for missing columns, and in wug's own formats a warning about unused ones."""
     if not layout.required:
         return labels.missing(header)
@@ -316,8 +318,7 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
     ]
     if "pattern" in layout.required and unused and not problems:
         which = ", ".join(repr(name) for name in unused[:6]) + (", …" if len(unused) > 6 else "")
-        message = f"unused: {which}; to break results down by it, add -S groups={unused[0]}"
-        problems.append(Problem("warning", "header", message))
+        problems.warn("header", f"unused: {which}; to break results down by it, add -S groups={unused[0]}")
     return problems
 
 

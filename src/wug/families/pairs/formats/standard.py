@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader, in_columns
 from wug.families.pairs.pair import Target, split_punctuation, with_forms, without_eos
+from wug.families.problems import ProblemList
 from wug.families.tables import Record, count_of, plain, text_of
 from wug.types import Problem
 
@@ -31,7 +32,7 @@ def sentence_layout(good_column: str, bad_column: str) -> RowLayout:
 def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str) -> RowLayout:
     """A table with a sentence, two forms of a word, and the number of words before it."""
 
-    def read(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+    def read(record: Record, problems: ProblemList) -> Iterator[RowPair]:
         sentence = text_of(record, sentence_column, problems)
         good, bad = text_of(record, form, problems), text_of(record, form_alt, problems)
         length = count_of(record, len_prefix, problems)
@@ -39,8 +40,7 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
             return
         words, forms = without_eos(sentence).split(), (good.strip(), bad.strip())
         if length >= len(words):
-            message = f"{len_prefix} is {length}, but the sentence has {len(words)} words"
-            problems.append(Problem("error", record.place, message))
+            problems.error(record.place, f"{len_prefix} is {length}, but the sentence has {len(words)} words")
             return
         third = ""
         if split_punctuation(words[length], forms)[1] not in forms:
@@ -64,9 +64,9 @@ def _standard_layout(title: str, read: RowReader, *required: str) -> RowLayout:
     return RowLayout(title, frozenset(), read, standard=True, required=required, name=_item_or_number)
 
 
-def _blimp_pair(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
+def _blimp_pair(record: Record, problems: ProblemList) -> Iterator[RowPair]:
     if record.fields.get(GOOD) == record.fields.get(BAD) == "":  # in a file of BL2MP
-        problems.append(Problem("warning", record.place, "both sentences are empty: left out"))
+        problems.warn(record.place, "both sentences are empty: left out")
         return
     good, bad = text_of(record, GOOD, problems), text_of(record, BAD, problems)
     if good is not None and bad is not None:
@@ -75,7 +75,7 @@ def _blimp_pair(record: Record, problems: list[Problem]) -> Iterator[RowPair]:
         yield RowPair(good, bad, _one_prefix_target(record, good, bad, problems), blind=blind)
 
 
-def _one_prefix_target(record: Record, good: str, bad: str, problems: list[Problem]) -> Target | None:
+def _one_prefix_target(record: Record, good: str, bad: str, problems: ProblemList) -> Target | None:
     """The critical word of the one-prefix method, if the pair has one."""
     fields = record.fields
     if fields.get("one_prefix_method") is not True or "one_prefix_prefix" not in fields:
@@ -85,7 +85,7 @@ def _one_prefix_target(record: Record, good: str, bad: str, problems: list[Probl
     )
     if not (good.startswith(f"{prefix} {good_word}".lstrip()) and bad.startswith(f"{prefix} {bad_word}".lstrip())):
         message = f"one_prefix_prefix is wrong: no sentence begins with {prefix!r} and {good_word!r} or {bad_word!r}"
-        problems.append(Problem("warning", record.place, message))
+        problems.warn(record.place, message)
         return None
     if not good_word or not bad_word or good_word == bad_word:
         return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from wug.families import tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, with_forms, without_eos
+from wug.families.problems import ProblemList
 from wug.types import Problem
 
 ORIGINAL_COLUMNS = (
@@ -75,7 +76,7 @@ def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
     table = tables.read_table(path, header=layout.header, repair=layout.repair)
-    problems = [*table.problems, *labels.missing(table.header)]
+    problems = ProblemList([*table.problems, *labels.missing(table.header)])
     common = {"language": layout.language} | ({"paradigm": tables.stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
     for rows in _paired(layout, table, problems):
@@ -106,20 +107,20 @@ def recognises_original(path: Path, head: str) -> bool:
 def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the original format."""
     table = tables.read_table(path)
-    problems = [*table.problems, *tables.need(table.header, REQUIRED_COLUMNS)]
+    problems = ProblemList([*table.problems, *tables.need(table.header, REQUIRED_COLUMNS)])
     if any(problem.place == "header" for problem in problems):
         return ParsedPairs("original", [], problems)
     return ParsedPairs("original", original_pairs(table, problems), problems)
 
 
-def original_pairs(table: tables.RecordTable, problems: list[Problem]) -> list[Pair]:
+def original_pairs(table: tables.RecordTable, problems: ProblemList) -> list[Pair]:
     """The pairs of a table in the original format; rows with errors are reported as problems."""
     pool = GroupPool()
     found = [_original_pair(rows, pool, problems) for rows in original_rows(table, problems)]
     return [pair for pair in found if pair is not None]
 
 
-def original_rows(table: tables.RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+def original_rows(table: tables.RecordTable, problems: ProblemList) -> Iterator[RowsOfPair]:
     """The two rows of each pair of a table in the original format."""
     return _paired(_ORIGINAL, table, problems)
 
@@ -135,31 +136,29 @@ def original_groups(record: tables.Record) -> dict[str, str]:
     }
 
 
-def _paired(layout: TwoRowLayout, table: tables.RecordTable, problems: list[Problem]) -> Iterator[RowsOfPair]:
+def _paired(layout: TwoRowLayout, table: tables.RecordTable, problems: ProblemList) -> Iterator[RowsOfPair]:
     """The two rows of each pair, in any order; rows without a partner are reported as problems."""
     good, bad = layout.marks
     found: dict[tuple[str, ...], dict[str, tables.Record]] = {}
     for number, record in enumerate(table.records):
         mark = tables.plain(record.fields.get(layout.mark))
         if mark not in layout.marks:
-            problems.append(Problem("error", record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}"))
+            problems.error(record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}")
             continue
         key = tuple(tables.plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
         rows = found.setdefault(key, {})
         if mark in rows:
-            message = f"a second {mark} row of {'/'.join(key)}; see {rows[mark].place}"
-            problems.append(Problem("error", record.place, message))
+            problems.error(record.place, f"a second {mark} row of {'/'.join(key)}; see {rows[mark].place}")
         rows.setdefault(mark, record)
     for key, rows in found.items():
         if len(rows) == 2:
             yield RowsOfPair("/".join(key), rows[good], rows[bad])
         else:
             ((mark, record),) = rows.items()
-            message = f"{'/'.join(key)} has no {bad if mark == good else good} row"
-            problems.append(Problem("error", record.place, message))
+            problems.error(record.place, f"{'/'.join(key)} has no {bad if mark == good else good} row")
 
 
-def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: list[Problem]) -> Pair | None:
+def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: ProblemList) -> Pair | None:
     good, bad = (tables.text_of(row, "form", problems) for row in (rows.good, rows.bad))
     sentence, other_sentence = (tables.text_of(row, "sent", problems) for row in (rows.good, rows.bad))
     length, other_length = (tables.count_of(row, "len_prefix", problems) for row in (rows.good, rows.bad))
@@ -167,35 +166,33 @@ def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: list[Problem]) -
         return None
     if sentence != other_sentence or length != other_length:
         what = "sent" if sentence != other_sentence else "len_prefix"
-        message = f"{what} is not that of the correct row: more than the target differs"
-        problems.append(Problem("error", rows.bad.place, message))
+        problems.error(rows.bad.place, f"{what} is not that of the correct row: more than the target differs")
         return None
     words = without_eos(sentence).split()
     if length >= len(words):
-        message = f"len_prefix is {length}, but sent has {len(words)} words"
-        problems.append(Problem("error", rows.good.place, message))
+        problems.error(rows.good.place, f"len_prefix is {length}, but sent has {len(words)} words")
         return None
     prefix = str(rows.good.fields.get("prefix", "")).split()
     same = len(prefix) == length and all(a in (b, "<unk>") for a, b in zip(prefix, words, strict=False))
     if prefix and not same:
         begins = " ".join(words[:length])
         message = f"len_prefix is wrong: prefix is {' '.join(prefix)!r}, but sent begins {begins!r}"
-        problems.append(Problem("error", rows.good.place, message))
+        problems.error(rows.good.place, message)
     return with_forms(rows.item, words, length, (good.strip(), bad.strip()), pool.of(original_groups(rows.good)))
 
 
 _DOUBLED = re.compile(r',""([^",\n][^"\n]*)"",')
 
 
-def _single_quotes(text: str) -> tuple[str, list[Problem]]:
+def _single_quotes(text: str) -> tuple[str, ProblemList]:
     """BLiMP-NL with `""a sentence, and more""` quoted once: a CSV reader would cut it at the comma."""
     wrong = [number for number, line in enumerate(text.split("\n"), 1) if _DOUBLED.search(line)]
     if not wrong:
-        return text, []
+        return text, ProblemList()
     lines = ", ".join(map(str, wrong[:10])) + (", …" if len(wrong) > 10 else "")
     many = f"{len(wrong)} lines have" if len(wrong) > 1 else "1 line has"
     message = f'{many} a sentence in doubled quotation marks (""…""), which is read whole: {lines}'
-    return _DOUBLED.sub(r',"\1",', text), [Problem("warning", "", message)]
+    return _DOUBLED.sub(r',"\1",', text), ProblemList([Problem("warning", "", message)])
 
 
 _ORIGINAL = TwoRowLayout(

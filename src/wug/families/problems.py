@@ -1,0 +1,80 @@
+"""Errors and warnings about a file, collected so that a user sees all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from wug.errors import FormulaError, InputError, SuiteError
+from wug.types import Problem
+
+MAX_KEPT_PROBLEMS = 1000
+"""Errors, and warnings, that are kept: a broken file of 50 MB may have a million."""
+MAX_PROBLEMS = 100
+"""Problems of a file that `wug check` lists; further ones are counted."""
+MAX_LISTED_ERRORS = 20
+
+
+class ProblemList(list[Problem]):
+    """The problems of a file, in the order in which they were found.
+
+    `with problems:` adds an InputError that is raised in the block, and goes on after it.
+    """
+
+    added = 0
+    """Errors that were added, those that are not kept included."""
+    formula_error: FormulaError | None = None
+    """The last error in a prediction."""
+
+    def error(self, place: str, message: str) -> None:
+        """Add an error: the file cannot be used."""
+        self.added += 1
+        if self.added <= MAX_KEPT_PROBLEMS:
+            self.append(Problem("error", place, message))
+
+    def warn(self, place: str, message: str) -> None:
+        """Add a warning: the file can be used, but its author should know."""
+        if len(self) < 2 * MAX_KEPT_PROBLEMS:
+            self.append(Problem("warning", place, message))
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, InputError):
+            self.error(error.place or "", error.message)
+        return isinstance(error, InputError)
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The errors."""
+        return [problem for problem in self if problem.level == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """The warnings."""
+        return [problem for problem in self if problem.level == "warning"]
+
+    @property
+    def dropped(self) -> int:
+        """The number of errors that are not kept."""
+        return max(0, self.added - MAX_KEPT_PROBLEMS)
+
+
+def refuse_errors(problems: Sequence[Problem], path: Path | str) -> None:
+    """Raise a SuiteError with the first errors among problems; FormulaError for a single error in a prediction."""
+    found = problems if isinstance(problems, ProblemList) else ProblemList(problems)
+    if errors := found.errors:
+        if len(errors) == 1 and (one := found.formula_error):
+            raise FormulaError(one.message, one.formula, one.start, one.end, file=path, place=errors[0].place)
+        more = len(errors) + found.dropped - MAX_LISTED_ERRORS
+        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
+        raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
+
+
+def capped(problems: Sequence[Problem]) -> list[Problem]:
+    """The first hundred problems, errors first, and the number of the others."""
+    ordered = sorted(problems, key=lambda problem: problem.level != "error")
+    if len(ordered) <= MAX_PROBLEMS:
+        return ordered
+    more = len(ordered) - MAX_PROBLEMS + (problems.dropped if isinstance(problems, ProblemList) else 0)
+    return [*ordered[:MAX_PROBLEMS], Problem(ordered[MAX_PROBLEMS].level, "", f"{more} more like these")]
