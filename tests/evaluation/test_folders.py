@@ -168,7 +168,7 @@ def test_files_of_one_stem_with_different_pairs_are_both_read(tmp_path: Path) ->
     put(tmp_path, p__csv="good_sentence,bad_sentence\nA cat.,A cats.\nA dog.,A dogs.\n")
     put(tmp_path, p__jsonl=line({"good_sentence": "A cat.", "bad_sentence": "A cats."}))
     (suite,) = open_suites(str(tmp_path))
-    assert [pair.item for pair in suite.pairs] == ["p.csv/1", "p.csv/2", "p.jsonl/1"]  # type: ignore[attr-defined]
+    assert [pair.item for pair in suite.items] == ["p.csv/1", "p.csv/2", "p.jsonl/1"]  # type: ignore[attr-defined]
 
 
 def test_named_columns_are_those_of_every_table_in_a_folder_that_has_them(tmp_path: Path) -> None:

@@ -145,6 +145,5 @@ def test_a_sample_of_a_suite_without_groups_is_evenly_spread_and_called_as_befor
 
 
 def test_a_signature_tells_how_items_were_taken() -> None:
-    assert limited(None, 7) == {}
     assert limited(20, 1) == {"limit": "20"}
     assert limited(20, 7) == {"limit": "20 by group"}

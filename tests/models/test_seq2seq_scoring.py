@@ -15,7 +15,7 @@ import tiny_seq2seq
 from wug import open_model
 from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
-from wug.families.context import sees_right
+from wug.families.suite import sees_right
 from wug.models import ModelSpec, seq2seq
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.teacher_forcing import TeacherForcing

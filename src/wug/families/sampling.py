@@ -51,16 +51,15 @@ def sampled(size: int, count: int, levels: Levels = lambda index: ()) -> tuple[i
     return tuple(sorted(sorted(order, key=order.__getitem__)[:count]))
 
 
-def limited(count: int | None, groups: int) -> dict[str, str]:
-    """The field `limit` of a signature; empty without a limit."""
-    if count is None:
-        return {}
+def limited(count: int, groups: int) -> dict[str, str]:
+    """The field `limit` of a signature."""
     return {"limit": f"{count} by group" if groups > 1 else str(count)}
 
 
-def levels_of(groups: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """The values of the groups with these names; empty for a missing group."""
-    return tuple(groups.get(name, "") for name in names)
+def strata_of(groups: Sequence[Mapping[str, str]], names: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """The values of the groups with these names, or of all groups, of each item."""
+    chosen = names or tuple(dict.fromkeys(name for some in groups for name in some))
+    return [tuple(some.get(name, "") for name in chosen) for some in groups]
 
 
 def of_whole_file(notices: Iterable[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
-from wug.families.context import sees_right
+from wug.families.suite import sees_right
 from wug.identity import ModelId
 from wug.options import names as option_names
 from wug.tables import Kind, Table

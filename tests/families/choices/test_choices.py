@@ -195,7 +195,7 @@ def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path:
     path = jsonl(tmp_path, EWOK)
     assert family_of(path) == "choices"
     suite = only(choices.read(path, {}))
-    first, second = suite.choices
+    first, second = suite.items
     assert [one.text for one in first.candidates] == [
         "The stone is heavy. It is hard to lift.", "The stone is light. It is hard to lift.",
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path:
 
 def test_ewok_can_compare_the_targets_of_a_context(tmp_path: Path) -> None:
     suite = only(choices.read(jsonl(tmp_path, EWOK), {"compare": "targets"}))
-    first, second = suite.choices
+    first, second = suite.items
     assert [one.text for one in first.candidates] == [
         "The stone is heavy. It is hard to lift.", "The stone is heavy. It is easy to lift.",
     ]  # fmt: skip
@@ -232,14 +232,14 @@ def test_the_two_items_of_a_row_are_one_unit_and_both_must_hold(tmp_path: Path) 
 
 def test_comps_asks_after_which_concept_the_phrase_is_more_probable(tmp_path: Path) -> None:
     suite = only(open_suites(str(jsonl(tmp_path, COMPS))))
-    [choice] = suite.choices
+    [choice] = suite.items
     assert choice.candidates == (Candidate("A dog", " can bark."), Candidate("A cat", " can bark."))
     assert (choice.item, choice.right, choice.groups) == ("7", 0, {"negative_sample": "taxonomic"})
 
 
 def test_entity_tracking_has_the_right_option_first(tmp_path: Path) -> None:
     suite = only(open_suites(str(jsonl(tmp_path, BOXES))))
-    [choice] = suite.choices
+    [choice] = suite.items
     assert [one.text for one in choice.candidates] == [BOXES["input_prefix"] + option for option in BOXES["options"]]
     assert (choice.right, choice.groups) == (0, {"operations": "0"})
 
@@ -251,17 +251,17 @@ def test_a_plain_table_may_have_a_column_for_each_option(tmp_path: Path, delimit
     path = tmp_path / name
     path.write_text("\n".join(delimiter.join(cells) for cells in rows), encoding="utf-8")
     suite = only(open_suites(str(path)))
-    assert [[one.words for one in choice.candidates] for choice in suite.choices] == [
+    assert [[one.words for one in choice.candidates] for choice in suite.items] == [
         ["sat", "sit", "sits"], ["sat", "sit"],
     ]  # fmt: skip
-    assert [choice.right for choice in suite.choices] == [2, 1]
+    assert [choice.right for choice in suite.items] == [2, 1]
 
 
 def test_a_table_of_other_columns_is_read_as_the_user_says(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"ctx": "Ann", "endings": ["sat", "sit"], "label": 0, "topic": "posture", "n": "a"})
     options = {"context": "ctx", "options": "endings", "answer": "label", "answers_from": "0", "item": "n"}
     suite = only(open_suites(str(path), {**options, "groups": "topic"}, kind="choices"))
-    [choice] = suite.choices
+    [choice] = suite.items
     assert (choice.item, choice.right, choice.groups) == ("a", 0, {"topic": "posture"})
 
 
@@ -281,7 +281,7 @@ def test_a_space_is_put_where_context_and_option_have_none(
     tmp_path: Path, context: str, option: str, join: str, text: str
 ) -> None:
     suite = only(choices.read(jsonl(tmp_path, row(option, "x", context=context)), {"join": join}))
-    asked = suite.choices[0].candidates[0]
+    asked = suite.items[0].candidates[0]
     assert asked.text == text
     assert text[slice(*asked.span)] == option.strip()
 

@@ -82,7 +82,7 @@ def test_a_binary_file_is_an_error(tmp_path: Path, data: bytes) -> None:
 
 def test_a_gold_form_that_makes_no_sense_is_noticed(tmp_path: Path) -> None:
     gold = read_gold(write(tmp_path / "dev.tsv", *LINES, "odd\tnap . agent ( x _ 1 , x _ 2 )\tprimitive"))
-    assert gold.warnings == ("1 gold forms do not make sense, the first on line 4: see `wug check`",)
+    assert gold.notices == ("1 gold forms do not make sense, the first on line 4: see `wug check`",)
 
 
 def test_the_dialect_can_be_named(tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def test_the_two_editions_of_gen_differ_in_51_lines_of_one_type() -> None:
     new, old = read_gold(published("gen.tsv.gz")), read_gold(published("gen_2020_unfixed.tsv.gz"))
     differing = [line.type for line, other in zip(new.items, old.items, strict=True) if line.form != other.form]
     assert differing == ["obj_pp_to_subj_pp"] * 51
-    assert new.warnings == ()
-    assert "corrected in 2022" in old.warnings[0]
+    assert new.notices == ()
+    assert "corrected in 2022" in old.notices[0]
 
 
 def test_lexical_and_structural_types_have_a_thousand_lines_each() -> None:

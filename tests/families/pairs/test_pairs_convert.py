@@ -21,7 +21,7 @@ SENTENCES = "pattern\tsent\tsent_alt\ncoord\tThe cat is tall .\tThe cat are tall
 def read(path: Path, **options: str) -> list[Pair]:
     (suite,) = pairs.read(path, options)
     assert isinstance(suite, PairsSuite)
-    return [pair._replace(sentence=None) for pair in suite.pairs]
+    return [pair._replace(sentence=None) for pair in suite.items]
 
 
 def source(folder: Path, text: str = SENTENCES, name: str = "coord.tab") -> Path:

@@ -383,7 +383,7 @@ def read(path: Path, **options: str) -> PairsSuite:
 
 
 def told(suite: PairsSuite) -> list[tuple[str, str]]:
-    return [(pair.good, pair.bad) for pair in suite.pairs]
+    return [(pair.good, pair.bad) for pair in suite.items]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format}-{case.path}")
@@ -393,15 +393,15 @@ def test_a_file_of_each_format_is_recognised_and_read_and_judged(case: Case, tmp
     assert pairs.recognises(path, head(path))
     suite = read(path)
     assert told(suite) == case.pairs
-    assert suite.pairs[0].groups == case.groups
+    assert suite.items[0].groups == case.groups
     outcomes = [row for row in suite.run(Shorter()) if isinstance(row, Outcome)]
     assert sum(outcome.value is True for outcome in outcomes) == case.right
-    assert len({pair.item for pair in suite.pairs}) == len(suite.pairs)
+    assert len({pair.item for pair in suite.items}) == len(suite.items)
 
 
 def test_the_gap_of_gevalm_is_the_target(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.format == "gevalm")
-    (pair,) = read(written(tmp_path, case.path, case.text)).pairs
+    (pair,) = read(written(tmp_path, case.path, case.text)).items
     assert pair.target is not None
     assert pair.good[pair.target.start : pair.target.good_end] == "bellt"
     assert pair.bad[pair.target.start : pair.target.bad_end] == "bellen"
@@ -415,8 +415,8 @@ def test_the_share_of_people_who_chose_the_good_sentence_travels_with_the_outcom
 
 def test_a_column_of_judgements_can_be_named(tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", "good_sentence,bad_sentence,rating\nA cat.,A cats.,1.5\nIt is.,It are.,\n")
-    assert [pair.human for pair in read(path, human="rating").pairs] == [1.5, None]
-    assert [pair.human for pair in read(path).pairs] == [None, None]
+    assert [pair.human for pair in read(path, human="rating").items] == [1.5, None]
+    assert [pair.human for pair in read(path).items] == [None, None]
     with pytest.raises(InputError, match="'ratings'"):
         read(path, human="ratings")
     wrong = written(tmp_path, "w.csv", "good_sentence,bad_sentence,rating\nA cat.,A cats.,high\n")
@@ -430,7 +430,7 @@ def test_two_rows_of_a_pair_are_judged_by_the_difference_of_their_ratings(tmp_pa
         "r.csv",
         "ItemNum,Sentence,Plausibility,Voice,rating\n1,It is.,Plausible,a,6.5\n1,It are.,Implausible,a,2\n",
     )
-    assert [pair.human for pair in read(path, human="rating").pairs] == [4.5]
+    assert [pair.human for pair in read(path, human="rating").items] == [4.5]
 
 
 def test_wrongly_quoted_lines_are_read_whole_and_told_of(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_which_of_alternating_lines_is_good_is_never_guessed(tmp_path: Path) -> 
     zorro, climp = read(path, lines="bad-good"), read(path, lines="good-bad")
     assert told(zorro)[0] == ("the books are old .", "the books is old .")
     assert told(climp) == [(bad, good) for good, bad in told(zorro)]
-    assert zorro.pairs[0].groups == {"phenomenon": "agreement", "paradigm": "agreement-in_question"}
+    assert zorro.items[0].groups == {"phenomenon": "agreement", "paradigm": "agreement-in_question"}
 
 
 def test_the_header_that_a_copy_of_climp_has_is_no_sentence(tmp_path: Path) -> None:
@@ -490,7 +490,7 @@ def test_faults_are_told_with_their_place(format: str, old: str, new: str, messa
 def test_a_pair_without_any_text_is_left_out_and_told_of(tmp_path: Path) -> None:
     rows = [{"sentence_good": "Etxera noa.", "sentence_bad": "Etxea noa."}, {"sentence_good": "", "sentence_bad": ""}]
     suite = read(written(tmp_path, "bl2mp_type_lemma.jsonl", lines(*rows)))
-    assert len(suite.pairs) == 1
+    assert len(suite.items) == 1
     assert suite.notices == ("line 2: both sentences are empty: left out",)
     with pytest.raises(SuiteError, match="line 1: sentence_bad is empty"):
         read(written(tmp_path, "x.jsonl", lines({"sentence_good": "Etxera noa.", "sentence_bad": ""})))
@@ -522,7 +522,7 @@ def test_a_folder_is_one_suite_with_files_as_paradigms_and_folders_as_phenomena(
         written(tmp_path, f"{place}.jsonl", lines(row))
     written(tmp_path, "RA/.hidden.jsonl", "?")
     suite = read(tmp_path)
-    assert [(pair.item, pair.groups) for pair in suite.pairs] == [
+    assert [(pair.item, pair.groups) for pair in suite.items] == [
         ("RA/c/1", {"paradigm": "c", "phenomenon": "RA", "language": "de"}),
         ("SVPP/a/1", {"paradigm": "a", "phenomenon": "SVPP", "language": "de"}),
         ("SVPP/b/1", {"paradigm": "b", "phenomenon": "SVPP", "language": "de"}),
@@ -532,8 +532,8 @@ def test_a_folder_is_one_suite_with_files_as_paradigms_and_folders_as_phenomena(
 def test_of_the_same_pairs_in_two_forms_a_folder_has_them_once(tmp_path: Path) -> None:
     written(tmp_path, "pairs.csv", "good_sentence,bad_sentence\nA cat.,A cats.\n")
     written(tmp_path, "pairs.jsonl", lines({"good_sentence": "A cat.", "bad_sentence": "A cats."}))
-    assert [pair.item for pair in read(tmp_path).pairs] == ["pairs/1"]
-    assert len(read(tmp_path, files="*.csv,*.jsonl").pairs) == 2
+    assert [pair.item for pair in read(tmp_path).items] == ["pairs/1"]
+    assert len(read(tmp_path, files="*.csv,*.jsonl").items) == 2
 
 
 def test_files_of_a_folder_can_be_chosen_and_may_differ_in_format(tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_files_of_a_folder_can_be_chosen_and_may_differ_in_format(tmp_path: Path
     written(tmp_path, "c.csv", "他去\n")
     suite = read(tmp_path, files="*_1.csv", lines="good-bad", language="zh")
     assert told(suite) == [("他去", "去他"), ("他把", "他被")]
-    assert [pair.groups["language"] for pair in suite.pairs] == ["zh", "zh"]
+    assert [pair.groups["language"] for pair in suite.items] == ["zh", "zh"]
 
 
 def test_a_folder_without_pairs_is_none_of_pairs(tmp_path: Path) -> None:
@@ -558,7 +558,7 @@ def test_a_folder_without_pairs_is_none_of_pairs(tmp_path: Path) -> None:
 def test_what_the_language_is_called_does_not_change_the_checksum(tmp_path: Path) -> None:
     path = written(tmp_path, "x.csv", "good_sentence,bad_sentence\nA cat.,A cats.\n")
     assert read(path).checksum == read(path, language="en").checksum
-    assert read(path, language="en").pairs[0].groups == {"language": "en"}
+    assert read(path, language="en").items[0].groups == {"language": "en"}
 
 
 # Columns that the user names
@@ -589,7 +589,7 @@ def test_a_column_that_no_row_has_is_refused_in_every_format(
 def test_a_column_that_one_file_of_a_folder_has_groups_its_pairs(tmp_path: Path) -> None:
     written(tmp_path, "a.jsonl", lines(BLIMP))
     written(tmp_path, "b.jsonl", lines({**BLIMP, "who": "ann"}))
-    assert [pair.groups.get("who") for pair in read(tmp_path, groups="who").pairs] == [None, "ann"]
+    assert [pair.groups.get("who") for pair in read(tmp_path, groups="who").items] == [None, "ann"]
 
 
 @pytest.mark.parametrize(
@@ -602,7 +602,7 @@ def test_a_column_that_one_file_of_a_folder_has_groups_its_pairs(tmp_path: Path)
 def test_pairs_have_the_names_in_the_column_that_the_user_names(
     tmp_path: Path, name: str, content: str, column: str, items: list[str]
 ) -> None:
-    assert [pair.item for pair in read(written(tmp_path, name, content), item=column).pairs] == items
+    assert [pair.item for pair in read(written(tmp_path, name, content), item=column).items] == items
 
 
 def test_a_pattern_of_files_that_none_fits_is_refused(tmp_path: Path) -> None:

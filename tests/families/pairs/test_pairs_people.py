@@ -38,7 +38,7 @@ class Lengths:
 
 def judged(margins: Sequence[float], human: Sequence[float | None]) -> Result:
     pairs = [Pair(str(n), f"good {n}", f"bad {n}", {}, human=value) for n, value in enumerate(human)]
-    suite = PairsSuite("people", pairs, PairsSettings(), "blimp", (), "0")
+    suite = PairsSuite("people", pairs, "0", settings=PairsSettings(), format="blimp")
     logprobs = {f"good {n}": -10.0 + margin for n, margin in enumerate(margins)}
     logprobs |= {f"bad {n}": -10.0 for n in range(len(margins))}
     return build_result(suite, "given", "wug:0|suite:people", suite.run(Lengths(logprobs)))

@@ -29,7 +29,7 @@ ORIGINAL = "\t".join(
 def read(path: Path, **options: str) -> list[Pair]:
     (suite,) = pairs.read(path, options)
     assert isinstance(suite, PairsSuite)
-    return list(suite.pairs)
+    return list(suite.items)
 
 
 def written(folder: Path, name: str, text: str) -> Path:

@@ -19,7 +19,7 @@ def read(path: Path, **options: str) -> list[Pair]:
     assert pairs.recognises(path, head(path))
     (suite,) = pairs.read(path, options)
     assert isinstance(suite, PairsSuite)
-    return list(suite.pairs)
+    return list(suite.items)
 
 
 def test_all_of_blimp_is_67_paradigms_13_terms_and_4_fields() -> None:

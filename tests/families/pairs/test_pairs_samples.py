@@ -128,15 +128,15 @@ def test_a_sample_is_judged_as_a_plain_loop_judges_it(
         assert format_of(path, head(path)) == form
         suite, outcomes, said = judged(path)
         wanted = plain(path)
-        assert [(pair.good, pair.bad) for pair in suite.pairs] == wanted
+        assert [(pair.good, pair.bad) for pair in suite.items] == wanted
         assert [row.value for row in outcomes] == [score(good) > score(bad) for good, bad in wanted]
-        assert {pair.groups.get("language") for pair in suite.pairs} == {language}
+        assert {pair.groups.get("language") for pair in suite.items} == {language}
         identical = sum(good == bad for good, bad in wanted)
         assert sum("identical" in text for text in said) == (identical > 0)
         copies = len(wanted) - len(set(wanted))
         assert sum("cop" in text for text in said) == (copies > 0)
     suite, _, _ = judged(files[0])
-    assert {name: len({pair.groups.get(name) for pair in suite.pairs}) for name in groups} == groups
+    assert {name: len({pair.groups.get(name) for pair in suite.items}) for name in groups} == groups
 
 
 def test_zorro_is_read_in_the_order_that_is_said() -> None:
@@ -145,7 +145,7 @@ def test_zorro_is_read_in_the_order_that_is_said() -> None:
         for order, good in (("bad-good", 1), ("good-bad", 0)):
             suite, outcomes, _ = judged(path, lines=order)
             wanted = in_turn(good)(path)
-            assert [(pair.good, pair.bad) for pair in suite.pairs] == wanted
+            assert [(pair.good, pair.bad) for pair in suite.items] == wanted
             assert [row.value for row in outcomes] == [score(a) > score(b) for a, b in wanted]
 
 

@@ -81,6 +81,6 @@ def test_blank_lines_are_left_out_of_a_table(tmp_path: Path) -> None:
     path.write_text("\n".join(["pattern\ttype\tsent\tsent_alt", *table[:4], "", " \t ", *table[4:], "", ""]))
     (suite,) = pairs.read(path, {})
     assert isinstance(suite, PairsSuite)
-    assert [(pair.item, pair.good, pair.bad, pair.groups["pattern"]) for pair in suite.pairs] == [
+    assert [(pair.item, pair.good, pair.bad, pair.groups["pattern"]) for pair in suite.items] == [
         (str(n + 1), f"Good {n}.", f"Bad {n}", f"kind {n % 2}") for n in range(7)
     ]

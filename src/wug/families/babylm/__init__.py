@@ -84,12 +84,12 @@ def _suites(folder: Path) -> Iterator[BabylmSuite]:
     items = tuple(read_task(name, folder))
     notices = size_warnings(name, folder.name, counts_of(items))
     if name == "aoa":
-        yield AgesSuite(name, folder.name, items, notices, proportions=read_children(folder))
+        yield AgesSuite.of(name, folder.name, items, notices, proportions=read_children(folder))
     elif name == "reading":
-        yield ReadingTimesSuite(name, folder.name, items, notices)
-        yield ReadingTimesSuite(WITH_SPACE, folder.name, items)
+        yield ReadingTimesSuite.of(name, folder.name, items, notices)
+        yield ReadingTimesSuite.of(WITH_SPACE, folder.name, items)
     else:
-        yield BabylmSuite(name, folder.name, items, notices)
+        yield BabylmSuite.of(name, folder.name, items, notices)
 
 
 def _left_out(found: Collection[str], fast: bool) -> Iterator[str]:
@@ -116,4 +116,4 @@ def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
         raise InputError("blimp_filtered is made of BLiMP, which is not here: wug data get blimp")
     items = rebuild(pairs.parent, path)
     notices = (*size_warnings("blimp", "blimp_filtered", counts_of(items)), *_left_out({"blimp"}, fast))
-    return BabylmSuite("blimp", "blimp_filtered", tuple(items), notices)
+    return BabylmSuite.of("blimp", "blimp_filtered", tuple(items), notices)

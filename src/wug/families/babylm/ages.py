@@ -41,7 +41,7 @@ HOW = (
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class AgesSuite(BabylmSuite):
     """Words in contexts, whose surprisals at the checkpoints of a training give ages of acquisition."""
 

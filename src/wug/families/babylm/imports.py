@@ -121,7 +121,7 @@ def _take(suite: ImportedSuite, found: Estimate | Notice) -> None:
 
 def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     """Surprisals of words, with the scores that they give."""
-    suite = _imported(ReadingTimesSuite("reading", gold.folder.name, tuple(gold.items)))
+    suite = _imported(ReadingTimesSuite.of("reading", gold.folder.name, tuple(gold.items)))
     rows = _predictions("reading", predictions, path)
     if rows.keys() != {*range(len(gold.items))}:
         message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
@@ -164,7 +164,7 @@ def _ages(gold: _Gold, given: Json, path: Path) -> ImportedSuite:
 
 
 def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
-    own = BabylmSuite(task, gold.folder.name, tuple(gold.items))
+    own = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
     suite = _imported(own)
     given = {uid: _predictions(uid, mapping(some, uid, path), path) for uid, some in predictions.items()}
     sizes: dict[str, int] = {}

@@ -28,7 +28,7 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ReadingTimesSuite(BabylmSuite):
     """Words whose surprisal predicts reading times."""
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from wug.families.babylm.tasks import BabylmItem, names
 from wug.families.pairs.outcomes import correlation, ranks
-from wug.families.sampling import levels_of, limited, sampled
+from wug.families.suite import ItemSuite
 from wug.files import checksum
 from wug.identity import OVERALL
-from wug.labels import of_suite
 from wug.samples import PLAIN_TEXT
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
@@ -33,31 +32,28 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BabylmSuite:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class BabylmSuite(ItemSuite[BabylmItem]):
     """The items of a task."""
 
-    name: str
     folder: str
     """The name of the data folder, which the submission repeats."""
-    items: Sequence[BabylmItem]
-    notices: tuple[str, ...] = ()
-    limit: int | None = None
-    strata: int = 1
-    protocol: str = "babylm"
-    kind: str = "babylm"
-    needs: Literal["scores"] = "scores"
+    protocol: ClassVar[str] = "babylm"
+    kind = "babylm"
+    needs: ClassVar[Literal["scores"]] = "scores"
 
-    @property
-    def checksum(self) -> str:
-        """The checksum of the items."""
-        columns = ((one.uid, *one.texts, *one.completions, *map(repr, one.values.values())) for one in self.items)
-        return checksum(*map("\t".join, columns))
+    @classmethod
+    def of(
+        cls, name: str, folder: str, items: Sequence[BabylmItem], notices: tuple[str, ...] = (), **more: Any
+    ) -> Self:
+        """The suite of these items."""
+        columns = ((one.uid, *one.texts, *one.completions, *map(repr, one.values.values())) for one in items)
+        return cls(name, items, checksum(*map("\t".join, columns)), notices, folder=folder, **more)
 
     @property
     def options(self) -> Mapping[str, str]:
         """The rules of the pipeline, one by one."""
-        return {**RULES, **limited(self.limit, self.strata)}
+        return {**RULES, **self.selection}
 
     @property
     def rated(self) -> bool:
@@ -81,18 +77,13 @@ class BabylmSuite:
         private = {PLAIN_TEXT: False} if self.name in PRIVATE else {}
         return {"task": self.name, "folder": self.folder, "items": len(self.items), **private}
 
-    __repr__ = of_suite
+    def strata(self) -> list[tuple[str, ...]]:
+        """The UID."""
+        return [(item.uid,) for item in self.items]
 
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def sample(self, items: int) -> BabylmSuite:
-        """A sample of the items, stratified by UID, as a suite."""
-        if items >= len(self):
-            return self
-        levels = [levels_of({"paradigm": item.uid}, ("paradigm",)) for item in self.items]
-        kept = sampled(len(levels), items, levels.__getitem__)
-        return replace(self, items=tuple(self.items[n] for n in kept), limit=items, strata=len(set(levels)))
+    def sample_notices(self, items: Sequence[BabylmItem]) -> tuple[str, ...]:
+        """The same: they are about the folder."""
+        return self.notices
 
     def requests(self) -> Sequence[Request]:
         """Every text, in order."""

@@ -14,7 +14,6 @@ from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
-from wug.families.exclusion import kept
 from wug.families.problems import ProblemList, capped, refuse_errors
 from wug.families.tables import stem
 from wug.files import checksum, head, shortened
@@ -39,16 +38,20 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     settings = ChoicesSettings.of(options)
     if is_task(path, head(path)):
         linked = "link" in options or "normalise" in options
-        tasks = [_task_suite(task, settings, linked) for task in read_tasks(path)]
-        return [_without_excluded(suite, options.get("exclude"), path) for suite in tasks]
+        suites = [_task_suite(task, settings, linked) for task in read_tasks(path)]
+    else:
+        suites = [_table_suite(path, settings)]
+    return [suite.without(options.get("exclude"), path, lambda one: (one.item, one.groups)) for suite in suites]
+
+
+def _table_suite(path: Path, settings: ChoicesSettings) -> ChoicesSuite:
     parsed = formats.parse(path, settings)
     refuse_errors(parsed.problems, path)
     if not parsed.choices:
         raise InputError("the file has no items", file=path)
     notices = tuple(map(str, lint(parsed.choices, settings)))
     digest = _checksum(parsed.choices)
-    suite = ChoicesSuite(stem(path), tuple(parsed.choices), settings, parsed.format, notices, digest)
-    return [_without_excluded(suite, options.get("exclude"), path)]
+    return ChoicesSuite(stem(path), tuple(parsed.choices), digest, notices, settings=settings, format=parsed.format)
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -66,7 +69,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 
 def read_back(suite: ChoicesSuite) -> list[str]:
     """How a file was read: the first item, with its right option."""
-    first = suite.choices[0]
+    first = suite.items[0]
     texts = [repr(shortened(one.text)) for one in first.candidates]
     right, others = texts[first.right], texts[: first.right] + texts[first.right + 1 :]
     return [f"read as {suite.format}; first item: {', '.join([f'{right} (right)', *others])}"]
@@ -75,15 +78,8 @@ def read_back(suite: ChoicesSuite) -> list[str]:
 def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> ChoicesSuite:
     """The suite of an lm-eval task, with the metrics of the task unless the user names linking functions."""
     settings = settings if linked else replace(settings, links=task.links)
-    return ChoicesSuite(task.name, task.choices, settings, "lm-eval", (), _checksum(task.choices), protocol="lm-eval")
-
-
-def _without_excluded(suite: ChoicesSuite, excluded: str | None, path: Path) -> ChoicesSuite:
-    left = kept(excluded, [(choice.item, choice.groups) for choice in suite.choices], path)
-    if not left.signature:
-        return suite
-    choices = tuple(suite.choices[place] for place in left.places)
-    return replace(suite, choices=choices, excluded=left.signature, notices=(*suite.notices, *left.notices))
+    digest = _checksum(task.choices)
+    return ChoicesSuite(task.name, task.choices, digest, settings=settings, format="lm-eval", protocol="lm-eval")
 
 
 def _checksum(choices: Sequence[ChoiceItem]) -> str:

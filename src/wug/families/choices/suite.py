@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, lint
 from wug.families.links import COUNTED, LABELS, LINKS, MARGIN, LinkedText, in_bits, margin_metrics
-from wug.families.sampling import levels_of, limited, sampled
+from wug.families.sampling import strata_of
+from wug.families.suite import ItemSuite
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.identity import OVERALL, Group
-from wug.labels import of_suite
 from wug.samples import Sample, choice_sample, plain_sample
 from wug.stats import wilson
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Result, Row, Scored, Scorer
@@ -25,28 +25,21 @@ UNSCORED = "the model gives no log-probability for an option"
 FIRST_MAXIMUM = Metric("accuracy_lm_eval", headline=False, meaning="the right option is the first of the most probable")
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicesSuite:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class ChoicesSuite(ItemSuite[ChoiceItem]):
     """Items with their options, and the settings for scoring them."""
 
-    name: str
-    choices: Sequence[ChoiceItem]
     settings: ChoicesSettings
     format: str
-    notices: tuple[str, ...]
-    checksum: str
     protocol: str | None = None
     """The protocol that the file asks for, unless the user names one."""
-    limit: int | None = None
-    strata: int = 1
-    excluded: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "choices"
-    needs: Literal["scores"] = "scores"
+    kind = "choices"
+    needs: ClassVar[Literal["scores"]] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature(self.format), **self.excluded, **limited(self.limit, self.strata)}
+        return {**self.settings.signature(self.format), **self.selection}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -61,7 +54,7 @@ class ChoicesSuite:
                 "ties", better="lower", headline=False, meaning="the right option and another have the highest score"
             ),
         ]
-        if any(choice.source for choice in self.choices):
+        if any(choice.source for choice in self.items):
             found.append(Metric("both", headline=False, meaning="both items of a row are right"))
         for place, link in enumerate(self.settings.links):
             metric = f"accuracy:{link}" if place else "accuracy"
@@ -71,27 +64,20 @@ class ChoicesSuite:
     @property
     def meta(self) -> Mapping[str, Any]:
         """Facts about the suite for the pages."""
-        return {"format": self.format, "items": len(self.choices)}
+        return {"format": self.format, "items": len(self.items)}
 
-    __repr__ = of_suite
+    def strata(self) -> list[tuple[str, ...]]:
+        """All groups of an item."""
+        return strata_of([choice.groups for choice in self.items])
 
-    def __len__(self) -> int:
-        return len(self.choices)
-
-    def sample(self, items: int) -> ChoicesSuite:
-        """A stratified sample of the items, as a suite."""
-        if items >= len(self):
-            return self
-        names = tuple(dict.fromkeys(name for choice in self.choices for name in choice.groups))
-        levels = [levels_of(choice.groups, names) for choice in self.choices]
-        kept = sampled(len(levels), items, levels.__getitem__)
-        choices = tuple(self.choices[n] for n in kept)
-        notices = (*map(str, lint(choices, self.settings)), *(text for text in self.notices if self.excluded))
-        return replace(self, choices=choices, notices=notices, limit=items, strata=len(set(levels)))
+    def sample_notices(self, items: Sequence[ChoiceItem]) -> tuple[str, ...]:
+        """Warnings about these items, and what was excluded before."""
+        excluded = self.notices if "exclude" in self.selection else ()
+        return *map(str, lint(items, self.settings)), *excluded
 
     def requests(self) -> Sequence[Request]:
         """Every option in its context, in the order of the file."""
-        return self._requests(self.choices)
+        return self._requests(self.items)
 
     def _requests(self, choices: Sequence[ChoiceItem]) -> list[Request]:
         found: list[Request] = []
@@ -109,9 +95,9 @@ class ChoicesSuite:
         """One outcome per item, then chance level and ties, and the warnings."""
         counts = _Counts()
         times = 2 if "pmi" in self.settings.links else 1
-        step = max(1, model.chunk // (times * max((len(choice.candidates) for choice in self.choices), default=1)))
+        step = max(1, model.chunk // (times * max((len(choice.candidates) for choice in self.items), default=1)))
         for first in range(0, len(self), step):
-            some = self.choices[first : first + step]
+            some = self.items[first : first + step]
             answers = iter(model.score(self._requests(some)))
             for choice in some:
                 yield from self._outcomes(choice, [next(answers) for _ in self._requests([choice])], counts)

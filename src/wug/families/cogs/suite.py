@@ -26,7 +26,7 @@ from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source,
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class CogsSuite(PcfgSuite[gold_file.GoldLine]):
     """A gold file as a test of a model."""
 
@@ -58,9 +58,9 @@ class CogsSuite(PcfgSuite[gold_file.GoldLine]):
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
         yield from score_forms(self, model.id, list(map(text_of, answers))).rows()
 
-    def strata(self, item: gold_file.GoldLine) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """Lexical or structural, and the type."""
-        return item.groups.get("kind", ""), item.type
+        return [(line.groups.get("kind", ""), line.type) for line in self.items]
 
 
 def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions | None = None) -> CogsSuite:
@@ -78,7 +78,15 @@ def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions
     signature = {"dialect": used, "edition": edition, **options.signature}
     name = f"cogs-{name}" if name in gold_file.SPLITS else name
     return CogsSuite(
-        name, tuple(lines), identity, tuple(warnings), signature, "cogs", str(path), used, metric_options=options
+        name,
+        tuple(lines),
+        identity,
+        tuple(warnings),
+        settings=signature,
+        test="cogs",
+        file=str(path),
+        dialect=used,
+        metric_options=options,
     )
 
 
@@ -151,7 +159,7 @@ def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Seq
     columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options)
     empty = sum(not form.strip() for form in forms)
     more += [f"{empty} of {len(suite)} predictions are empty"] if empty else []
-    return ScoredPredictions(suite, file, forms, columns, (*suite.warnings, *warnings, *more))
+    return ScoredPredictions(suite, file, forms, columns, (*suite.notices, *warnings, *more))
 
 
 def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, NDArray[np.intp]]:

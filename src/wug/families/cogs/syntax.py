@@ -74,9 +74,9 @@ class SyntaxSuite(PcfgSuite[GoldLine]):
         for group, overlaps in counts.items():
             yield Estimate("bracket_f1", group, _f1(overlaps), len(overlaps))
 
-    def strata(self, item: GoldLine) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The type of a line."""
-        return (item.type,)
+        return [(line.type,) for line in self.items]
 
 
 def brackets(tree: str) -> Brackets | None:
@@ -137,7 +137,7 @@ def read_syntax(path: Path, dialect: SyntaxDialect) -> SyntaxSuite:
         lines.append(GoldLine(number, " ".join(source), " ".join(target.split()), kind))
     name = stem(path)
     name = f"cogs-{dialect}-{name}" if name in SPLITS else name
-    return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), (), {"dialect": dialect}, dialect)
+    return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), settings={"dialect": dialect}, test=dialect)
 
 
 def _error(row: list[str], dialect: SyntaxDialect) -> str:

@@ -94,7 +94,13 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     metric_options = MetricOptions(given["scale"], given["by"])
     return [
         MorphologySuite(
-            stem, parsed, elicitation, metric_options, signature, checksum(*sorted(map(_line, parsed.items)))
+            stem,
+            parsed.items,
+            checksum(*sorted(map(_line, parsed.items))),
+            parsed=parsed,
+            elicitation_options=elicitation,
+            metric_options=metric_options,
+            signature_options=signature,
         )
     ]
 

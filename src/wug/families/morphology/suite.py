@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal, NamedTuple
 
 from wug.errors import InputError, ModelError
-from wug.families.context import sees_right
 from wug.families.morphology import metrics as measures
 from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
 from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
-from wug.families.sampling import levels_of, limited, sampled
-from wug.labels import of_suite
+from wug.families.sampling import strata_of
+from wug.families.suite import ItemSuite, sees_right
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
 ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
@@ -49,23 +48,18 @@ class ElicitationOptions(NamedTuple):
     real_words: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class MorphologySuite:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class MorphologySuite(ItemSuite[WugItem]):
     """Wug test items, and how they are scored."""
 
-    name: str
     parsed: ParsedForms
     elicitation_options: ElicitationOptions
     metric_options: measures.MetricOptions
     signature_options: Mapping[str, str]
-    checksum: str
     elicitation: ElicitationMode = "continuation"
     chat: Chat | None = None
     """How a question is asked in a chat, without its messages; None outside a chat."""
-    limit: int | None = None
-    strata: int = 1
-    notices: tuple[str, ...] = ()
-    kind: str = field(default="morphology", init=False)
+    kind = "morphology"
 
     @property
     def needs(self) -> Literal["scores", "text"]:
@@ -73,15 +67,10 @@ class MorphologySuite:
         return "text" if self.elicitation == "answer" and self.chat is None else "scores"
 
     @property
-    def items(self) -> Sequence[WugItem]:
-        """The items."""
-        return self.parsed.items
-
-    @property
     def options(self) -> Mapping[str, str]:
         """Every option that changes a number, for the signature."""
         chat = {} if self.chat is None else {"chat": "yes", "wrapper": self.chat.wrapper}
-        return {**self.signature_options, "asking": self.elicitation, **chat, **limited(self.limit, self.strata)}
+        return {**self.signature_options, "asking": self.elicitation, **chat, **self.selection}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -97,21 +86,9 @@ class MorphologySuite:
         tasks = sorted({item.task for item in self.items if item.task})
         return {"format": self.parsed.format, "items": len(self.items), "tasks": ", ".join(tasks)}
 
-    __repr__ = of_suite
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def sample(self, items: int) -> MorphologySuite:
-        """The suite with `items` of its items, every group with its share."""
-        if items >= len(self):
-            return self
-        names = tuple(dict.fromkeys(name for item in self.items for name in item.groups))
-        levels = [levels_of(item.groups, names) for item in self.items]
-        chosen = tuple(self.items[n] for n in sampled(len(levels), items, levels.__getitem__))
-        answers = {name: given for name, given in self.parsed.answers.items() if name in {i.item for i in chosen}}
-        parsed = replace(self.parsed, items=chosen, answers=answers)
-        return replace(self, parsed=parsed, limit=items, strata=len(set(levels)))
+    def strata(self) -> list[tuple[str, ...]]:
+        """All groups of an item."""
+        return strata_of([item.groups for item in self.items])
 
     def for_model(self, model: EvaluatedModel) -> MorphologySuite:
         """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
@@ -163,8 +140,9 @@ class MorphologySuite:
         yield from self._answered(model) if self.elicitation == "answer" else self._scored(model)
         if self.elicitation_options.individual is not None:
             yield from measures.rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
-        if self.parsed.answers:
-            yield from measures.answer_ceiling(self.parsed.answers)
+        names = {item.item for item in self.items}
+        if answers := {name: given for name, given in self.parsed.answers.items() if name in names}:
+            yield from measures.answer_ceiling(answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
         if real := self.elicitation_options.real_words:
             shown = ", ".join(sorted(real)[:5])

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.exclusion import kept
 from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert as convert
 from wug.families.pairs.formats import files_in as files_in
@@ -83,21 +82,21 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     name = path.resolve().name if path.is_dir() else stem(path)
     checksum = _checksum(parsed.pairs)
     pairs = tuple(parsed.pairs if settings.target != "word" else _with_targets(path, parsed.pairs))
-    suite = PairsSuite(name, pairs, settings, parsed.format, tuple(notices), checksum, sources=parsed.counts)
+    suite = PairsSuite(
+        name, pairs, checksum, tuple(notices), settings=settings, format=parsed.format, sources=parsed.counts
+    )
     aligned = _running_text(path, pairs) if settings.target == "word" else None
     if aligned is not None and not isinstance(aligned, Problem):
-        suite = replace(suite, pairs=aligned[0], lines=aligned[1])
-    left = kept(options.get("exclude"), [(pair.item, pair.groups) for pair in suite.pairs], path)
-    if left.signature:
-        pairs = tuple(suite.pairs[place] for place in left.places)
-        suite = replace(suite, pairs=pairs, excluded=left.signature, notices=(*suite.notices, *left.notices))
+        suite = replace(suite, items=aligned[0], lines=aligned[1])
+    suite = suite.without(options.get("exclude"), path, lambda pair: (pair.item, pair.groups))
     return [presented(suite, one.presentation) for one in (settings, *others)]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
     """The pairs of a file in the original format, with the judgements on `columns`, or on all that the format lacks."""
     pairs, scored = score_columns(path, columns)
-    suite = PairsSuite(stem(path), pairs, PairsSettings(target=GIVEN), "original", (), _checksum(pairs))
+    settings = PairsSettings(target=GIVEN)
+    suite = PairsSuite(stem(path), pairs, _checksum(pairs), settings=settings, format="original")
     return PublishedScores(suite, scored)
 
 
@@ -115,7 +114,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 
 def read_back(suite: PairsSuite) -> list[str]:
     """How a file was read: the first pair, and the column `context` if there is one."""
-    good, bad = (repr(shortened(sentence)) for sentence in (suite.pairs[0].good, suite.pairs[0].bad))
+    good, bad = (repr(shortened(sentence)) for sentence in (suite.items[0].good, suite.items[0].bad))
     how = f"read as {suite.format}; first pair: {good} (good), {bad} (bad)"
     return [how, *([suite.understood] if suite.understood else [])]
 

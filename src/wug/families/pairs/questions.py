@@ -25,21 +25,20 @@ from wug.families.pairs.replies import (
 )
 from wug.families.pairs.score_shapes import MIN_ANSWER_MASS
 from wug.families.pairs.suite import PairsSuite
-from wug.families.sampling import limited
 from wug.formatting import finite, plural
 from wug.types import Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class QuestionSuite(PairsSuite):
     """Minimal pairs, and a question about them."""
 
     @property
     def options(self) -> Mapping[str, str]:
         """How the question is asked, for the signature."""
-        return {**self._asked(), **limited(self.limit, self.strata)}
+        return {**self._asked(), **self.selection}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -51,15 +50,15 @@ class QuestionSuite(PairsSuite):
 
     def requests(self) -> Sequence[Request]:
         """The labels after each question, in the order of the file."""
-        return [request for pair in self.pairs for question in self._questions(pair) for request in question]
+        return [request for pair in self.items for question in self._questions(pair) for request in question]
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """The outcomes of each pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), LanguageAccuracies(), HumanCorrelations()
-        per_pair = sum(map(len, self._questions(self.pairs[0]))) if self.pairs else 1
+        per_pair = sum(map(len, self._questions(self.items[0]))) if self.items else 1
         step = max(1, model.chunk // per_pair)
-        for first in range(0, len(self.pairs), step):
-            some = self.pairs[first : first + step]
+        for first in range(0, len(self.items), step):
+            some = self.items[first : first + step]
             scores = iter(model.score([r for pair in some for question in self._questions(pair) for r in question]))
             for pair in some:
                 replies = [self._reply(question, scores, counts) for question in self._questions(pair)]
@@ -71,9 +70,9 @@ class QuestionSuite(PairsSuite):
                     languages.add(outcome)
                     yield replace(outcome, detail={**outcome.detail, "method": self._shown.method})
         yield from languages.estimates()
-        identical = sum(map(is_identical, self.pairs))
+        identical = sum(map(is_identical, self.items))
         same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
-        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.pairs)) else []
+        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         yield from map(Notice, (*self.notices, *same, *copies, *self._shown.notices, *counts.notices()))
         yield from correlations.rows()
 
@@ -159,7 +158,7 @@ def presented(suite: PairsSuite, presentation: PresentationSettings) -> PairsSui
     found = replace(suite, settings=replace(suite.settings, presentation=presentation))
     if presentation.method not in QUESTIONS:
         return found
-    if any(pair.context for pair in suite.pairs):
+    if any(pair.context for pair in suite.items):
         raise InputError(
             f"method={presentation.method} shows sentences without their context, and these pairs have one"
         )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from wug.families.context import sees_right
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import describe_copies
@@ -15,42 +14,35 @@ from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.presentation import Presentation
 from wug.families.pairs.settings import GIVEN, PairsSettings
-from wug.families.sampling import levels_of, limited, of_whole_file, sampled
+from wug.families.sampling import strata_of
+from wug.families.suite import ItemSuite, sees_right
 from wug.files import shortened
 from wug.formatting import NOT_MEASURABLE, plural
-from wug.labels import of_suite
 from wug.scores import Scores, Texts
 from wug.types import ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 SEES_RIGHT = "the model sees the words to the right of a target word, unlike a reader"
 
 
-@dataclass(frozen=True, slots=True)
-class PairsSuite:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class PairsSuite(ItemSuite[Pair]):
     """Minimal pairs, and the settings for scoring them."""
 
-    name: str
-    pairs: Sequence[Pair]
     settings: PairsSettings
     format: str
-    notices: tuple[str, ...]
-    checksum: str
-    limit: int | None = None
-    strata: int = 1
     lines: tuple[str, ...] = ()
     """The running text that the sentences are lines of, if the file comes with one."""
-    excluded: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The number of pairs in each file of a folder."""
     presentation: Presentation | None = None
     """How the pairs are presented to a model, once it is known."""
-    kind: str = "pairs"
-    needs: Literal["scores"] = "scores"
+    kind = "pairs"
+    needs: ClassVar[Literal["scores"]] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature, **self._asked(), **self.excluded, **limited(self.limit, self.strata)}
+        return {**self.settings.signature, **self._asked(), **self.selection}
 
     def _asked(self) -> Mapping[str, str]:
         """How pairs are presented, for the signature."""
@@ -78,10 +70,10 @@ class PairsSuite:
         return (*metrics, *self._further_metrics())
 
     def _further_metrics(self) -> Iterator[Metric]:
-        languages = len(outcomes.languages_of(self.pairs))
+        languages = len(outcomes.languages_of(self.items))
         if languages > 1:
             yield Metric(outcomes.MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
-        if any(pair.human is not None for pair in self.pairs):
+        if any(pair.human is not None for pair in self.items):
             yield from outcomes.CORRELATIONS
         if self.settings.target != GIVEN:
             yield from self._margins()
@@ -96,42 +88,31 @@ class PairsSuite:
     @property
     def meta(self) -> Mapping[str, Any]:
         """Facts about the suite for the pages."""
-        return {"format": self.format, "pairs": len(self.pairs)}
+        return {"format": self.format, "pairs": len(self.items)}
 
     @property
     def understood(self) -> str | None:
         """How the column `context` was read, if there is one."""
-        contexts = [pair.context for pair in self.pairs if pair.context]
+        contexts = [pair.context for pair in self.items if pair.context]
         if not contexts:
             return None
-        count = f"{len(contexts):,} of {len(self.pairs):,} pairs"
+        count = f"{len(contexts):,} of {len(self.items):,} pairs"
         return f"the column 'context' of {count} is read before both sentences, such as {shortened(contexts[0])!r}"
 
-    __repr__ = of_suite
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def sample(self, items: int) -> PairsSuite:
-        """A stratified sample of the pairs, as a suite."""
-        if items >= len(self.pairs):
-            return self
-        names = strata(self.pairs)
-        levels = [levels_of(pair.groups, names) for pair in self.pairs]
-        kept = sampled(len(levels), items, levels.__getitem__)
-        pairs, notices = tuple(self.pairs[n] for n in kept), of_whole_file(self.notices)
-        return replace(self, pairs=pairs, notices=notices, limit=items, strata=len(set(levels)))
+    def strata(self) -> list[tuple[str, ...]]:
+        """The groups that samples are stratified by."""
+        return strata_of([pair.groups for pair in self.items], strata(self.items))
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file."""
-        return self._requests(self._scorable(range(len(self.pairs))))
+        return self._requests(self._scorable(range(len(self.items))))
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), outcomes.LanguageAccuracies(), outcomes.HumanCorrelations()
         step = max(1, model.chunk // 2)
-        for first in range(0, len(self.pairs), step):
-            for outcome in self._outcomes(range(first, min(first + step, len(self.pairs))), model, counts):
+        for first in range(0, len(self.items), step):
+            for outcome in self._outcomes(range(first, min(first + step, len(self.items))), model, counts):
                 if outcome.metric == outcomes.ACCURACY:
                     languages.add(outcome)
                     correlations.add(outcome)
@@ -139,23 +120,23 @@ class PairsSuite:
         yield from languages.estimates()
         if self.settings.target == "word" and sees_right(model):
             yield Notice(SEES_RIGHT)
-        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.pairs)) else []
+        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         about = self.presentation.notices if self.presentation is not None else ()
-        yield from map(Notice, (*self.notices, *copies, *about, *counts.notices(self.settings, len(self.pairs))))
+        yield from map(Notice, (*self.notices, *copies, *about, *counts.notices(self.settings, len(self.items))))
         yield from correlations.rows()
 
     def _scorable(self, numbers: Sequence[int]) -> Sequence[int]:
         if self.settings.target == "sentence":
             return numbers
-        return [number for number in numbers if self.pairs[number].target is not None]
+        return [number for number in numbers if self.items[number].target is not None]
 
     def _outcomes(self, numbers: Sequence[int], model: Scorer, counts: _Counts) -> Iterator[Outcome]:
         scorable = self._scorable(numbers)
         scores = Scores.of(model.score(self._requests(scorable)))
-        measures = measure(scores, [span for n in scorable for span in self._spans(self.pairs[n])], self.settings)
+        measures = measure(scores, [span for n in scorable for span in self._spans(self.items[n])], self.settings)
         place = 0
         for number in numbers:
-            pair = self.pairs[number]
+            pair = self.items[number]
             if self.settings.target != "sentence" and pair.target is None:
                 yield _without_target(pair, counts)
                 continue
@@ -204,7 +185,7 @@ class PairsSuite:
         return Outcome(pair.item, outcomes.ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)
 
     def _requests(self, numbers: Sequence[int]) -> Sequence[Request]:
-        pairs = self.pairs
+        pairs = self.items
         if self.presentation is not None:
             chat = self.presentation.read_before(sentence="")
             both = ((self._lead(pairs[number]), text) for number in numbers for text in self._texts(number))
@@ -216,7 +197,7 @@ class PairsSuite:
 
     def _both(self, number: int) -> tuple[Request, Request]:
         """Both sentences of a pair, at one position of the running text."""
-        pair = self.pairs[number]
+        pair = self.items[number]
         # A masked model would mask a span as a whole: a sentence after its context is not a span.
         only_target = self.settings.mask_target and self.settings.target != "sentence"
         only_target = only_target or (self.settings.leading_space and bool(pair.context))
@@ -226,16 +207,16 @@ class PairsSuite:
         return Request(lead + pair.good, good, turn), Request(lead + pair.bad, bad, turn)
 
     def _texts(self, number: int) -> tuple[str, str]:
-        return self.pairs[number].good, self.pairs[number].bad
+        return self.items[number].good, self.items[number].bad
 
     def _lead(self, pair: Pair) -> str:
         return pair.lead or (" " if self.settings.leading_space else "")
 
     def _turn(self, number: int) -> Turn:
-        line = self.pairs[number].line
+        line = self.items[number].line
         if line is None:
             return Turn(number)
-        last = self.pairs[number - 1].line if number else None
+        last = self.items[number - 1].line if number else None
         return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
 
     def _spans(self, pair: Pair) -> tuple[Span | None, Span | None]:

@@ -81,7 +81,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         if wrong := [problem for problem in more if problem.level == "error"]:  # outputs are compared with the targets
             counts = f"{len(wrong):,} of {len(suite):,} targets are not the meanings of their sources"
             problems.warn(wrong[0].place, f"{counts}, the first of them here")
-        suites.append(replace(suite, warnings=tuple(map(str, problems))))
+        suites.append(replace(suite, notices=tuple(map(str, problems))))
     return suites
 
 

@@ -109,9 +109,9 @@ class LocalismSuite(common.PcfgSuite[UnrolledSource]):
             yield Outcome(sample.item, "unrolled_accuracy", last == sample.target, groups)
             yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
 
-    def strata(self, item: UnrolledSource) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The outermost function."""
-        return (item.expression.outermost or "none",)
+        return [(sample.expression.outermost or "none",) for sample in self.items]
 
     def _complete(self, steps: Sequence[list[str]], wholes: list[str], generate: common.Generate) -> None:
         """Generate again without a bound if both outputs were cut off, to see whether they are equal.
@@ -140,7 +140,7 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuit
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
     named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, options=common.MAX_WORDS_OPTION, test="localism")
+    return LocalismSuite(name, named, covered, settings=common.MAX_WORDS_OPTION, test="localism")
 
 
 def score_trace(predictions: Path) -> common.ScoredAnswers:
@@ -161,7 +161,7 @@ def score_trace(predictions: Path) -> common.ScoredAnswers:
         warnings.append(Notice(f"in {strayed:,} samples a step does not have the answers of the steps before it"))
     if verdicts:
         warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
-    suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
+    suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), settings={})
     return common.ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 

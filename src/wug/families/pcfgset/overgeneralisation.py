@@ -57,9 +57,9 @@ class OvergeneralisationSuite(PcfgSuite[ExceptionLine]):
             yield Outcome(item.line.item, "overgeneralisation", answer == item.line.target, groups, detail)
             yield Outcome(item.line.item, "memorisation", answer == item.exception, groups)
 
-    def strata(self, item: ExceptionLine) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The pair of functions, and the outermost function."""
-        return item.pair, item.line.groups["function"]
+        return [(item.pair, item.line.groups["function"]) for item in self.items]
 
 
 class ProfileSuite(PcfgSuite[Epoch]):

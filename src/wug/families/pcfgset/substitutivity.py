@@ -81,9 +81,9 @@ class SubstitutivitySuite(PcfgSuite[SynonymPair]):
                 detail = {**sources, "answer": first, "twin_answer": second} if metric == "consistency" else {}
                 yield Outcome(pair.line.item, metric, value, groups, detail)
 
-    def strata(self, item: SynonymPair) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The function that has a synonym."""
-        return (item.function,)
+        return [(item.function,) for item in self.items]
 
 
 def substitutivity_suite(name: str, pairs: Sequence[SynonymPair]) -> SubstitutivitySuite:

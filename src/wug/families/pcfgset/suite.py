@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from wug.errors import InputError, ModelError
 from wug.families.pcfgset import files
@@ -14,9 +14,8 @@ from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.predictions import PredictedRow, squeeze
 from wug.families.problems import refuse_errors
-from wug.families.sampling import limited, of_whole_file, sampled
+from wug.families.suite import ItemSuite
 from wug.files import checksum
-from wug.labels import of_suite
 from wug.stats import estimate
 from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
 
@@ -28,21 +27,22 @@ MAX_WORDS_OPTION = {"cut": "2n+16"}
 """The option of a test whose outputs may be cut off at this length if the target has n words."""
 
 
-@dataclass(frozen=True, slots=True)
-class PcfgSuite(Generic[T]):
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class PcfgSuite(ItemSuite[T]):
     """A test with its items."""
 
-    name: str
-    items: tuple[T, ...]
-    checksum: str
-    warnings: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     test: str = "plain"
     """As results call it: `plain`, `localism`, …"""
 
     metrics: ClassVar[tuple[Metric, ...]]
-    kind: ClassVar[str] = "pcfgset"
+    kind = "pcfgset"
     needs: ClassVar[Literal["text"]] = "text"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+        return {**self.settings, **self.selection}
 
     def requests(self) -> list[str | Source]:
         """The sources that do not depend on an output."""
@@ -56,32 +56,14 @@ class PcfgSuite(Generic[T]):
         """Generate outputs for the items, as often as it takes, and score them."""
         return self.score(generate(self.requests()))
 
-    def strata(self, item: T) -> tuple[str, ...]:
-        """The groups of an item that a sample keeps in proportion, the coarsest first."""
-        return ()
-
     @property
     def meta(self) -> Mapping[str, Any]:
         """The name of the test."""
         return {"test": self.test}
 
-    __repr__ = of_suite
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def sample(self, items: int) -> Self:
-        """A suite with `items` of the items, every group in proportion."""
-        if items >= len(self):
-            return self
-        strata = [self.strata(item) for item in self.items]
-        kept = tuple(self.items[n] for n in sampled(len(strata), items, strata.__getitem__))
-        options = {**self.options, **limited(items, len(set(strata)))}
-        return replace(self, items=kept, warnings=of_whole_file(self.warnings), options=options)
-
     def run(self, model: Generator) -> Iterator[Row]:
         """Generate outputs and score them."""
-        yield from map(Notice, self.warnings)
+        yield from map(Notice, self.notices)
         yield from self.outcomes(lambda sources: _generate(model, sources))
 
 
@@ -141,15 +123,15 @@ class PlainSuite(PcfgSuite[files.SourceLine]):
         for group in sorted(right):
             yield estimate("accuracy", group, right[group])
 
-    def strata(self, item: files.SourceLine) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The first held-out pair of functions in a line, and its outermost function."""
-        return next(iter(_held_out(item)), ""), item.groups["function"]
+        return [(next(iter(_held_out(line)), ""), line.groups["function"]) for line in self.items]
 
 
 def plain_suite(name: str, lines: Sequence[files.SourceLine], *, test: str = "plain") -> PlainSuite:
     """A suite of the test `plain`, `per_function` or `increasing_length`."""
     content = (f"{line.source}\t{line.target}" for line in lines)
-    return PlainSuite(name, tuple(lines), checksum(test, *content), options=MAX_WORDS_OPTION, test=test)
+    return PlainSuite(name, tuple(lines), checksum(test, *content), settings=MAX_WORDS_OPTION, test=test)
 
 
 def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> ScoredAnswers:
@@ -167,7 +149,7 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
         refuse_errors(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
         name = files.name_beside(gold[0])
-    suite = replace(plain_suite(name, lines), options={})
+    suite = replace(plain_suite(name, lines), settings={})
     return ScoredAnswers(suite, suite.score(answers))
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from wug.errors import InputError, ModelError
-from wug.families.context import sees_right
 from wug.families.reading.design import PredictorSet
 from wug.families.reading.keys import Keys
 from wug.families.reading.prepare import PreparedTable
@@ -18,6 +17,7 @@ from wug.families.reading.regression import Indices
 from wug.families.reading.settings import MODEL_COLUMNS
 from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
+from wug.families.suite import sees_right
 from wug.texts import rows as text_rows
 from wug.texts.text import Span, joined, sentences
 from wug.types import Request, Scored, Scorer, TextReading

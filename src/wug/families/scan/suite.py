@@ -77,7 +77,7 @@ class ScanSuite(common.PcfgSuite[ScanLine]):
             yield Outcome(item, "accuracy", correct, groups, detail)
             yield Outcome(item, "action_accuracy", same / max(len(given), len(target)), groups)
             yield Outcome(item, "length_correct", len(given) == len(target), groups)
-            if ORACLE_LENGTH.keys() <= self.options.keys():
+            if ORACLE_LENGTH.keys() <= self.settings.keys():
                 yield Outcome(item, "oracle_length_accuracy", given[: len(target)] == target, groups)
             if not correct:
                 for metric, value in common.ended_early(output, line.target).items():
@@ -88,9 +88,9 @@ class ScanSuite(common.PcfgSuite[ScanLine]):
             if right[verb]:
                 yield estimate("accuracy", f"primitive={verb}", right[verb])
 
-    def strata(self, item: ScanLine) -> tuple[str, ...]:
+    def strata(self) -> list[tuple[str, ...]]:
         """The template and the conjunction of a command."""
-        return item.groups["template"], item.groups["conjunction"]
+        return [(line.groups["template"], line.groups["conjunction"]) for line in self.items]
 
 
 def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
@@ -102,22 +102,22 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
         problems.warn(wrong[0].place, f"{counts}, the first of them here")
     if training := training_file(path):
         lines = _seen(lines, training)
-    options = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
+    settings = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
     return ScanSuite(
         suite_name(path),
         tuple(lines),
         checksum("scan", *content),
-        tuple(str(problem) for problem in problems),
-        options,
-        "scan",
+        tuple(map(str, problems)),
+        settings=settings,
+        test="scan",
     )
 
 
 def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False) -> common.ScoredAnswers:
     """Score outputs for the commands of a file: plain lines, a table, or lines `IN: … OUT: …`."""
     suite = read_suite(gold)
-    suite = replace(suite, options=ORACLE_LENGTH if oracle_length else {})
+    suite = replace(suite, settings=ORACLE_LENGTH if oracle_length else {})
     lines = read_lines(predictions)
     sources = [line.source for line in suite.items]
     tasks = [match for line in lines if (match := _TASK.fullmatch(line))]

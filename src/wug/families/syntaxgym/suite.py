@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from wug.families.context import sees_right
 from wug.families.exclusion import Kept
 from wug.families.sampling import limited, sampled
+from wug.families.suite import sees_right
 from wug.families.syntaxgym.formula.tree import WHOLE
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
@@ -112,10 +112,10 @@ class SyntaxGymSuite:
     empty: Empty = "exclude"
     region_metrics: tuple[str, ...] = ("sum",)
     """The primary one first."""
-    limit: int | None = None
     whole: str | None = None
     """The checksum of the whole file, if this is a sample."""
-    excluded: Mapping[str, str] = field(default_factory=dict)
+    selection: Mapping[str, str] = field(default_factory=dict)
+    """Which items of the file these are, for the signature; empty for all."""
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     understood: str | None = field(default=None, compare=False)
     """How a table was read, in one line; None for JSON."""
@@ -158,7 +158,7 @@ class SyntaxGymSuite:
         """Every scoring option, for the signature."""
         chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.region_metrics), "unit": "bits"}
         empty = {} if self.empty == "exclude" else {"empty": self.empty}
-        return {**chosen, **empty, **self.excluded, **limited(self.limit, 1)}
+        return {**chosen, **empty, **self.selection}
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -232,13 +232,15 @@ class SyntaxGymSuite:
         kept = tuple(self.items[place] for place in sampled(len(self.items), items))
         gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
         notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
-        return replace(self, items=kept, notes=notes, limit=items, whole=self.checksum)
+        return replace(
+            self, items=kept, notes=notes, selection={**self.selection, **limited(items, 1)}, whole=self.checksum
+        )
 
     def without(self, left: Kept) -> SyntaxGymSuite:
         """The suite without the items that the user leaves out."""
         items = tuple(self.items[place] for place in left.places)
         notes = (*self.notes, *(Problem("warning", "", text) for text in left.notices))
-        return replace(self, items=items, notes=notes, excluded=left.signature, whole=self.checksum)
+        return replace(self, items=items, notes=notes, selection=left.signature, whole=self.checksum)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
