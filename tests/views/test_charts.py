@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -238,14 +237,14 @@ def chance_layers(points: Sequence[Point]) -> list[dict[str, Any]]:
 
 
 def test_one_chance_level_is_a_labelled_line_through_all_rows() -> None:
-    [rule, label] = chance_layers([replace(point, chance=0.5) for point in TWO_SUITES])
+    [rule, label] = chance_layers([point._replace(chance=0.5) for point in TWO_SUITES])
     assert rule["mark"]["type"] == "rule"
     assert label["data"]["values"] == [{"chance": 0.5, "text": "chance 50%"}]
 
 
 def test_different_chance_levels_are_short_lines_in_their_rows() -> None:
     [ticks] = chance_layers(
-        [replace(point, chance=chance) for point, chance in zip(TWO_SUITES, (0.5, 0.25), strict=True)]
+        [point._replace(chance=chance) for point, chance in zip(TWO_SUITES, (0.5, 0.25), strict=True)]
     )
     assert ticks["data"]["values"] == [
         {"row": "Agreement\nnumber", "chance": 0.5},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import WugError
 from wug.evaluation.cache import Cache
@@ -19,8 +18,7 @@ from wug.results.sweeps import Planned, finished
 from wug.types import AdaptableSuite
 
 
-@dataclass(frozen=True, slots=True)
-class ModelEstimate:
+class ModelEstimate(NamedTuple):
     """What a model would compute."""
 
     model: Planned
@@ -43,8 +41,7 @@ class ModelEstimate:
         return f"{plural(self.requests, 'request')} · {known}"
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(NamedTuple):
     """What a command would compute."""
 
     models: tuple[ModelEstimate, ...]

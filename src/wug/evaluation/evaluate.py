@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug import registry, stats
 from wug.errors import ModelError, WugError
@@ -23,8 +23,7 @@ RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteTask:
+class SuiteTask(NamedTuple):
     """A suite, the requests known before the run, and the signature of its result."""
 
     suite: Suite

@@ -11,10 +11,9 @@ import glob
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug import registry
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName, first_line
@@ -24,8 +23,7 @@ from wug.models import hub_is_away
 log = logging.getLogger("wug")
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """The name of one model."""
 
     text: str

@@ -74,7 +74,7 @@ class Recorder:
         """Notify the listener of the current model and its progress."""
         done, resumed = self.report.done, self.report.resumed
         event = RunEvent("loading", done, len(self.plan.tasks), task.name, requests, resumed)
-        self._listen(replace(event, stage="running") if requests[1] else event)
+        self._listen(event._replace(stage="running") if requests[1] else event)
 
     def evaluate(self, task: ModelTask, handle: ModelHandle) -> None:
         """Evaluate a model in this process; each result is stored before the next is computed.

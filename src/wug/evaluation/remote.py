@@ -12,9 +12,8 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug import stats
 from wug.errors import WugError
@@ -34,8 +33,7 @@ UNREAD_MESSAGES = 2
 CacheRows: TypeAlias = list[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTask:
+class RemoteTask(NamedTuple):
     """A model to evaluate."""
 
     spec: ModelSpec
@@ -44,8 +42,7 @@ class RemoteTask:
     interval: stats.Method
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(NamedTuple):
     """New outputs for the cache, and the progress of the model."""
 
     key: bytes
@@ -55,8 +52,7 @@ class Outputs:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """All results of a model, or its error."""
 
     model: str = ""
@@ -68,8 +64,7 @@ class Finished:
 Message: TypeAlias = Outputs | Finished
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(NamedTuple):
     """The properties of a model, as one of its copies reports them."""
 
     id: str
@@ -80,8 +75,7 @@ class Described:
     bounded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The reply of a copy: a value, or an error as text, and warnings."""
 
     value: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from wug import stats
 from wug.errors import WugError
@@ -56,8 +56,7 @@ class RunRequest:
     """Who started it, if not a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTask:
+class ModelTask(NamedTuple):
     """One model and the suites it is evaluated on."""
 
     model: ModelSpec | ModelHandle
@@ -95,8 +94,7 @@ class Plan:
         return tuple({id(suite): suite for task in self.tasks for suite in task.suites}.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A model that could not be evaluated, and why."""
 
     model: str
@@ -105,8 +103,7 @@ class Failure:
     """The error itself, if it was raised in this process."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(NamedTuple):
     """The results of one model, and the number of its run in the store (None if it was not stored)."""
 
     number: int | None
@@ -144,8 +141,7 @@ class RunReport:
         return len(self.recorded) + len(self.failures)
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvent:
+class RunEvent(NamedTuple):
     """The progress of a request."""
 
     stage: Literal["loading", "running", "finished"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug import options as declared
 from wug import registry, stats
@@ -18,8 +18,7 @@ SEED = "{seed}"
 """The placeholder for seeds in a model's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """A key of a sweep file."""
 
     name: str

@@ -6,10 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -35,8 +34,7 @@ SampledOutcome: TypeAlias = tuple[Outcome, Sample]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
+class ExportOptions(NamedTuple):
     """What a user may say about an export."""
 
     organization: str = "unknown"
@@ -50,8 +48,7 @@ class ExportOptions:
     """Whether to write one file of predictions for a leaderboard, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedRun:
+class ExportedRun(NamedTuple):
     """A run with the results that are written."""
 
     run: Run
@@ -82,8 +79,7 @@ class ExportedRun:
         return ModelName(model, parts[0] if on_hub else "local", (parts or ["model"])[-1], revision)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
+class ModelName(NamedTuple):
     """A model as the Hugging Face Hub would name it."""
 
     id: ModelId

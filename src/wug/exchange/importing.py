@@ -6,9 +6,10 @@ import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from wug import registry
 from wug.errors import InputError, UnknownName
@@ -32,8 +33,7 @@ SUFFIXES = (".json", ".jsonl", ".gz", ".eval")
 NOT_SIGNED = Signature()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredImport:
+class StoredImport(NamedTuple):
     """A run that was imported, now or before."""
 
     number: int
@@ -42,8 +42,7 @@ class StoredImport:
     """Why nothing was added; empty if it is new."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(NamedTuple):
     run: ImportedRun
     digest: str
     results: tuple[tuple[Result, OutcomeCollector], ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import click
 
@@ -80,8 +80,7 @@ def predictions(about: str, *names: str) -> click.Option:
     return option(spelled, f"{about}; repeatable.", multiple=True, required=True, type=PATH)
 
 
-@dataclass(frozen=True, slots=True)
-class MakeCommand:
+class MakeCommand(NamedTuple):
     """A command of `wug make`: the function takes the options as keywords, writes files, and returns text to print."""
 
     name: str
@@ -123,8 +122,7 @@ class ScoredTable:
         return iter(())
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreCommand:
+class ScoreCommand(NamedTuple):
     """A command of `wug score`: the function takes the files of predictions, and the values of the options as keywords.
 
     It returns scored suites, or text to print instead of results. Its docstring is the help of the command.

@@ -7,7 +7,7 @@ for MORCELA. All logarithms are natural.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.options import Option, written
@@ -27,8 +27,7 @@ UNIGRAM_LINKS = frozenset({"normlp", "slor", "morcela"})
 ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedText:
+class LinkedText(NamedTuple):
     """What a score is computed from."""
 
     text: str
@@ -42,8 +41,7 @@ class LinkedText:
     """Words or tokens of the unigram model."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkParameters:
+class LinkParameters(NamedTuple):
     """Parameters of linking functions."""
 
     penlp_alpha: float = 0.8

@@ -36,8 +36,7 @@ class Response(NamedTuple):
     good: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedItem:
+class JudgedItem(NamedTuple):
     """A pair or sentence that people judged."""
 
     name: str
@@ -46,8 +45,7 @@ class JudgedItem:
     bad: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ParadigmCounts:
+class ParadigmCounts(NamedTuple):
     """The responses to a paradigm, where a file has no single ones."""
 
     name: str

@@ -18,7 +18,7 @@ MAX_LISTED_ERRORS = 20
 class ProblemList(list[Problem]):
     """The problems of a file, in the order in which they were found.
 
-    `with problems:` adds an InputError that is raised in the block, and goes on after it.
+    `with problems:` adds an InputError that is raised in the block, and continues after it.
     """
 
     added = 0

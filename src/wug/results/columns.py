@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,8 +35,7 @@ MAX_STRUCT_FIELDS = 100
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeColumn:
+class OutcomeColumn(NamedTuple):
     """A column of a file of outcomes, and the field of a group or detail that it holds."""
 
     name: str
@@ -131,8 +129,7 @@ def settle(kind: Type) -> Type:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Values of one field, ready for DuckDB: scalars as an array of their type, everything else as JSON text."""
 
     array: np.ndarray[Any, Any]

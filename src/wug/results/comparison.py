@@ -283,7 +283,7 @@ class _Work:
         difference = values[1] - values[0]
         counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         # An item of numbers is one outcome: the mean over its cluster would not fit its details.
-        listed = rows if rows.judged else replace(rows, units=np.arange(len(rows.units)))
+        listed = rows if rows.judged else rows._replace(units=np.arange(len(rows.units)))
         items = clusters if rows.judged else _pairing.cluster(listed)
         results = [
             stored.result for part in parts for side_number in couple for stored in part.test.results[side_number]

@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from wug.results.columns import FIXED, identifier
@@ -46,7 +45,7 @@ class OutcomeFolder:
             sha256 = file_sha256(file.path)
             file.path.rename(final)
             _sync_folder(self.path)
-        return replace(file, path=final, sha256=sha256)
+        return file._replace(path=final, sha256=sha256)
 
     def copy(self, run: int, file: OutcomeFile) -> OutcomeFile:
         """Copy a file of another store."""
@@ -54,7 +53,7 @@ class OutcomeFolder:
             return file
         with self.temporary(run) as temporary, database_errors(self.path):
             temporary.write_bytes(file.path.read_bytes())
-            return self.place(replace(file, path=temporary))
+            return self.place(file._replace(path=temporary))
 
     def merge(self, run: int, parts: Sequence[OutcomeFile]) -> list[OutcomeFile]:
         """Merge files with the same columns into one; returns the rows of each in it."""
@@ -65,13 +64,13 @@ class OutcomeFolder:
             assert part.path is not None
             position = f"CAST(position + {first} AS INTEGER) AS position"
             selects.append(f"SELECT {position}, {names} FROM {source(part.path)}")
-            merged.append(replace(part, first=first))
+            merged.append(part._replace(first=first))
             first += part.rows
         with self.temporary(run) as temporary:
             with database_errors(self.path), connect() as db:
                 db.execute(copy_to(" UNION ALL ".join(selects), temporary, columns))
             placed = self.place(OutcomeFile(temporary, 0, first, columns))
-        return [replace(part, path=placed.path, sha256=placed.sha256) for part in merged]
+        return [part._replace(path=placed.path, sha256=placed.sha256) for part in merged]
 
     def delete(self, files: Collection[OutcomeFile]) -> None:
         """Delete files that no result has any more."""

@@ -8,10 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +45,7 @@ FIRST_COLUMN = 5
 NO_VALUES = np.empty(0)
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeFile:
+class OutcomeFile(NamedTuple):
     """Outcomes in a Parquet file: all of its rows, or some that follow one another."""
 
     path: Path | None
@@ -123,7 +121,7 @@ class OutcomeCollector:
                 self._folder = tempfile.TemporaryDirectory(prefix="wug-outcomes-")
             db.register("part", arrays)
             db.execute(f"COPY part TO {literal(str(self._part_path(len(self._parts))))} ({PARQUET})")
-        self._parts.append({key: replace(chunk, array=NO_VALUES) for key, chunk in part.items()})
+        self._parts.append({key: chunk._replace(array=NO_VALUES) for key, chunk in part.items()})
 
     def _part_path(self, number: int) -> Path:
         assert self._folder is not None
@@ -206,8 +204,7 @@ def _without_missing(value: Any) -> Any:
     return [_without_missing(part) for part in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
-class PackedOutcomes:
+class PackedOutcomes(NamedTuple):
     """The outcomes of one result as the bytes of a Parquet file, to be sent to another process."""
 
     data: bytes

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,8 +25,7 @@ MIX = 0x9E3779B97F4A7C15
 """A large odd number that spreads hashes (2**64 divided by the golden ratio)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
+class MetricColumn(NamedTuple):
     """The values of one metric, without outcomes that have no value."""
 
     judged: bool
@@ -43,8 +41,7 @@ class MetricColumn:
     """Number of infinite values, which are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(NamedTuple):
     """Outcomes that both sides have, in the order of the first side's first run."""
 
     units: Ints
@@ -77,8 +74,7 @@ class Paired:
         return both, only_first, only_second, neither
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(NamedTuple):
     """The items of paired outcomes, with the sum and the number of their differences."""
 
     units: Ints
@@ -93,8 +89,7 @@ class Clusters:
     """Whether each item has one outcome."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The interval and the test of a difference."""
 
     low: float | None
@@ -151,8 +146,7 @@ def _derived(result: Result) -> list[Metric]:
     return [metric for metric in result.metrics if metric.derived is not None and not metric.derived.standardised]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """The outcomes of a metric in a result."""
 
     rows: Ints

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ SHARE_WIDTH, MEAN_WIDTH = 0.1, 1.0
 """The wanted width of an interval, unless the user names one: 10 percentage points, 1 bit."""
 
 
-@dataclass(frozen=True, slots=True)
-class PowerWanted:
+class PowerWanted(NamedTuple):
     """What the number of items is computed for."""
 
     width: float | None = None
@@ -30,8 +29,7 @@ class PowerWanted:
     metrics: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NeededItems:
+class NeededItems(NamedTuple):
     """The number of items that one metric of a suite needs."""
 
     suite: str

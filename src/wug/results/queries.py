@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -343,8 +343,7 @@ def fields_of(result: Result) -> list[str]:
     return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
 
 
-@dataclass(frozen=True, slots=True)
-class PairingArrays:
+class PairingArrays(NamedTuple):
     """The outcomes of a result as arrays for a comparison; items, metrics and sources are 64-bit hashes."""
 
     item: NDArray[np.uint64]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wug import registry
 from wug.errors import InputError, UnknownName
@@ -21,8 +20,7 @@ LISTED = 20
 NONE = "no such option"
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """A suite on which at least two sides were evaluated."""
 
     name: str
@@ -36,8 +34,7 @@ class Test:
         return next(iter(self.results.values()))[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(NamedTuple):
     """The runs of each side, the suites that they share, and warnings about the rest."""
 
     sides: tuple[tuple[Run, ...], ...]

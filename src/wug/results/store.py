@@ -237,7 +237,7 @@ class Store:
                         if file.path not in copied:
                             copied[file.path] = self._files.copy(number, file)
                         own = copied[file.path]
-                        self._insert_result(number, stored.result, replace(file, path=own.path, sha256=own.sha256))
+                        self._insert_result(number, stored.result, file._replace(path=own.path, sha256=own.sha256))
         except BaseException:
             self._files.delete(copied.values())
             raise

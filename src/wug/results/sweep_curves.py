@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.identity import Group
@@ -21,8 +22,7 @@ from wug.stats_paired import holm
 from wug.types import Estimate, Result, Signature
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A run of a sweep, with its training step."""
 
     run: Run
@@ -31,8 +31,7 @@ class Placed:
     """The model without its step and its seed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixLine:
+class MatrixLine(NamedTuple):
     """A model and its result on each suite; None if it has none."""
 
     model: str
@@ -41,8 +40,7 @@ class MatrixLine:
     results: tuple[Result | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SweepMatrix:
+class SweepMatrix(NamedTuple):
     """Models by suites."""
 
     suites: tuple[str, ...]
@@ -50,16 +48,14 @@ class SweepMatrix:
     signatures: tuple[Signature, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StepContrast:
+class StepContrast(NamedTuple):
     """Two sweeps on one metric at one training step; without a step, at all steps."""
 
     step: float | None
     contrast: Contrast
 
 
-@dataclass(frozen=True, slots=True)
-class SweepComparison:
+class SweepComparison(NamedTuple):
     """Two sweeps, step by step: second minus first."""
 
     first: str
@@ -165,7 +161,7 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
         warnings |= dict.fromkeys(comparison.warnings)
     corrected = holm([step_contrast.contrast.p for step_contrast in contrasts])
     contrasts = [
-        replace(step_contrast, contrast=replace(step_contrast.contrast, p_holm=p))
+        step_contrast._replace(contrast=replace(step_contrast.contrast, p_holm=p))
         for step_contrast, p in zip(contrasts, corrected, strict=True)
     ]
     order = {key: index for index, key in enumerate(dict.fromkeys(map(_test, contrasts)))}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import StoreError, UnknownName
 from wug.results.reader import RunReader
@@ -16,8 +15,7 @@ PREFIX = "sweep:"
 """Prefix of the name or number of a sweep where a run is also possible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """A model of a sweep."""
 
     specification: str
@@ -30,8 +28,7 @@ class Planned:
         return f"{self.specification}?{text}" if text else self.specification
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(NamedTuple):
     """Models evaluated on the same suites by one command, which may have been repeated."""
 
     id: int
@@ -46,8 +43,7 @@ class Sweep:
         return f"{PREFIX}{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A model of a sweep and its run; None if it was not evaluated yet."""
 
     model: Planned

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from wug.alignment import is_unknown
 from wug.texts.text import Span
 from wug.types import LN2, Scored
 
 
-@dataclass(frozen=True, slots=True)
-class TokenScores:
+class TokenScores(NamedTuple):
     """The tokens of a text in columns, in bits."""
 
     starts: list[int]

@@ -6,9 +6,8 @@ import functools
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.formatting import format_estimate, percent
 from wug.identity import OVERALL
@@ -19,8 +18,7 @@ from wug.views.parts import TableCell, TableColumn, TablePart, TablePartRow
 COLUMNS = (TableColumn("model"), TableColumn("value", numeric=True), TableColumn("source"))
 
 
-@dataclass(frozen=True, slots=True)
-class AtlasValue:
+class AtlasValue(NamedTuple):
     """A value that was published."""
 
     model: str

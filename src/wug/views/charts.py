@@ -9,9 +9,9 @@ import itertools
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from wug.errors import InputError
 from wug.files import write_bytes
@@ -36,8 +36,7 @@ MAX_DISTINCT_LINES = 16
 """More lines are thin and have one shape until the reader selects one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """One value of a dot chart, with its interval."""
 
     row: str
@@ -55,8 +54,7 @@ class Point:
     """The chance level; None if it is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinePoint:
+class LinePoint(NamedTuple):
     """One value of a curve, with its interval."""
 
     x: float
@@ -81,8 +79,7 @@ class HistogramBin:
     series: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterPoint:
+class ScatterPoint(NamedTuple):
     """An item with two numbers."""
 
     name: str
@@ -91,14 +88,13 @@ class ScatterPoint:
     series: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StackedBar:
+class StackedBar(NamedTuple):
     """A segment of a bar whose total is 100%."""
 
     row: str
     series: str
     value: float
-    count: int | None = None
+    n: int | None = None
     group: str = ""
 
 
@@ -274,7 +270,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
             "series": part.series,
             "place": series.index(part.series),
             "value": rounded(part.value),
-            "count": part.count,
+            "count": part.n,
         }
         for part in parts
     ]
@@ -404,7 +400,7 @@ def _under_headings(points: Sequence[_Row]) -> list[_Row]:
     """The rows, those without a heading last and under `OTHER`."""
     if not any(point.group for point in points):
         return list(points)
-    return sorted((replace(point, group=point.group or OTHER) for point in points), key=lambda p: p.group == OTHER)
+    return sorted((point._replace(group=point.group or OTHER) for point in points), key=lambda p: p.group == OTHER)
 
 
 def _rows(points: Sequence[Point] | Sequence[StackedBar]) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wug.errors import InputError
 from wug.formatting import plain
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     import altair
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastRow:
+class ContrastRow(NamedTuple):
     """A contrast as a row of the page."""
 
     contrast: Contrast
@@ -32,8 +30,7 @@ class ContrastRow:
     """Item, what differs, and details line by line."""
 
 
-@dataclass(frozen=True, slots=True)
-class SidePair:
+class SidePair(NamedTuple):
     """Two sides and their contrasts."""
 
     first: Side
@@ -44,8 +41,7 @@ class SidePair:
     rows: tuple[ContrastRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSection:
+class ComparisonSection(NamedTuple):
     """The section about a comparison."""
 
     summary: tuple[str, ...]

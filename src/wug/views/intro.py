@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.formatting import format_estimate, is_deviation, is_measurable, percent
 from wug.rows import Filter, Rows
@@ -16,8 +16,7 @@ MAX_EXAMPLE_LINES = 4
 HALF = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Intro:
+class Intro(NamedTuple):
     """The first lines about a result; each may be empty."""
 
     question: str

@@ -86,8 +86,7 @@ class Figure(ViewPart):
         return self.draw()
 
 
-@dataclass(frozen=True, slots=True)
-class OtherResult:
+class OtherResult(NamedTuple):
     """Another result on the same suite."""
 
     name: str
@@ -104,8 +103,7 @@ class FigurePair(NamedTuple):
     both: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class TableCell:
+class TableCell(NamedTuple):
     """A cell of a table: text, an estimate with its bar, or pieces of text."""
 
     text: str = ""
@@ -121,8 +119,7 @@ class TableCell:
     about: Filter | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TablePartRow:
+class TablePartRow(NamedTuple):
     """A row of a table."""
 
     cells: tuple[TableCell, ...]
@@ -130,8 +127,7 @@ class TablePartRow:
     """Whether it is shown in a muted colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """The heading of a column."""
 
     name: str
@@ -163,8 +159,7 @@ class TablePart(ViewPart):
         return direction_of([piece for cell in cells for piece in cell.pieces or ()])
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionCard:
+class PredictionCard(NamedTuple):
     """A prediction: its meaning, its estimate and its formula."""
 
     title: str
@@ -207,8 +202,7 @@ class FactsPart(ViewPart):
     folded: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledText:
+class LabelledText(NamedTuple):
     """A labelled text; `mark` is the meaning of differences: `ins` right, `del` wrong, `mark` neither."""
 
     label: str
@@ -249,8 +243,7 @@ class StatementsPart(ViewPart):
     rows: tuple[ItemStatement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TreeNode:
+class TreeNode(NamedTuple):
     """A step with its output, or an input string."""
 
     down: bool
@@ -294,8 +287,7 @@ def part_type(part: object) -> str:
     return type(part).__name__
 
 
-@dataclass(frozen=True, slots=True)
-class ItemView:
+class ItemView(NamedTuple):
     """An item with details that explain its outcome."""
 
     note: str = ""
@@ -336,8 +328,7 @@ SortKey: TypeAlias = float | str | None
 """What items are sorted by; None sorts last."""
 
 
-@dataclass(frozen=True, slots=True)
-class SortOption:
+class SortOption(NamedTuple):
     """A way to sort items."""
 
     id: str
@@ -346,8 +337,7 @@ class SortOption:
     """Positions of the rows that pass the filter, with their keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemsView:
+class ItemsView(NamedTuple):
     """How the items of a result are shown."""
 
     metric: str
@@ -364,8 +354,7 @@ class ItemsView:
     """Sort options besides groups and numeric details."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionPage:
+class OptionPage(NamedTuple):
     """A page of the site that compares results which differ in one option of the model only.
 
     A family lists its pages as `OPTION_PAGES` in its module `view`. They exist for models whose backend has the option.

@@ -6,7 +6,6 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.formatting import bits, one_line
@@ -30,8 +29,7 @@ CHARACTER_PX, LABEL_GAP_PX, MIN_SLANTED_BAND_PX, AXIS_PX = 6.4, 6, 26, 60
 """Width of a character, distance between labels, width of a region below which labels are upright, of the y axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegionMean:
+class RegionMean(NamedTuple):
     """The mean of a region in a condition, over items."""
 
     condition: str
@@ -55,8 +53,7 @@ class StripDot(NamedTuple):
     """Such as `item 3: −1.02 bits, fails`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """Dots from the smallest margin to the largest; failing items are left of `zero`."""
 
     dots: tuple[StripDot, ...]

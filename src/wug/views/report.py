@@ -14,11 +14,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
 from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, plain, plural
@@ -59,8 +59,7 @@ MAX_SECTION_ITEMS, MIN_SECTION_ITEMS = 200, 10
 """Items per section."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedResult:
+class ReportedResult(NamedTuple):
     """A result and the run that it comes from."""
 
     result: Result
@@ -69,16 +68,14 @@ class ReportedResult:
     created: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLead:
+class ReportLead(NamedTuple):
     """The beginning of a page, instead of the overview of results."""
 
     title: str
     parts: tuple[ViewPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportSection:
+class ReportSection(NamedTuple):
     """The section of a page about one result."""
 
     report: ReportedResult
@@ -129,7 +126,7 @@ def render(
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
     relabelled = labelled([report.result for report in reports])
-    entries = _entries([replace(report, result=result) for report, result in zip(reports, relabelled, strict=True)])
+    entries = _entries([report._replace(result=result) for report, result in zip(reports, relabelled, strict=True)])
     models = list(dict.fromkeys(entry.model for entry in entries))
     sections = _by_section(entries)
     drawn = vega.can_draw()

@@ -207,8 +207,8 @@ def show_matrix(matrix: SweepMatrix, console: Console) -> None:
     """Print models by suites, as many as fit."""
     if (total := len(matrix.suites)) > MAX_COLUMNS:
         console.print(Text(f"{MAX_COLUMNS} of {total} suites; all with --format csv", style="dim"))
-        lines = tuple(replace(line, results=line.results[:MAX_COLUMNS]) for line in matrix.lines)
-        matrix = replace(matrix, suites=matrix.suites[:MAX_COLUMNS], lines=lines)
+        lines = tuple(line._replace(results=line.results[:MAX_COLUMNS]) for line in matrix.lines)
+        matrix = matrix._replace(suites=matrix.suites[:MAX_COLUMNS], lines=lines)
     table = _formatted_matrix(matrix)
     print_table(replace(table, rows=_shortened(table.rows)), console)
     names = metric_names(matrix.suites, (list(map(headline_estimate, line.results)) for line in matrix.lines))

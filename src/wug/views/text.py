@@ -6,7 +6,7 @@ Differences are marked as `[+right+]`, `[-wrong-]` and `[neither]`; the number o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from rich.cells import cell_len, set_cell_size
@@ -182,7 +182,7 @@ def failing(result: Result) -> Iterator[FailingItem]:
     for name, item_rows, judgements in _with_judgements(failing_rows, rows):
         shown: list[tuple[ItemView, list[str]]] = []
         for row in item_rows:
-            item = replace(items.show(row, judgements), failed=())
+            item = items.show(row, judgements)._replace(failed=())
             metrics = next((metrics for previous, metrics in shown if previous == item), None)
             if metrics is None:
                 shown.append((item, metrics := []))

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 MAX_TEXT_CHARACTERS = 600
 """Characters of a text that a page shows: model outputs may be very long."""
@@ -28,8 +27,7 @@ _NUMBERS: dict[str, Direction] = {"EN": "ltr", "AN": "ltr"}
 JOINER = "\N{ZERO WIDTH JOINER}"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A span of a text."""
 
     text: str
@@ -40,8 +38,7 @@ class Piece:
     """CSS class, if words are shaded by surprisal."""
 
 
-@dataclass(frozen=True, slots=True)
-class DirectionRun:
+class DirectionRun(NamedTuple):
     """Neighbours with the same writing direction."""
 
     direction: Direction

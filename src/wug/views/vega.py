@@ -12,9 +12,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import MissingExtra
 from wug.formatting import visible
@@ -58,8 +57,7 @@ _STAR = "M0,-1.2L.35,-.35L1.2,0L.35,.35L0,1.2L-.35,.35L-1.2,0L-.35,-.35Z"
 _SALTIRE = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesSelection:
+class SeriesSelection(NamedTuple):
     """A parameter with the selected series, and the filter expression that keeps them."""
 
     param: Any

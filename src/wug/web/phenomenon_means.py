@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.formatting import FormattedEstimate, format_estimate, interval_text, percent, plural
 from wug.results.records import Summary
@@ -16,8 +16,7 @@ Scored = tuple[float, float, float]
 """A value with the ends of its interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhenomenonMean:
+class PhenomenonMean(NamedTuple):
     """The mean of a model's scores on a phenomenon: over the suites of a family, then over families."""
 
     value: float
@@ -66,8 +65,7 @@ def ranking_key(mean: PhenomenonMean | None, most_suites: int) -> tuple[bool, fl
     return (mean is None or mean.suites < most_suites, -mean.value if mean else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Which model is best on a phenomenon."""
 
     phenomenon: str

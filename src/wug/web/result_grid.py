@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from wug.formatting import FormattedEstimate, is_measurable, number
 from wug.identity import ModelId
@@ -58,8 +59,7 @@ class Sparkline:
         return cls(" ".join(drawn), len(values))
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
+class GridCell(NamedTuple):
     """The newest result of a model on a suite."""
 
     result: int
@@ -94,8 +94,7 @@ class GridCell:
         return f"h{sum(above >= threshold for threshold in SHADE_THRESHOLDS)}"
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(NamedTuple):
     """A model in the grid, or a sweep over several."""
 
     key: str
@@ -121,8 +120,7 @@ class GridRow:
         return self.key.startswith("sweep:")
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(NamedTuple):
     """A suite in the grid."""
 
     suite: str
@@ -132,8 +130,7 @@ class GridColumn:
     """All that it has items of."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultGrid:
+class ResultGrid(NamedTuple):
     """One page of the grid."""
 
     rows: tuple[GridRow, ...]
@@ -171,8 +168,7 @@ class GridSource:
     """Warnings by result."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RowSource:
+class _RowSource(NamedTuple):
     """A model or a sweep with its results by suite."""
 
     key: str
@@ -197,8 +193,7 @@ class _RowSource:
         return next((kept for kept in reversed(found) if kept.status == "complete"), found[-1] if found else None)
 
 
-@dataclass(frozen=True, slots=True)
-class GridSelection:
+class GridSelection(NamedTuple):
     """Rows and columns that match the filters, on all pages."""
 
     rows: list[_RowSource]
@@ -381,9 +376,9 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
     cell = cell_of(kept, warnings.get(kept.id, ()), phenomenon)
     if row.is_sweep:
         values = [value for one in row.results[suite] if (value := _value(one, phenomenon)) is not None]
-        return replace(cell, sparkline=Sparkline.through(values))
+        return cell._replace(sparkline=Sparkline.through(values))
     last = row.results[suite][-1]
-    return replace(cell, later="" if last is kept else last.status)
+    return cell._replace(later="" if last is kept else last.status)
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.formatting import FormattedEstimate, headline_estimate
 from wug.labels import short_names
@@ -22,8 +22,7 @@ MAX_CACHED_HEADLINES = 16_384
 """Headlines and cells that are kept for the next page."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(NamedTuple):
     """A result, its run, and access to its outcomes."""
 
     id: int
@@ -76,8 +75,7 @@ def model_names(site: Site) -> dict[str, str]:
     return short_names(site.reader.models())
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedResult:
+class RelatedResult(NamedTuple):
     """A result of another run on the same suite."""
 
     id: int

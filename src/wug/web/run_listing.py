@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.labels import short_names
@@ -22,8 +23,7 @@ Warnings = Mapping[int, tuple[str, ...]]
 """Warnings by result."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEntry:
+class RunEntry(NamedTuple):
     """A run in the list."""
 
     run: Run
@@ -50,8 +50,7 @@ class RunEntry:
         return duration((ended - began).total_seconds())
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(NamedTuple):
     """One page of the list."""
 
     entries: tuple[RunEntry, ...]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from typing import NamedTuple
 
 from wug.types import Scored, Token
 from wug.views.parts import shade
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedTokens:
+class AlignedTokens(NamedTuple):
     """A token of each sentence, either of which may be missing."""
 
     first: str

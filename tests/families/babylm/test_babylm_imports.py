@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +120,7 @@ def past_tense(model: str) -> Result:
 def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by_checkpoint(
     evaluation_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {name: replace(tasks.TASKS[name], folders={name: 2}) for name in ("reading", "aoa")}
+    small = {name: tasks.TASKS[name]._replace(folders={name: 2}) for name in ("reading", "aoa")}
     monkeypatch.setattr(submission_writer, "TASKS", {"wug_past": tasks.TASKS["wug_past"], **small})
     runs = [
         keep(tmp_path / "s", past_tense(f"causal/baby@{number}f"), revision=revision)

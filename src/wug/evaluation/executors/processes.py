@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker, util
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug import stages
 from wug.errors import ModelError
@@ -62,8 +61,7 @@ def worker_count(plan: Plan, workers: int | None) -> int:
     return min(len(specs), capacity.processes(specs) if workers is None else workers)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
+class _Shared(NamedTuple):
     """Data that every worker gets once."""
 
     suites: tuple[Suite, ...]
@@ -75,8 +73,7 @@ class _Shared:
     """Whether durations of stages are sent back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """One model for a worker."""
 
     task: RemoteTask
@@ -84,8 +81,7 @@ class _Work:
     """Positions in the shared suites."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(NamedTuple):
     """The reply of a worker: results, or the number of the complete run in the store."""
 
     finished: Finished
@@ -258,7 +254,7 @@ def _evaluate(work: _Work) -> bytes:
     if shared is not None and shared.measured:
         with stages.collected() as measured:
             done = _evaluated(work)
-        done = replace(done, stages=tuple(measured))
+        done = done._replace(stages=tuple(measured))
     else:
         done = _evaluated(work)
     try:

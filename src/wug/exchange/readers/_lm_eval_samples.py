@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedSuite, families_of_samples, fits
@@ -44,8 +44,7 @@ class SampleFile:
         self.task = "_".join(parts[1:-1]) if parts[0] == "samples" and len(parts) > 2 else name
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(NamedTuple):
     """One line: a document under one filter."""
 
     number: int

@@ -84,7 +84,7 @@ def _suites(folder: Path) -> Iterator[BabylmSuite]:
     items = tuple(read_task(name, folder))
     notices = size_warnings(name, folder.name, counts_of(items))
     if name == "aoa":
-        yield AgesSuite.of(name, folder.name, items, notices, proportions=read_children(folder))
+        yield replace(AgesSuite.of(name, folder.name, items, notices), proportions=read_children(folder))
     elif name == "reading":
         yield ReadingTimesSuite.of(name, folder.name, items, notices)
         yield ReadingTimesSuite.of(WITH_SPACE, folder.name, items)

@@ -43,12 +43,10 @@ class BabylmSuite(ItemSuite[BabylmItem]):
     needs: ClassVar[Literal["scores"]] = "scores"
 
     @classmethod
-    def of(
-        cls, name: str, folder: str, items: Sequence[BabylmItem], notices: tuple[str, ...] = (), **more: Any
-    ) -> Self:
+    def of(cls, name: str, folder: str, items: Sequence[BabylmItem], notices: tuple[str, ...] = ()) -> Self:
         """The suite of these items."""
         columns = ((one.uid, *one.texts, *one.completions, *map(repr, one.values.values())) for one in items)
-        return cls(name, items, checksum(*map("\t".join, columns)), notices, folder=folder, **more)
+        return cls(name, items, checksum(*map("\t".join, columns)), notices, folder=folder)
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.json_files import mapping, read_object
@@ -55,8 +55,7 @@ class BabylmItem:
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BabylmTask:
+class BabylmTask(NamedTuple):
     """A task: its folders (full, fast) with their numbers of items, the fields of its files, and the item of a row."""
 
     folders: Mapping[str, int]

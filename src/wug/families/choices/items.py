@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.exclusion import EXCLUDE
@@ -102,8 +103,7 @@ class ChoicesSettings:
         return {**link_signature(self.links, self.parameters), **premise, "join": self.join, **rules, **compared}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An option in its context."""
 
     context: str
@@ -139,11 +139,10 @@ class Candidate:
 
     def without_context(self, premise: str) -> Candidate:
         """The option after another text, with the white space that separates it from its context."""
-        return replace(self, context=premise)
+        return self._replace(context=premise)
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceItem:
+class ChoiceItem(NamedTuple):
     """Several candidates, one of which is right."""
 
     item: str

@@ -7,9 +7,8 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, first_line
 from wug.exchange.imported import hub_data
@@ -33,8 +32,7 @@ MAX_INCLUDES = 20
 _FIELD = re.compile(r"""^(["']?)(task|group|include|output_type|dataset_path)\1[ \t]*:""", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFile:
+class TaskFile(NamedTuple):
     """A task: its name, the linking functions of its metrics, and its items."""
 
     name: str
@@ -42,8 +40,7 @@ class TaskFile:
     choices: Sequence[ChoiceItem]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskField:
+class TaskField(NamedTuple):
     """A field of a task file, and where it is."""
 
     value: Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,8 +15,7 @@ from wug.files import checksum
 from wug.types import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Generalisation:
+class Generalisation(NamedTuple):
     """A type of the generalisation set."""
 
     type: str
@@ -73,7 +71,7 @@ class GoldLine(NamedTuple):
 def meta_of(lines: Iterable[GoldLine]) -> dict[str, Any]:
     """What pages show with the outcomes: the types as the paper groups them."""
     present = {line.type for line in lines}
-    return {"types": [asdict(known) for name, known in KNOWN_TYPES.items() if name in present]}
+    return {"types": [known._asdict() for name, known in KNOWN_TYPES.items() if name in present]}
 
 
 def read_lines_of(path: Path) -> tuple[list[GoldLine], str]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +98,7 @@ DETAILS = (
 """The details of a line's first outcome; a prediction that equals the gold form is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPredictions:
+class ScoredPredictions(NamedTuple):
     """One system's predictions with their metrics."""
 
     suite: CogsSuite

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -37,8 +37,7 @@ TASKS = {
 """UniMorph features, without a person, and the requested form."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(NamedTuple):
     """How a file is read."""
 
     format: str | None = None
@@ -71,7 +70,7 @@ def parse(path: Path, options: ReadOptions) -> ParsedForms:
         raise InputError("the file is empty", file=path)
     format = options.format or format_of(path, "\n".join(lines[:20]))
     language = options.language or (found[0] if (found := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
-    options = replace(options, language=language)
+    options = options._replace(language=language)
     if format is None or format not in _READERS:
         raise InputError(
             "no word forms found. Write a table with the columns lemma and form, or name the format: "
@@ -229,7 +228,7 @@ def _individual(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
     for (_, lemma, form), value in ratings.items():
         medians.setdefault((lemma, form), []).append(value)
     rows = [_Row(lemma, "", Form(form, form, median(values)), {}) for (lemma, form), values in medians.items()]
-    return ParsedForms("individual", tuple(_items(rows, replace(options, task=options.task or "past"))), problems)
+    return ParsedForms("individual", tuple(_items(rows, options._replace(task=options.task or "past"))), problems)
 
 
 def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], ProblemList]:
@@ -341,7 +340,7 @@ def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForm
         tasks.add(texts.get("task", ""))
     language = options.language or (languages.pop() if len(languages) == 1 else "")
     task = options.task or (tasks.pop() if len(tasks) == 1 else None)
-    items = tuple(_items(rows, replace(options, language=language, task=task or None)))
+    items = tuple(_items(rows, options._replace(language=language, task=task or None)))
     return ParsedForms("table", items, [*problems, *repeated_forms(items)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, ModelError
 from wug.families.pairs.prompts import DEFAULTS, LABELS, PairPrompt, check_labels, published, read_prompt
@@ -43,8 +43,7 @@ PRESENTATION_OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Presentation:
+class Presentation(NamedTuple):
     """How pairs are presented to one model."""
 
     method: str
@@ -159,7 +158,7 @@ class PresentationSettings:
         chat = Chat((), self.template_text if in_chat else None, not in_chat, self.method in QUESTIONS)
         made = Presentation(self.method, prompt, labels, system, before_user, self.request, chat, self.text_answer)
         wrapper = form.wrapper(made.read_before(a="{a}", b="{b}", sentence="{sentence}"))
-        return replace(made, chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
+        return made._replace(chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
 
     def assumed(self) -> Presentation:
         """The presentation to a model with a chat template, as long as the model is not known."""
@@ -191,7 +190,7 @@ def _preamble(prompt: PairPrompt) -> PairPrompt:
     before, _, after = prompt.text.partition("{sentence}")
     if after.strip() or prompt.text.count("{sentence}") > 1:
         raise InputError("with method=preamble, the prompt ends with {sentence}: nothing may follow it")
-    return replace(prompt, text=before)
+    return prompt._replace(text=before)
 
 
 def _shown(text: str) -> str:

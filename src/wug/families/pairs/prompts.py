@@ -6,8 +6,8 @@ import functools
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.files import checksum, shortened
@@ -25,8 +25,7 @@ DEFAULTS = {
 _FIELD = re.compile(r"\{(\w*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class PairPrompt:
+class PairPrompt(NamedTuple):
     """A prompt with fields for sentences."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -19,8 +19,7 @@ MIN_ANSWER_MASS = 0.1
 """The mean probability of both labels below which they are hardly answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPair:
+class ScoredPair(NamedTuple):
     """A pair with its scores, in the order of the shape of the table."""
 
     pair: Pair

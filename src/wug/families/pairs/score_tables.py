@@ -6,7 +6,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -121,7 +120,7 @@ def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[Scored
         pairs = _long_pairs(columns, values) if shape == "long" else _row_pairs(columns, names, values)
     refuse_errors(columns.problems, path)
     if values["lower_is_better"]:
-        pairs = [replace(one, scores=tuple(-score for score in one.scores)) for one in pairs]
+        pairs = [one._replace(scores=tuple(-score for score in one.scores)) for one in pairs]
     models = {plain(record.fields.get("model")) for record in columns.records if values["model"] is None}
     if len(models) > 1:
         fix = "judged together: add -S model=model for one result each"
@@ -179,7 +178,7 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
         return pairs
     # Named by their rows among those of their model: models in one file are compared by item.
     rows: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    return [replace(one, pair=one.pair._replace(item=str(next(rows[one.model])))) for one in pairs]
+    return [one._replace(pair=one.pair._replace(item=str(next(rows[one.model])))) for one in pairs]
 
 
 def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:

@@ -155,7 +155,7 @@ def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, Prob
         wrong += files.wrong_targets(some, files.sibling(path)) + files.repeated(some, path)
         if found.test == "per_function":
             function = files.stem(path).partition("_")[2]
-            some = [replace(line, item=f"{function}/{line.number}") for line in some]
+            some = [line._replace(item=f"{function}/{line.number}") for line in some]
         lines += some
     lines = _grown(lines) if found.test == "increasing_length" else lines
     return plain_suite(found.name, lines, test=found.test), problems, wrong
@@ -179,5 +179,5 @@ def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
             size = strings[_KEPT[function]]
         else:
             size = due if due in strings else max(strings)
-        grown.append(replace(line, groups={"function": function, "length": str(size)}))
+        grown.append(line._replace(groups={"function": function, "length": str(size)}))
     return grown

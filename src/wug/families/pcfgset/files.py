@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -161,8 +160,7 @@ def _localism_name(split: str) -> str:
     return "localism" if split == "test" else f"localism_{split}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(NamedTuple):
     """A source with its target."""
 
     item: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from string import ascii_uppercase
 from typing import NamedTuple, TypeAlias
@@ -89,8 +88,7 @@ class FunctionStep(NamedTuple):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A source as the steps of its computation: innermost first, left before right, outermost last."""
 
     words: tuple[str, ...]

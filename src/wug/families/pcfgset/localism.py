@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset import suite as common
@@ -21,13 +21,12 @@ from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.predictions import squeeze
 from wug.families.problems import ProblemList
 from wug.files import checksum
-from wug.types import Metric, Notice, Outcome, Problem, Row, Source
+from wug.types import Metric, Notice, Outcome, Row, Source
 
 _PLACEHOLDER = re.compile(r"\*(\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class UnrolledSource:
+class UnrolledSource(NamedTuple):
     """A source, as the steps in which it is computed."""
 
     item: str
@@ -138,7 +137,7 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuit
     content = [f"{sample.source}\t{sample.target}" for sample in samples]
     order = sorted(range(len(samples)), key=content.__getitem__)
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
-    named = tuple(replace(sample, item=numbers[n]) for n, sample in enumerate(samples))
+    named = tuple(sample._replace(item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
     return LocalismSuite(name, named, covered, settings=common.MAX_WORDS_OPTION, test="localism")
 

@@ -119,8 +119,8 @@ def shares_figure(
         title=title,
         note=note,
         columns=(*columns, "share", "n"),
-        rows=tuple((p.row, p.series, percent(p.value), "–" if p.count is None else f"{p.count:,}") for p in found),
-        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.count} for p in found),
+        rows=tuple((p.row, p.series, percent(p.value), "–" if p.n is None else f"{p.n:,}") for p in found),
+        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.n} for p in found),
     )
 
 

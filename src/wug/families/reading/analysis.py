@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,8 +47,7 @@ class LagEffect(NamedTuple):
         return "t" if self.lag == 0 else f"t{-self.lag:+d}"
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureFit:
+class MeasureFit(NamedTuple):
     """One measure and one predictor set: both models on the same rows."""
 
     measure: str
@@ -95,7 +94,7 @@ def analyse(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> list[list[
         raise InputError("no predictors: name terms (--predictors), a model (--model) or a table (--surprisals)")
     each = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
     unused = tuple(_unused_frequency(prepared, sets))
-    fits = [[replace(fit, warnings=(*fit.warnings, *unused)) for fit in some] for some in each]
+    fits = [[fit._replace(warnings=(*fit.warnings, *unused)) for fit in some] for some in each]
     return [list(own) for own in zip(*fits, strict=True)]
 
 
@@ -144,7 +143,7 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
         warnings = [*filter(None, general), *_lag_warnings(lags, made)]
         if one.with_spillover:
             warnings += _suspicious(prepared, design, y, one, place, made)
-        fits.append(replace(made, lags=lags, warnings=tuple(warnings)))
+        fits.append(made._replace(lags=lags, warnings=tuple(warnings)))
     return fits
 
 
@@ -199,7 +198,7 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
 def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tuple[LagEffect, ...]:
     """The predictors at each of the words t+2 to t-3 alone, on the rows that have all of these words."""
     alone = [replace(one, terms=tuple(term.at(lag) for term in one.terms), with_spillover=False) for lag in LAGS]
-    quiet = replace(prepared, settings=replace(prepared.settings, lags=False, allow_missing=True))
+    quiet = prepared._replace(settings=replace(prepared.settings, lags=False, allow_missing=True))
     fits = _fit_measure(quiet, alone, measure)
     found = []
     for lag, fit in zip(LAGS, fits, strict=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ LENGTH, FREQUENCY = "length", "log_frequency"
 """Columns that are made of the words: characters, and Zipf values."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTable:
+class PreparedTable(NamedTuple):
     """A table with its keys, and which of its rows may be used."""
 
     table: WordTable

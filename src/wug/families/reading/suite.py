@@ -88,7 +88,7 @@ class ReadingSuite:
         if items >= len(self):
             return self
         targets = self.prepared.targets & (np.cumsum(self.prepared.targets) <= items)
-        return replace(self, prepared=replace(self.prepared, targets=targets), limit=items)
+        return replace(self, prepared=self.prepared._replace(targets=targets), limit=items)
 
     def requests(self) -> Sequence[Request]:
         """Nothing up front: whether texts or sentences are scored depends on the model."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from wug.families.pcfgset import suite as common
 from wug.families.pcfgset.files import at, text_lines
@@ -25,8 +26,7 @@ _TASK = re.compile(r"IN:(.*?)\sOUT:(.*)")
 ORACLE_LENGTH = {"oracle_length": "yes"}
 
 
-@dataclass(frozen=True, slots=True)
-class ScanLine:
+class ScanLine(NamedTuple):
     """A command with its target."""
 
     number: int
@@ -196,5 +196,5 @@ def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:
     for line in lines:
         own = line.command.words
         most = "some" if not words.issuperset(own) else "pairs" if pairs.issuperset(pairwise(own)) else "words"
-        found.append(replace(line, groups={**line.groups, "seen": most}))
+        found.append(line._replace(groups={**line.groups, "seen": most}))
     return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from glob import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -48,16 +48,14 @@ MAX_RUN_CHOICES = 400
 """Runs to choose from, newest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedResult:
+class RankedResult(NamedTuple):
     """The result of a model on a suite."""
 
     kept: Summary
     shown: FormattedEstimate
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSide:
+class ComparisonSide(NamedTuple):
     """A run, several pooled runs, the newest results of a model, or a sweep."""
 
     value: str
@@ -77,16 +75,14 @@ class ComparisonSide:
         return list(self.runs[-1:] if self.is_sweep else self.runs)
 
 
-@dataclass(frozen=True, slots=True)
-class SideChoice:
+class SideChoice(NamedTuple):
     """An entry in the list of sides."""
 
     value: str
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class PoolingLink:
+class PoolingLink(NamedTuple):
     """A link that pools the seeds of a model, or separates them again."""
 
     label: str

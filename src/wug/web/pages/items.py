@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -39,8 +39,7 @@ MAX_CACHED_ORDERS = 24
 """Sorted results in memory, so that the next page needs no sorting."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherOutcome:
+class OtherOutcome(NamedTuple):
     """The same item in another run."""
 
     name: str
@@ -51,8 +50,7 @@ class OtherOutcome:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemQuery:
+class ItemQuery(NamedTuple):
     """Query parameters of a page of items."""
 
     metric: str
@@ -96,8 +94,7 @@ class ItemQuery:
         return build_url(path, {**own, **changed})
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPage:
+class ItemPage(NamedTuple):
     """Positions of the items on one page."""
 
     places: Sequence[int]

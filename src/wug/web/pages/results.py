@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,8 +25,7 @@ SIDES = {"first": "first", "second": "second", "one": "both"}
 ESTIMATES_PER_PAGE = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ChartPair:
+class ChartPair(NamedTuple):
     """The charts of two results."""
 
     id: int
@@ -37,8 +36,7 @@ class ChartPair:
     """Whether both are shown in one chart."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionVariant:
+class OptionVariant(NamedTuple):
     """The result with one value of the option."""
 
     label: str

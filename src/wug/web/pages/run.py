@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,8 +36,7 @@ MAX_GROUPS, MAX_GROUP_FIELDS = 24, 2
 MAX_CHART_SUITES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class GroupTable:
+class GroupTable(NamedTuple):
     """The headline of a result by one group field."""
 
     result: int

@@ -6,8 +6,8 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -78,8 +78,7 @@ class JobCache:
                 self._queue.withdraw(job)
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBox:
+class TokenBox(NamedTuple):
     """A token as the page shows it, or several tokens that make up one character."""
 
     text: str
@@ -100,8 +99,7 @@ class TokenBox:
     """Rank of its first token by probability; empty if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredSentence:
+class ScoredSentence(NamedTuple):
     """A sentence with its tokens."""
 
     text: str
@@ -128,8 +126,7 @@ class ScoredSentence:
         return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in found]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPanel:
+class ModelPanel(NamedTuple):
     """One model's scores for all sentences."""
 
     model: str

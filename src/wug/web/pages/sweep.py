@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -40,8 +40,7 @@ ALL = "*"
 COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n", "result")
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRow:
+class SweepRow(NamedTuple):
     """A model in the table."""
 
     model: str
@@ -89,8 +88,7 @@ class ChosenLines:
         return sweep_figures(curves, self.scale, unit)
 
 
-@dataclass(frozen=True, slots=True)
-class SweepEntry:
+class SweepEntry(NamedTuple):
     """A sweep in the list."""
 
     sweep: Sweep

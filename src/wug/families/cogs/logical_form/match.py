@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from wug.families.cogs.logical_form.parse import LogicalForm, Term
@@ -70,8 +70,7 @@ def canonical(form: LogicalForm) -> LogicalForm:
     """The canonical form of all equivalent ones: indices renamed 0, 1, …, terms sorted, duplicates dropped."""
     prefix, body = frozenset(form.prefix), frozenset(form.body)
     names = {index: str(place) for place, index in enumerate(_canonical_order(prefix, body))}
-    return replace(
-        form,
+    return form._replace(
         prefix=tuple(sorted((Term(*term) for term in _renamed(prefix, names)), key=_by_index)),
         body=tuple(sorted((Term(*term) for term in _renamed(body, names)), key=_by_index)),
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 from wug.errors import FormulaError, UnknownName
@@ -39,8 +38,7 @@ class Term(NamedTuple):
     """Whether it has a `*` (iota)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalForm:
+class LogicalForm(NamedTuple):
     """A parsed logical form, in its original order."""
 
     kind: Literal["name", "lambda", "sentence"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from wug.families.cogs.logical_form.match import equivalent
@@ -55,8 +54,7 @@ def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> SmatchS
     return SmatchScore(2 * (gains.always + score) / (len(ours) + len(theirs)), exact)
 
 
-@dataclass(frozen=True, slots=True)
-class _Gains:
+class _Gains(NamedTuple):
     always: int
     """Terms that match under any renaming."""
     limit: int

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wug.families.problems import ProblemList
 from wug.families.tables import Record, need, number_of, plain
 
 
-@dataclass(frozen=True, slots=True)
-class PairLabels:
+class PairLabels(NamedTuple):
     """The columns that the user names, and facts that are not in the file."""
 
     pattern: str | None = None

@@ -119,7 +119,7 @@ def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, othe
     both = [mean for _, means, _ in sides for mean in means]
     top = region_chart.ceiling(both)
     draw = partial(_figure, result, marked=marked)
-    first, second = (draw([replace(one, model="") for one in means], note=_over(n), top=top) for _, means, n in sides)
+    first, second = (draw([one._replace(model="") for one in means], note=_over(n), top=top) for _, means, n in sides)
     said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_over(sides[0][2])}"
     return FigurePair(first, second, draw(both, note=said))
 
