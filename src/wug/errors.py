@@ -18,7 +18,8 @@ WugError                 the root; the command line prints it and exits with 1
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -110,6 +111,15 @@ class MissingExtra(WugError):
         super().__init__(
             f"{purpose} needs packages that are not installed: pip install 'wug[{extra}]', or '.[{extra}]' in a clone"
         )
+
+
+@contextmanager
+def needs_extra(purpose: str, extra: str) -> Iterator[None]:
+    """Raise MissingExtra if a package that is imported in the block is not installed."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(purpose, extra) from None
 
 
 class BrokenPlugin(WugError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wug import registry
 from wug.arguments import checked, members, public
-from wug.errors import InputError, MissingExtra, UnknownName
+from wug.errors import InputError, UnknownName, needs_extra
 from wug.files import user_path, write_pieces, writing
 from wug.formatting import plural
 
@@ -194,10 +194,8 @@ class Table:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas data frame; integers and booleans with missing values become `Int64` and `boolean`."""
-        try:
+        with needs_extra("a pandas data frame", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("a pandas data frame", "pandas") from None
         series = {
             name: pandas.Series(_filled(values, kind), dtype=_pandas_type(values, kind), name=name)
             for name, kind, values in self._typed()
@@ -206,10 +204,8 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """A Polars data frame."""
-        try:
+        with needs_extra("a Polars data frame", "polars"):
             import polars
-        except ImportError:
-            raise MissingExtra("a Polars data frame", "polars") from None
         types = {bool: polars.Boolean, int: polars.Int64, float: polars.Float64, str: polars.String}
         return polars.DataFrame(
             [
@@ -220,10 +216,8 @@ class Table:
 
     def to_arrow(self) -> pyarrow.Table:
         """An Apache Arrow table."""
-        try:
+        with needs_extra("an Arrow table", "parquet"):
             import pyarrow
-        except ImportError:
-            raise MissingExtra("an Arrow table", "parquet") from None
         types = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
         return pyarrow.table(
             {

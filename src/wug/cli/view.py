@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
-from wug.errors import MissingExtra
+from wug.errors import needs_extra
 
 PORT = 8765
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -56,10 +56,8 @@ def command(
     Everything stays on this machine, and works offline. The printed address contains an access token, new with every
     start; the environment variable WUG_VIEW_TOKEN sets it.
     """
-    try:
+    with needs_extra("wug view", "web"):
         from wug.web.server import ServerOptions, serve
-    except ImportError:
-        raise MissingExtra("wug view", "web") from None
     if host not in LOCAL_HOSTS:
         common.say(
             f"warning: others can reach {host}. Anyone with the printed address can see every run and write to the "

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug import registry
-from wug.errors import InputError, MissingExtra, ModelError, UnknownName, first_line
+from wug.errors import InputError, ModelError, UnknownName, first_line, needs_extra
 from wug.files import existing, read_lines, shortened, user_path
 from wug.models import hub_is_away
 
@@ -117,11 +117,9 @@ def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Name
 
 def hub_revisions(repository: str) -> dict[str, str]:
     """The branches and tags of a model on the Hugging Face Hub with their commits; offline, those stored here."""
-    try:
+    with needs_extra("a model on the Hugging Face Hub", "hf"):
         import huggingface_hub
         from huggingface_hub import errors
-    except ImportError:
-        raise MissingExtra("a model on the Hugging Face Hub", "hf") from None
     try:
         if hub_is_away():
             raise ConnectionError("no response")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError, MissingExtra
+from wug.errors import InputError, needs_extra
 from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
 from wug.families.people_formats import (
     RATED_CONDITION,
@@ -161,10 +161,8 @@ def _cells(path: Path) -> list[list[str]] | None:
 
 def _spreadsheet(path: Path) -> list[list[str]]:
     """The cells of the first sheet of an XLSX file as text, without empty rows."""
-    try:
+    with needs_extra("XLSX", "xlsx"):
         import openpyxl
-    except ImportError:
-        raise MissingExtra("XLSX", "xlsx") from None
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(part.file_size for part in archive.infolist()) > max_unpacked_bytes():

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wug.errors import MissingExtra
+from wug.errors import MissingExtra, needs_extra
 from wug.formatting import visible
 
 if TYPE_CHECKING:
@@ -168,10 +168,8 @@ def can_draw() -> bool:
 
 
 def _extra(name: str) -> ModuleType:
-    try:
+    with needs_extra("the report", "report"):
         return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtra("the report", "report") from None
 
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:

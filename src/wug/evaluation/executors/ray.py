@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError, first_line
+from wug.errors import ModelError, first_line, needs_extra
 from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
@@ -225,10 +225,8 @@ def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
 def joined() -> Iterator[Any]:
     """Ray, joined or started; shut down at the end if it was started here."""
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # otherwise it prints collected lines at the end
-    try:
+    with needs_extra("the executor ray", "ray"):
         ray = importlib.import_module("ray")
-    except ImportError:
-        raise MissingExtra("the executor ray", "ray") from None
     started = not ray.is_initialized()
     with redirect_stdout(_RayOutput()):
         if started:

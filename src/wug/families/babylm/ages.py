@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wug.errors import InputError, MissingExtra
+from wug.errors import InputError, MissingExtra, needs_extra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
 from wug.families.problems import refuse_errors
@@ -129,10 +129,8 @@ def model_age(points: Sequence[tuple[float, float]]) -> float | None:
 
 def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more: Any) -> float | None:
     """Where a sigmoid fitted to the points reaches a level; None if it does not fit or reach it."""
-    try:
+    with needs_extra("ages of acquisition", "scipy"):
         from scipy.optimize import curve_fit
-    except ImportError:
-        raise MissingExtra("ages of acquisition", "scipy") from None
 
     def sigmoid(x: Floats, a: float, b: float, c: float, d: float) -> Floats:
         found: Floats = a / (1 + np.exp(-b * (x - c))) + d

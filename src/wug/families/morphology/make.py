@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wug.errors import InputError, MissingExtra
+from wug.errors import InputError, needs_extra
 from wug.files import read_lines
 
 FREQUENT_WORDS = 10_000
@@ -141,10 +141,8 @@ def word_list(language: str) -> list[str]:
     if "wordfreq" not in languages()[language]:
         data = (files("wug") / "assets" / "morphology" / "english_words.txt.gz").read_bytes()
         return gzip.decompress(data).decode().split()
-    try:
+    with needs_extra(f"the word list of the language {language}", "frequency"):
         import wordfreq
-    except ImportError:
-        raise MissingExtra(f"the word list of the language {language}", "frequency") from None
     return list(wordfreq.iter_wordlist(languages()[language]["wordfreq"]))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wug.errors import MissingExtra
+from wug.errors import needs_extra
 from wug.families.pairs.outcomes import correlation, ranks
 from wug.stats import Floats
 from wug.types import Interval
@@ -79,10 +79,8 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
 
     The surface is flat where the random intercept vanishes, so the fit starts there and from several deviations.
     """
-    try:
+    with needs_extra("the beta regression", "scipy"):
         from scipy import optimize
-    except ImportError:
-        raise MissingExtra("the beta regression", "scipy") from None
     x = (scores - scores.mean()) / (float(scores.std()) or 1.0)
     numbers: dict[str, int] = {}
     groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wug.errors import InputError, MissingExtra
+from wug.errors import InputError, needs_extra
 from wug.families.reading.keys import Keys
 from wug.families.reading.regression import Floats, Indices
 from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
@@ -236,10 +236,8 @@ def _make_columns(table: WordTable, words: Sequence[str] | None, settings: Readi
 
 
 def _zipf(words: Sequence[str], language: str) -> Floats:
-    try:
+    with needs_extra("word frequencies", "frequency"):
         import wordfreq
-    except ImportError:
-        raise MissingExtra("word frequencies", "frequency") from None
     try:
         values = {word: wordfreq.zipf_frequency(word, language) for word in set(words)}
     except LookupError as error:

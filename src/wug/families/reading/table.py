@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wug.errors import InputError, MissingExtra, SuiteError, suggestion
+from wug.errors import InputError, SuiteError, needs_extra, suggestion
 from wug.families.reading.regression import Floats, Indices
 from wug.families.tables import TextColumn, read_table
 from wug.files import checksum_of, read_bytes, read_text, shortened, table_text
@@ -220,11 +220,9 @@ def _is_quoted(path: Path) -> bool:
 
 
 def _read_parquet(path: Path) -> WordTable:
-    try:
+    with needs_extra("reading Parquet", "parquet"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("reading Parquet", "parquet") from None
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(read_bytes(path)))
     except pyarrow.ArrowException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from wug.errors import MissingExtra
+from wug.errors import needs_extra
 from wug.tables import Table, Tabular
 
 SUFFIXES = (".parquet",)
@@ -17,10 +17,8 @@ ROW_GROUP_ROWS = 20_000
 
 def require() -> None:
     """MissingExtra if pyarrow is not installed."""
-    try:
+    with needs_extra("Parquet", "parquet"):
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise MissingExtra("Parquet", "parquet") from None
 
 
 def write(table: Tabular, *, raw: bool = False) -> Iterator[bytes]:
