@@ -14,6 +14,7 @@ from string import ascii_uppercase
 from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError, caret, suggestion
+from wug.files import shortened
 
 Symbols: TypeAlias = tuple[str, ...]
 Argument: TypeAlias = int | Symbols
@@ -78,6 +79,13 @@ class SourceError(InputError):
         self.source, self.start, self.end = source, start, end
         super().__init__(f"{message}\n{caret(source, start, end)}")
         self.message = message
+
+    @classmethod
+    def at_word(cls, message: str, source: str, place: int) -> SourceError:
+        """The error at the word with an index, or at the end."""
+        spans = [match.span() for match in re.finditer(r"\S+", source)]
+        end = len(source.rstrip())
+        return cls(message, source, *(spans[place] if place < len(spans) else (end, end + 1)))
 
 
 class FunctionStep(NamedTuple):
@@ -153,13 +161,15 @@ class Expression(NamedTuple):
             results.append(result)
             together += len(result)
             if len(result) > MAX_SYMBOLS:
-                raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {_short(' '.join(self.words))}")
+                raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {self._shown}")
             if together > MAX_TOTAL_SYMBOLS:
-                raise InputError(
-                    f"the {len(self.steps):,} steps of its meaning have more than {MAX_TOTAL_SYMBOLS:,} symbols "
-                    f"together: {_short(' '.join(self.words))}"
-                )
+                steps = f"the {len(self.steps):,} steps of its meaning"
+                raise InputError(f"{steps} have more than {MAX_TOTAL_SYMBOLS:,} symbols together: {self._shown}")
         return tuple(results)
+
+    @property
+    def _shown(self) -> str:
+        return shortened(" ".join(self.words), 60)
 
     def meaning(self) -> Symbols:
         """The result of the whole."""
@@ -182,18 +192,18 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
     for place, word in enumerate([*words, ","]):  # the end closes a string as a comma does
         if word in _ARITY:
             if string:
-                raise _error(f"a comma is missing before {word!r}", source, place)
+                raise SourceError.at_word(f"a comma is missing before {word!r}", source, place)
             waiting.append((place, []))
         elif word != ",":
             if word not in SYMBOLS and not lenient:
                 near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
-                raise _error(
+                raise SourceError.at_word(
                     f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, place
                 )
             string.append(word)
         else:
             if not string and not lenient:
-                raise _error(_why_empty(words, place), source, place)
+                raise SourceError.at_word(_why_empty(words, place), source, place)
             root, string = tuple(string), []
             while waiting:
                 at, arguments = waiting[-1]
@@ -205,9 +215,9 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
                 root = len(steps) - 1
             if not waiting and place < len(words):
                 message = "this comma separates nothing: no function here takes a second argument"
-                raise _error(message, source, place)
+                raise SourceError.at_word(message, source, place)
     if waiting:
-        raise _error(f"{words[waiting[-1][0]]!r} lacks its second argument", source, waiting[-1][0])
+        raise SourceError.at_word(f"{words[waiting[-1][0]]!r} lacks its second argument", source, waiting[-1][0])
     return Expression(tuple(words), tuple(steps), root)
 
 
@@ -259,14 +269,3 @@ def _why_empty(words: Sequence[str], place: int) -> str:
     if place and words[place - 1] in _ARITY:
         return f"{words[place - 1]!r} has no argument"
     return f"there is no string {'before this' if place < len(words) else 'after the last'} comma"
-
-
-def _error(message: str, source: str, place: int) -> SourceError:
-    spans = [match.span() for match in re.finditer(r"\S+", source)]
-    end = len(source.rstrip())
-    start, stop = spans[place] if place < len(spans) else (end, end + 1)
-    return SourceError(message, source, start, stop)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

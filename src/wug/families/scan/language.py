@@ -6,7 +6,6 @@ verb with a direction, `opposite` a direction or `around` a direction; `turn` al
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple, TypeAlias
@@ -150,14 +149,10 @@ class _Reader:
         return ScanPhrase(verb, manner, direction, self.take(REPETITIONS))
 
     def error(self, expected: str) -> SourceError:
-        spans = [match.span() for match in re.finditer(r"\S+", self.text)]
-        end = len(self.text.rstrip())
-        start, stop = spans[self.at] if self.at < len(spans) else (end, end + 1)
         if not self.words:
             return SourceError("the command is empty", self.text, 0, 1)
-        if self.at == len(self.words):
-            return SourceError(f"the command ends where {expected} is expected", self.text, start, stop)
-        word = self.words[self.at]
-        if word not in WORDS:
-            return SourceError(f"unknown word {word!r}.{suggestion(word, WORDS)}", self.text, start, stop)
-        return SourceError(f"{word!r} where {expected} is expected", self.text, start, stop)
+        word = self.words[self.at] if self.at < len(self.words) else ""
+        message = f"{word!r} where {expected} is expected" if word else f"the command ends where {expected} is expected"
+        if word and word not in WORDS:
+            message = f"unknown word {word!r}.{suggestion(word, WORDS)}"
+        return SourceError.at_word(message, self.text, self.at)

@@ -15,6 +15,7 @@ from wug.errors import FormulaError, InputError
 from wug.families.syntaxgym.formula import Formula, PredictionResult
 from wug.families.syntaxgym.formula.tree import WHOLE, Relation
 from wug.families.syntaxgym.parts import Eos, Region, SentenceLayout, SuiteItem
+from wug.formatting import finite
 from wug.types import LN2, Notice, Outcome, Scored
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ class RegionSurprisal(NamedTuple):
         return {
             "number": self.number,
             "content": self.content,
-            "value": plain(self.values[primary]),
-            "values": {region_metric: plain(value) for region_metric, value in self.values.items()},
+            "value": finite(self.values[primary]),
+            "values": {region_metric: finite(value) for region_metric, value in self.values.items()},
             "oovs": list(self.oovs),
-            "tokens": [[text, plain(bits)] for text, bits in self.tokens],
+            "tokens": [[text, finite(bits)] for text, bits in self.tokens],
         }
 
 
@@ -144,11 +145,6 @@ def measure(
         empty = all(value is None for value in bits)
         measured.append(RegionSurprisal(region.number, region.text, values, tuple(oovs), tokens, empty))
     return measured
-
-
-def plain(value: float | None) -> float | None:
-    """The value for JSON: None if it is infinite."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _slices(scored: Scored, layout: SentenceLayout, eos: Eos) -> list[tuple[int, int]]:
@@ -262,8 +258,8 @@ def _judgement(
 
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
     sides = judgement.comparisons
-    compared = [{**asdict(both), "left": plain(both.left), "right": plain(both.right)} for both in sides]
-    detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
+    compared = [{**asdict(both), "left": finite(both.left), "right": finite(both.right)} for both in sides]
+    detail: dict[str, Any] = {"margin": finite(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Relation) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
-    return detail | {field: plain(value) for field, value in judgement.effects}
+    return detail | {field: finite(value) for field, value in judgement.effects}
