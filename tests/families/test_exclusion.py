@@ -67,3 +67,10 @@ def test_pairs_choices_and_suites_leave_items_out(tmp_path: Path) -> None:
         assert (left.options["exclude"], left.checksum) == (rule, suite.checksum)
         result = wug.run(left, "wug-causal", limit=1)[0] if len(left) > 1 else wug.run(left, "wug-causal")[0]
         assert f"1 of {len(suite)} items excluded (exclude={rule})" in result.warnings
+
+
+def test_questions_about_pairs_have_what_is_left_out_in_their_signature(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("sentence_good,sentence_bad,field\na b,a c,x\nd e,d f,y\n", encoding="utf-8")
+    [left] = wug.open_suites(pairs, exclude="field=x", method="forced_choice")
+    assert (len(left), left.options["exclude"]) == (1, "field=x")

@@ -1,0 +1,40 @@
+"""Lists of problems: errors that are raised in a block, and what is kept of very many."""
+
+from __future__ import annotations
+
+import pytest
+
+from wug.errors import InputError, SuiteError
+from wug.families.problems import MAX_KEPT_PROBLEMS, ProblemList, capped, refuse_errors
+from wug.types import Problem
+
+
+def test_an_error_of_a_block_is_added_and_the_next_line_follows() -> None:
+    problems = ProblemList()
+    for place in ("line 1", "line 2"):
+        with problems:
+            raise InputError("is empty", place=place)
+    assert problems == [Problem("error", "line 1", "is empty"), Problem("error", "line 2", "is empty")]
+
+
+def test_other_errors_are_raised() -> None:
+    with pytest.raises(ValueError, match="other"), ProblemList():
+        raise ValueError("other")
+
+
+def test_very_many_errors_are_counted_and_not_kept() -> None:
+    problems = ProblemList()
+    for number in range(MAX_KEPT_PROBLEMS + 5):
+        problems.error(f"line {number}", "is empty")
+    assert (len(problems), problems.dropped) == (MAX_KEPT_PROBLEMS, 5)
+    assert capped(problems)[-1].message == "905 more like these"
+    with pytest.raises(SuiteError, match="985 more"):
+        refuse_errors(problems, "file.tsv")
+
+
+def test_warnings_alone_are_not_refused_and_errors_are_listed_first() -> None:
+    problems = ProblemList()
+    problems.warn("line 1", "has a tab")
+    refuse_errors(problems, "file.tsv")
+    problems.error("line 2", "is empty")
+    assert [problem.place for problem in capped(problems)] == ["line 2", "line 1"]
