@@ -1,4 +1,4 @@
-"""Pictures of every page of `wug view`, for the documentation.
+"""Pictures of pages of `wug view`, for the documentation.
 
     python docs/screenshots.py                   writes docs/images/view-*.png
     python docs/screenshots.py --folder /tmp/x   writes them, and the store that they show, elsewhere
@@ -102,35 +102,21 @@ def shots(site: Site) -> list[Shot]:
         return next((one.id for one in kept if one.kind == kind and suite in one.suite), 0)
 
     gym, pairs = first("syntaxgym", "agreement"), first("pairs", "agreement")
-    local, twins, cogs = first("pcfgset", "localism"), first("pcfgset", "substitutivity"), first("cogs")
+    local, cogs = first("pcfgset", "localism"), first("cogs")
     sentence = urllib.parse.urlencode([*(("s", text) for text in SENTENCES), *(("m", m) for m in site.models[:2])])
     found = [
         Shot("runs", "/", 1440),
-        Shot("runs-dark", "/", 1440, scheme="dark"),
         Shot("runs-phone", "/", 390, 844),
         Shot("agreement", "/?phenomenon=Agreement", 1440, 600),
         Shot("list", "/runs", 1440),
-        Shot("run", "/run/1"),
         Shot("syntaxgym", f"/result/{gym}", height=1500),
-        Shot("syntaxgym-dark", f"/result/{gym}", scheme="dark"),
-        Shot("syntaxgym-phone", f"/result/{gym}", 390, 844),
         Shot("syntaxgym-items", f"/result/{gym}/items?metric=prediction_0&value=false", 1440),
-        Shot("syntaxgym-item", f"/result/{gym}/item/2", 1440),
-        Shot("pairs", f"/result/{pairs}", height=1200),
         Shot("pairs-items", f"/result/{pairs}/items?value=false"),
-        Shot("pairs-phone", f"/result/{pairs}/items?value=false", 390, 844),
-        Shot("numbers", f"/result/{pairs}/numbers"),
-        Shot("suite", f"/suite?name={urllib.parse.quote(next((k.suite for k in kept if k.id == pairs), ''))}"),
-        Shot("localism", f"/result/{local}", height=1300),
         Shot("localism-items", f"/result/{local}/items?value=false", height=1200),
-        Shot("substitutivity", f"/result/{twins}", height=1300),
-        Shot("substitutivity-items", f"/result/{twins}/items?value=false"),
-        Shot("cogs", f"/result/{cogs}", height=1500),
         Shot("cogs-items", f"/result/{cogs}/items?value=false", height=1200),
         Shot("compare", "/compare?run=1&run=2", 1440, 1300),
         Shot("editor", "/editor", 1440),
         Shot("sentence", f"/sentence?{sentence}", height=1000),
-        Shot("error", "/result/4711"),
     ]
     return [shot for shot in found if "/result/0" not in shot.path]
 

@@ -65,7 +65,7 @@ def test_totals_differences_and_the_first_difference() -> None:
     assert [(piece.text, piece.bits, piece.shade) for piece in first.pieces] == [
         ("the", "1.0", "s0"), ("boy", "2.0", "s1"), ("swims", "3.0", "s1"),
     ]  # fmt: skip
-    assert shown.verdict == "Sentence 1 is the least surprising, by 3.5 bits."
+    assert shown.verdict == "Sentence 1 is less surprising, by 3.5 bits."
 
 
 def test_a_token_without_a_probability_is_counted_and_shown_as_none() -> None:

@@ -324,7 +324,8 @@ def _verdict(totals: Sequence[float]) -> str:
         return "All sentences are equally surprising."
     second = sorted(totals)[1]
     margin = f"by {_bits(second - low)} bits" if second > low else "tied with another one"
-    return f"Sentence {totals.index(low) + 1} is the least surprising, {margin}."
+    word = "less" if len(totals) == 2 else "the least"
+    return f"Sentence {totals.index(low) + 1} is {word} surprising, {margin}."
 
 
 def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
