@@ -13,6 +13,7 @@ from run_factory import keep, result
 from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes
+from wug.results.store import Store
 from wug.types import Estimate, Outcome, Result
 
 
@@ -151,6 +152,23 @@ def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by
     assert len(made["reading"]["reading"]["predictions"]) == 2
     assert made["fast_eval_results"] == {"wug_past": [{"wug_past": 0.5}, {"wug_past": 0.5}]}
     refused(wug(*export[:3], *export[4:]), "the runs lack chck_1M of wug_past")
+
+
+def test_exported_predictions_are_imported_with_the_same_score_and_items(evaluation_data: Path, tmp_path: Path) -> None:
+    wug("data", "get", "babylm", "--from", evaluation_data)
+    [ours] = wug("run", "babylm", "--store", tmp_path / "s", "--no-cache", "--format", "json").results
+    said = wug("export", "last", "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s")
+    assert said.code == 0, said.err
+    [predictions] = (tmp_path / "o").rglob("predictions.json")
+    path = submission(tmp_path / "all_full_preds_causal.json", wug_past=json.loads(predictions.read_text()))
+    [again] = wug("import", path, "--model", "baby", "--store", tmp_path / "i", "--format", "json").results
+    value = {one["metric"]: one["value"] for one in ours["estimates"] if one["group"] == "all"}
+    assert {one["metric"]: one["value"] for one in again["estimates"] if one["group"] == "all"} == pytest.approx(value)
+    before, after = (
+        {one.item: (one.value, one.detail["chosen"]) for one in Store(tmp_path / name).results(1)[0].outcomes}
+        for name in "si"
+    )
+    assert after == before
 
 
 def test_the_sizes_by_paradigm_add_up_to_that_of_the_task() -> None:
