@@ -48,7 +48,7 @@ _lock = threading.Lock()
 
 def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Response:
     """Stream rows in a format: that of a suffix such as csv or tex, or its name."""
-    return tabular_response(form, name, RowTable(columns, ([row.get(one) for one in columns] for row in rows)))
+    return tabular_response(form, name, RowTable(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
 def tabular_response(form: str, name: str, table: Tabular) -> Response:
@@ -92,12 +92,12 @@ def figure_response(
         spec = vega.page_spec(figure.chart)
         meta = {**spec.get("usermeta", {}), "groups": groups or {}}
         return JsonResponse({**spec, "usermeta": meta, "description": figure.title}, headers=inline)
-    made = replace(figure, about=figure.about or about)
+    titled = replace(figure, about=figure.about or about)
     if form == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}
-        return JsonResponse(vega.spec(charts.titled(made)), headers=headers)
+        return JsonResponse(vega.spec(charts.titled(titled)), headers=headers)
     if form in IMAGE_TYPES:
-        image = render_image(vega.spec(charts.titled(made)), f".{form}")
+        image = render_image(vega.spec(charts.titled(titled)), f".{form}")
         return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
     if figure.records:
         return table_response(form, name, list(figure.records[0]), figure.records)
@@ -136,10 +136,10 @@ def _script_name() -> str:
 
 def _read_script(path: Path) -> bytes:
     try:
-        found = path.read_bytes()
+        data = path.read_bytes()
     except OSError:
         return b""
-    return found if found.rstrip().endswith(_END_OF_SCRIPT) else b""
+    return data if data.rstrip().endswith(_END_OF_SCRIPT) else b""
 
 
 def _build_script(path: Path) -> bytes:

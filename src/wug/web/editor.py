@@ -131,14 +131,14 @@ class DraftStore:
 
     def list(self) -> list[Draft]:
         """All readable drafts, last changed first."""
-        found = []
+        drafts = []
         for path in self.folder.glob("*.json") if self.folder.is_dir() else ():
             if _ID.match(path.stem):
                 try:
-                    found.append(_read(path))
+                    drafts.append(_read(path))
                 except InputError:  # damaged: not listed, and left where it is
                     continue
-        return sorted(found, key=lambda draft: draft.changed, reverse=True)
+        return sorted(drafts, key=lambda draft: draft.changed, reverse=True)
 
     def find(self, id: str) -> Draft | None:
         """The draft with that id; None if there is none."""
@@ -185,8 +185,8 @@ class DraftStore:
 @functools.cache
 def suite_editors() -> dict[str, SuiteEditor]:
     """The editors by family."""
-    found = {name: registry.submodule(family, "editor") for name, family in registry.modules("families")}
-    return {name: cast(SuiteEditor, module) for name, module in found.items() if module is not None}
+    editors = {name: registry.submodule(family, "editor") for name, family in registry.modules("families")}
+    return {name: cast(SuiteEditor, module) for name, module in editors.items() if module is not None}
 
 
 def default_family() -> str:
@@ -221,13 +221,13 @@ def editable_builtins() -> dict[str, Path]:
 
 def find_suites(folder: Path) -> list[str]:
     """Suite files in a folder and its subfolders, as relative paths."""
-    found = []
+    names = []
     for path in _files(folder):
         if path.name.endswith(suite_suffixes()) and default_editor().is_suite(path, head(path)):
-            found.append(path.relative_to(folder).as_posix())
-            if len(found) == MAX_LISTED_SUITES:
+            names.append(path.relative_to(folder).as_posix())
+            if len(names) == MAX_LISTED_SUITES:
                 break
-    return sorted(found)
+    return sorted(names)
 
 
 def open_suite(path: Path) -> tuple[Document, list[str]]:
@@ -254,7 +254,10 @@ def suite_file_name(document: Mapping[str, Any], suffix: str) -> str:
 
 def safe_file_name(name: str) -> str:
     """A file name that any file system accepts; the suffix, which determines the format, stays."""
-    suffix = next((one for one in sorted(suite_suffixes(), key=len, reverse=True) if name.endswith(one)), "")
+    suffix = next(
+        (ending for ending in sorted(suite_suffixes(), key=len, reverse=True) if name.endswith(ending)),
+        "",
+    )
     return re.sub(r"[^\w.+ -]+", "_", name.removesuffix(suffix))[:50] + suffix
 
 

@@ -51,9 +51,14 @@ def phenomenon_mean(results: Iterable[Summary], phenomenon: str) -> PhenomenonMe
     """The mean of results on different suites; None if none has an interval on the phenomenon."""
     families: dict[str, list[Scored]] = {}
     for kept in results:
-        one = kept.phenomena.get(phenomenon)
-        if one is not None and one.low is not None and one.high is not None and kept.status == "complete":
-            families.setdefault(kept.kind, []).append((one.value, one.low, one.high))
+        estimate = kept.phenomena.get(phenomenon)
+        if (
+            estimate is not None
+            and estimate.low is not None
+            and estimate.high is not None
+            and kept.status == "complete"
+        ):
+            families.setdefault(kept.kind, []).append((estimate.value, estimate.low, estimate.high))
     if not families:
         return None
     mean = mean_of_intervals([mean_of_intervals(scores) for scores in families.values()])

@@ -33,9 +33,9 @@ def json_endpoint(handle: Callable[[Request, JsonObject], Response | JsonObject]
     """An endpoint for a JSON object; `handle` runs in a thread, and returns a response or data for one."""
 
     async def endpoint(request: Request) -> Response:
-        given = parse_json_object(await request.body())
-        made = await run_in_threadpool(handle, request, given)
-        return made if isinstance(made, Response) else JsonResponse(made)
+        content = parse_json_object(await request.body())
+        response = await run_in_threadpool(handle, request, content)
+        return response if isinstance(response, Response) else JsonResponse(response)
 
     return endpoint
 
@@ -53,29 +53,31 @@ def form_endpoint(handle: Callable[[Request, Form], str]) -> Endpoint:
 def parse_json_object(body: bytes) -> JsonObject:
     """Parse a JSON object; InputError if it is not one, or contains values that no file can store."""
     try:
-        given = json.loads(body or b"{}", parse_constant=_reject_constant, parse_float=_finite)
+        content = json.loads(body or b"{}", parse_constant=_reject_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         raise InputError("the request body is not JSON") from None
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         raise InputError("the request body is not a JSON object")
-    _validate(given, may_have_surrogates=_ESCAPED_SURROGATE.search(body) is not None)
-    return given
+    _validate(content, may_have_surrogates=_ESCAPED_SURROGATE.search(body) is not None)
+    return content
 
 
-def timestamp_ms(given: JsonObject, key: str) -> int:
+def timestamp_ms(content: JsonObject, key: str) -> int:
     """A time in milliseconds since 1970."""
-    found = given.get(key)
-    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_TIME_MS:
+    number = content.get(key)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_TIME_MS:
         raise InputError(f"{key!r} should be a time in milliseconds since 1970")
-    return found
+    return number
 
 
-def revision(given: JsonObject, key: str) -> int | None:
+def revision(content: JsonObject, key: str) -> int | None:
     """The revision of a draft that the page has seen; None if it has seen none."""
-    found = given.get(key)
-    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_TIME_MS):
+    number = content.get(key)
+    if number is not None and (
+        isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_TIME_MS
+    ):
         raise InputError(f"{key!r} should be a revision number, or null")
-    return found
+    return number
 
 
 def replace_surrogates(text: str) -> str:
@@ -83,16 +85,16 @@ def replace_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _validate(given: JsonObject, *, may_have_surrogates: bool) -> None:
-    level: list[Any] = [given]
+def _validate(content: JsonObject, *, may_have_surrogates: bool) -> None:
+    level: list[Any] = [content]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
-        for one in level:
-            values = [*one, *one.values()] if isinstance(one, dict) else one
+        for container in level:
+            values = [*container, *container.values()] if isinstance(container, dict) else container
             if may_have_surrogates:
-                found = next((text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None)
-                if found is not None:
-                    raise InputError(f"{found[:80]!r} contains half a character (a lone surrogate): write it again")
+                invalid = next((text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None)
+                if invalid is not None:
+                    raise InputError(f"{invalid[:80]!r} contains half a character (a lone surrogate): write it again")
             inner += [value for value in values if isinstance(value, dict | list)]
         if not inner:
             return

@@ -85,11 +85,14 @@ class RelatedResult(NamedTuple):
 
 def related_results(site: Site, view: ResultView) -> list[RelatedResult]:
     """Results of other runs on the same suite, newest first."""
-    found = site.reader.siblings(view.id)[:MAX_RELATED_RESULTS]
-    names, models = model_names(site), Counter([view.result.model, *(one.model for one in found)])
+    siblings = site.reader.siblings(view.id)[:MAX_RELATED_RESULTS]
+    names, models = model_names(site), Counter([view.result.model, *(sibling.model for sibling in siblings)])
     return [
-        RelatedResult(one.id, f"{names[one.model]} (run {one.run})" if models[one.model] > 1 else names[one.model])
-        for one in found
+        RelatedResult(
+            sibling.id,
+            f"{names[sibling.model]} (run {sibling.run})" if models[sibling.model] > 1 else names[sibling.model],
+        )
+        for sibling in siblings
     ]
 
 
@@ -112,6 +115,6 @@ def summary_row(summary: Summary) -> dict[str, object]:
         "result": summary.id,
     }
     if shown is not None:
-        method = next((one.method for one in summary.estimates if one.metric == shown.metric), None)
+        method = next((estimate.method for estimate in summary.estimates if estimate.metric == shown.metric), None)
         row |= {name: getattr(shown, name) for name in ("metric", "value", "low", "high", "n")} | {"method": method}
     return row

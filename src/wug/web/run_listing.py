@@ -64,16 +64,16 @@ class RunPage(NamedTuple):
 
 def matching_results(results: Sequence[Summary], query: RunQuery) -> dict[int, list[Summary]]:
     """The results that match the family and suite of a query, by run."""
-    found: dict[int, list[Summary]] = {}
+    by_run: dict[int, list[Summary]] = {}
     for kept in results:
         if (not query.kind or kept.kind == query.kind) and query.suite.lower() in kept.suite.lower():
-            found.setdefault(kept.run, []).append(kept)
-    return found
+            by_run.setdefault(kept.run, []).append(kept)
+    return by_run
 
 
 def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]], query: RunQuery) -> list[Run]:
     """The runs that match a query, sorted; `results` are those that match it, by run."""
-    found = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
+    matching = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
     column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     keys = {
         "name": lambda run: (not run.name, (run.name or "").lower(), run.id),
@@ -83,8 +83,8 @@ def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]],
         "started": lambda run: (False, run.started, run.id),
     }
     if column not in keys:
-        return sorted(found, key=lambda run: run.id, reverse=descending or column != "run")
-    return sorted(found, key=keys[column], reverse=descending)
+        return sorted(matching, key=lambda run: run.id, reverse=descending or column != "run")
+    return sorted(matching, key=keys[column], reverse=descending)
 
 
 def run_page(
@@ -96,26 +96,26 @@ def run_page(
 ) -> RunPage:
     """The requested page of the list; the runs of a sweep are one entry unless the list is of that sweep."""
     by_run = matching_results(results, query)
-    found = matching_runs(runs, by_run, query)
+    matching = matching_runs(runs, by_run, query)
     folded: dict[str, list[Run]] = {}
-    for run in found:
+    for run in matching:
         of_sweep = run.sweep in (sweeps or {}) and not query.model and not run.removed
         folded.setdefault(f"sweep:{run.sweep}" if of_sweep else str(run.id), []).append(run)
     pages = page_count(len(folded), RUNS_PER_PAGE)
     first = (min(query.page, pages) - 1) * RUNS_PER_PAGE
     names = short_names(run.model for run in runs)
     entries = tuple(
-        _sweep_entry(some, (sweeps or {})[some[0].sweep or 0], by_run, warnings or {})
+        _sweep_entry(group, (sweeps or {})[group[0].sweep or 0], by_run, warnings or {})
         if key.startswith("sweep:")
-        else run_entry(some[0], names, by_run.get(some[0].id, ()), warnings or {})
-        for key, some in list(folded.items())[first : first + RUNS_PER_PAGE]
+        else run_entry(group[0], names, by_run.get(group[0].id, ()), warnings or {})
+        for key, group in list(folded.items())[first : first + RUNS_PER_PAGE]
     )
     return RunPage(
         entries=entries,
-        total=len(found),
+        total=len(matching),
         pages=pages,
         statuses=tuple(sorted({run.status for run in runs})),
-        fingerprint=fingerprint([str(one.run.id) for one in entries] + [str(len(found))]),
+        fingerprint=fingerprint([str(entry.run.id) for entry in entries] + [str(len(matching))]),
     )
 
 
@@ -136,14 +136,14 @@ def _sweep_entry(
 ) -> RunEntry:
     statuses = Counter(run.status for run in runs)
     first, last = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
-    worst = next((one for one in runs if one.status != "complete"), runs[0])
+    worst = next((each for each in runs if each.status != "complete"), runs[0])
     finished = None if statuses["running"] else last.finished
     run = replace(runs[0], status=worst.status, started=first.started, finished=finished, name=None, note=None)
     message = ", ".join(f"{count:,} {word}" for word, count in statuses.items()) if len(statuses) > 1 else ""
-    own = [kept for one in runs for kept in results.get(one.id, ())]
-    mark = fingerprint([name, str(finished), *(f"{one.id} {one.status} {one.suites}" for one in runs)])
+    own = [kept for each in runs for kept in results.get(each.id, ())]
+    mark = fingerprint([name, str(finished), *(f"{each.id} {each.status} {each.suites}" for each in runs)])
     label = f"{name} ({plural(len(runs), 'model')})"
-    return RunEntry(run, label, message, mark, _tested(own), _headline(own, warnings), tuple(one.id for one in runs))
+    return RunEntry(run, label, message, mark, _tested(own), _headline(own, warnings), tuple(each.id for each in runs))
 
 
 def _tested(results: Sequence[Summary]) -> str:
@@ -179,4 +179,4 @@ def _matches(run: Run, suites: set[str], query: RunQuery) -> bool:
         return False
     text = query.text.lower()
     searched = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
-    return not text or any(text in one.lower() for one in searched)
+    return not text or any(text in field.lower() for field in searched)

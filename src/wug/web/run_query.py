@@ -53,11 +53,13 @@ class RunQuery:
     def url(self, path: str = "/", **changed: object) -> str:
         """The URL of this query with some fields changed."""
         default = RunQuery()
-        given: dict[str, object] = {}
+        parameters: dict[str, object] = {}
         for field in fields(self):
             value = changed.get(field.name, getattr(self, field.name))
-            given["q" if field.name == "text" else field.name] = "" if value == getattr(default, field.name) else value
-        return build_url(path, given)
+            parameters["q" if field.name == "text" else field.name] = (
+                "" if value == getattr(default, field.name) else value
+            )
+        return build_url(path, parameters)
 
     def sort_url(self, column: str, path: str = "/") -> str:
         """The URL that sorts by a column; reversed if it is sorted by it already."""

@@ -155,10 +155,10 @@ def _is_own_host(host: str, site: Site) -> bool:
 
 
 def _content_length(headers: Headers) -> int:
-    given = headers.get("content-length", "0")
-    if not given.isdecimal():
+    length = headers.get("content-length", "0")
+    if not length.isdecimal():
         return 0
-    return int(given) if len(given) < 16 else MAX_BODY_BYTES + 1
+    return int(length) if len(length) < 16 else MAX_BODY_BYTES + 1
 
 
 def _reject(status: int, text: str, reason: str) -> PlainTextResponse:
@@ -213,12 +213,12 @@ def _is_authenticated(headers: Headers, site: Site) -> bool:
     return any(key == name and _is_token(value, site) for key, _, value in pairs)
 
 
-def _is_token(given: str, site: Site) -> bool:
-    return _is_equal(given, site.access_token)
+def _is_token(text: str, site: Site) -> bool:
+    return _is_equal(text, site.access_token)
 
 
-def _is_equal(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+def _is_equal(text: str, token: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), token.encode())
 
 
 def _split_token(scope: Scope) -> tuple[str, str | None]:

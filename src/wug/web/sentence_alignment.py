@@ -34,11 +34,11 @@ class AlignedTokens(NamedTuple):
 def align(first: Scored, second: Scored) -> list[AlignedTokens]:
     """The tokens of two sentences, with equal ones above each other."""
     ours, theirs = first.tokens, second.tokens
-    matcher = SequenceMatcher(None, [one.text for one in ours], [one.text for one in theirs], autojunk=False)
-    found: list[AlignedTokens] = []
+    matcher = SequenceMatcher(None, [token.text for token in ours], [token.text for token in theirs], autojunk=False)
+    aligned: list[AlignedTokens] = []
     for _, start, end, other_start, other_end in matcher.get_opcodes():
-        found += map(_aligned, *_padded(ours[start:end], theirs[other_start:other_end]))
-    return found
+        aligned += map(_aligned, *_padded(ours[start:end], theirs[other_start:other_end]))
+    return aligned
 
 
 def _padded(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[list[Token | None], list[Token | None]]:
@@ -46,8 +46,8 @@ def _padded(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[list[Token 
     return [one for one, _ in pairs], [other for _, other in pairs]
 
 
-def _aligned(one: Token | None, other: Token | None) -> AlignedTokens:
-    bits = [None if token is None else token.surprisal for token in (one, other)]
+def _aligned(first: Token | None, second: Token | None) -> AlignedTokens:
+    bits = [None if token is None else token.surprisal for token in (first, second)]
     difference = None if bits[0] is None or bits[1] is None else bits[1] - bits[0]
-    texts = ["" if token is None else token.text.strip() or "␣" for token in (one, other)]
+    texts = ["" if token is None else token.text.strip() or "␣" for token in (first, second)]
     return AlignedTokens(texts[0], texts[1], difference)

@@ -96,8 +96,8 @@ def create_site(options: ServerOptions) -> Site:
     """The site for the options of `wug view`."""
     everywhere = options.host in ("0.0.0.0", "::", "")
     names = {options.host.lower(), *((socket.gethostname().lower(), socket.getfqdn().lower()) if everywhere else ())}
-    given = options.access_token
-    token = {} if given is None else {"access_token": security.validate_access_token(given)}
+    wanted_token = options.access_token
+    token = {} if wanted_token is None else {"access_token": security.validate_access_token(wanted_token)}
     return Site(
         store=Store(options.store),
         cache=options.cache,
@@ -113,12 +113,12 @@ def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
     """A listening socket at the port, or at a free one if it is taken and not `strict`."""
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
     for wanted in (port, 0):
-        made = socket.socket(kind, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(kind, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((host, wanted))
+            listener.bind((host, wanted))
         except OSError as error:
-            made.close()
+            listener.close()
             if wanted == 0 or isinstance(error, socket.gaierror):
                 raise WugError(f"cannot listen at {host!r}: {error.strerror or error}. Choose another --host") from None
             if strict and error.errno in (errno.EADDRINUSE, errno.EACCES):
@@ -126,8 +126,8 @@ def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
                     f"port {port} cannot be used: {error.strerror or error}. Choose another --port; 0 takes a free one"
                 ) from None
             continue
-        made.listen(1024)
-        return made
+        listener.listen(1024)
+        return listener
     raise AssertionError("unreachable: port 0 always binds or raises")
 
 

@@ -107,11 +107,13 @@ class Site:
         if not name or "\0" in name:
             raise ForbiddenPath(f"{shown} is not a file name")
         try:
-            given = Path(name).expanduser()
+            asked_path = Path(name).expanduser()
             roots = [folder.resolve() for folder in self.folders]
-            candidates = [given] if given.is_absolute() else [root / given for root in roots]
+            candidates = [asked_path] if asked_path.is_absolute() else [root / asked_path for root in roots]
             allowed = [
-                path for one in candidates if any((path := one.resolve()).is_relative_to(root) for root in roots)
+                path
+                for candidate in candidates
+                if any((path := candidate.resolve()).is_relative_to(root) for root in roots)
             ]
             existing = next((path for path in allowed if path.exists()), None)
         except (OSError, RuntimeError, ValueError) as error:  # too long, a symlink loop, a lone surrogate, `~nobody`
@@ -148,8 +150,8 @@ def wants_json(path: str, headers: Headers) -> bool:
 def navigation() -> tuple[NavLink, ...]:
     """Links of the navigation bar, in order."""
     modules = [registry.find("web.pages", name) for name in registry.names("web.pages")]
-    given = [getattr(module, "NAV", None) for module in modules]
-    return tuple(sorted((NavLink(*nav) for nav in given if nav), key=lambda link: (link.order, link.label)))
+    declared = [getattr(module, "NAV", None) for module in modules]
+    return tuple(sorted((NavLink(*nav) for nav in declared if nav), key=lambda link: (link.order, link.label)))
 
 
 def parse_page_number(text: str) -> int:
@@ -165,7 +167,9 @@ def page_count(rows: int, page_size: int) -> int:
 def build_url(path: str, parameters: Mapping[str, object]) -> str:
     """Path and query string; None and "" are left out, a tuple gives one parameter per value."""
     pairs = [
-        (key, one) for key, value in parameters.items() for one in (value if isinstance(value, tuple) else (value,))
+        (key, single)
+        for key, value in parameters.items()
+        for single in (value if isinstance(value, tuple) else (value,))
     ]
     query = urlencode([(key, value) for key, value in pairs if value not in (None, "")], errors="replace")
     return f"{path}?{query}" if query else path
@@ -213,6 +217,6 @@ def verdict(value: Value) -> Markup:
     return Markup('<span class="verdict {}">{}</span>').format(kind, word)
 
 
-def _replacement(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _replacement(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return "\u2421" if code == 0x7F else chr(0x2400 + code) if code < 0x20 else "\ufffd"

@@ -127,15 +127,15 @@ class ComparisonOptions:
             for model, count in counts.items()
             if count > 1
         ]
-        found: dict[str, list[SideChoice]] = {"several runs together": together} if together else {}
+        groups: dict[str, list[SideChoice]] = {"several runs together": together} if together else {}
         for run in [run for run in fitting if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
-            found.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
-        return found
+            groups.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
+        return groups
 
     def sides(self, query: QueryParams) -> list[ComparisonSide]:
         """The sides in the query parameters `run`, `side` and `model`, each of which may be repeated."""
-        given = [*query.getlist("run"), *query.getlist("side"), *(f"model:{name}" for name in query.getlist("model"))]
-        sides = [side for text in given if text.strip() and (side := self._parse_side(text)) is not None]
+        texts = [*query.getlist("run"), *query.getlist("side"), *(f"model:{name}" for name in query.getlist("model"))]
+        sides = [side for text in texts if text.strip() and (side := self._parse_side(text)) is not None]
         if len(sides) > MAX_SIDES:
             raise HTTPException(400, f"A page compares at most {MAX_SIDES} runs, not {len(sides)}.")
         return sides
@@ -144,7 +144,7 @@ class ComparisonOptions:
         """Links for the sides that are one seed of several, or several seeds."""
         seeds = self._seeds(self._runs)
         kept = {key: query[key] for key in ("suite", "metric", "pairs", "pool") if query.get(key)}
-        found = []
+        links = []
         for index, side in enumerate(sides):
             runs = [self._by_id[id] for id in side.runs if id in self._by_id]
             name = _without_seed(runs[0].model) if runs else ""
@@ -155,8 +155,8 @@ class ComparisonOptions:
             value = str(side.runs[0]) if pooled else _joined_ids(siblings)
             values = tuple(value if at == index else other.value for at, other in enumerate(sides))
             text = f"take run {side.runs[0]} alone" if pooled else f"pool all {len(siblings)} seeds of {name}"
-            found.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **kept})))
-        return found
+            links.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **kept})))
+        return links
 
     def _parse_side(self, text: str) -> ComparisonSide | None:
         kind, colon, name = text.partition(":")
@@ -188,11 +188,15 @@ class ComparisonOptions:
 
     def _seeds(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """For each model with several seeds, the newest run of each seed."""
-        found: dict[str, dict[str, Run]] = {}
+        runs_by_name: dict[str, dict[str, Run]] = {}
         for run in runs:
             if SEED.search(run.model) and run.status == "complete" and run.sweep not in self._sweeps:
-                found.setdefault(_without_seed(run.model), {}).setdefault(run.model, run)
-        return {name: sorted(some.values(), key=lambda run: run.id) for name, some in found.items() if len(some) > 1}
+                runs_by_name.setdefault(_without_seed(run.model), {}).setdefault(run.model, run)
+        return {
+            name: sorted(by_model.values(), key=lambda run: run.id)
+            for name, by_model in runs_by_name.items()
+            if len(by_model) > 1
+        }
 
     def _has_suite(self, run: Run) -> bool:
         return not self._suite or self._suite in self._suites.get(run.id, ()) or "*" in self._suite
@@ -217,11 +221,11 @@ def _page(request: Request) -> Response:
     }
     if len(sides) > 1:
         try:
-            found = _comparison(request, sides)
+            comparison = _comparison(request, sides)
             context |= {
-                "section": section(found),
-                "sides_named": found.sides,
-                "short": side_names(found),
+                "section": section(comparison),
+                "sides_named": comparison.sides,
+                "short": side_names(comparison),
                 "curves": _learning_curves(request, sides),
             }
         except (InputError, StoreError) as error:
@@ -240,8 +244,8 @@ def _differing_items(request: Request) -> Response:
         choice = ComparisonSettings(
             suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE, newest=_model_places(sides)
         )
-        found = compare(store, [side.compared_runs for side in sides], choice)
-    side_pair = section(found).side_pairs[0]
+        comparison = compare(store, [side.compared_runs for side in sides], choice)
+    side_pair = section(comparison).side_pairs[0]
     return site.render(
         request,
         "compare_items.html",
@@ -255,8 +259,8 @@ def _differing_items(request: Request) -> Response:
 
 
 def _table(request: Request) -> Response:
-    found = _comparison(request, ComparisonOptions(site_of(request)).sides(request.query_params))
-    return tabular_response(request.path_params["form"], "comparison", table(found))
+    comparison = _comparison(request, ComparisonOptions(site_of(request)).sides(request.query_params))
+    return tabular_response(request.path_params["form"], "comparison", table(comparison))
 
 
 def _figure(request: Request) -> Response:
@@ -267,7 +271,7 @@ def _figure(request: Request) -> Response:
         figures = section(_comparison(request, sides)).figures
     elif name.startswith("curve-"):
         figures = _learning_curves(request, sides)
-    return figure_response(next((one for one in figures if one.id == name), None), form, name)
+    return figure_response(next((figure for figure in figures if figure.id == name), None), form, name)
 
 
 def _suite(request: Request) -> Response:
@@ -324,7 +328,7 @@ def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> RunCompari
 
 
 def _model_places(sides: Sequence[ComparisonSide]) -> list[int]:
-    return [place for place, side in enumerate(sides) if side.is_model]
+    return [index for index, side in enumerate(sides) if side.is_model]
 
 
 def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
@@ -333,13 +337,13 @@ def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[
     runs = list(dict.fromkeys(run for side in sides for run in side.runs[: 1 if side.is_model else None]))
     try:
         with site_of(request).open_store() as store:
-            found = learning_curves(store, runs, suites=wanted)
+            curves = learning_curves(store, runs, suites=wanted)
     except (InputError, UnknownName):
         return []
-    suites = list(dict.fromkeys(curve.suite for curve in found.curves))
+    suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
     figures: list[Figure] = []
     for suite in suites[:MAX_CURVE_SUITES]:
-        own = replace(found, curves=tuple(curve for curve in found.curves if curve.suite == suite))
+        own = replace(curves, curves=tuple(curve for curve in curves.curves if curve.suite == suite))
         figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(own))
     return [replace(figure, id=f"curve-{number}") for number, figure in enumerate(figures)]
 
@@ -347,8 +351,8 @@ def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[
 def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
     """The suite in the query, and every model's result on it, best first."""
     suite = request.query_params.get("name", "")
-    found = [kept for kept in site_of(request).reader.overview() if kept.suite == suite and not kept.error]
-    rows = [RankedResult(kept, shown) for kept in found if (shown := summary_headline(kept)) is not None]
+    summaries = [kept for kept in site_of(request).reader.overview() if kept.suite == suite and not kept.error]
+    rows = [RankedResult(kept, shown) for kept in summaries if (shown := summary_headline(kept)) is not None]
     return suite, sorted(rows, key=lambda row: -row.shown.value)
 
 

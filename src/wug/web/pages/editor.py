@@ -60,11 +60,11 @@ def _start_page(request: Request) -> Response:
     site = site_of(request)
     store = draft_store(site)
     drafts, own = store.list(), store.folder.resolve()
-    found = [
+    names_by_folder = [
         (folder, [name for name in find_suites(folder) if (folder / name).resolve().parent != own])
         for folder in site.folders
     ]
-    stems = {Path(name).name.partition(".")[0]: name for _, names in found for name in names}
+    stems = {Path(name).name.partition(".")[0]: name for _, names in names_by_folder for name in names}
     # A draft that was saved is listed once: it has what the file has, or more.
     slugs = {draft.name: re.sub(r"[^\w.+-]+", "_", draft.name).strip("._") for draft in drafts if not draft.origin}
     saved = {name: stems[slug] for name, slug in slugs.items() if slug in stems}
@@ -73,7 +73,7 @@ def _start_page(request: Request) -> Response:
         "editor_start.html",
         drafts=[(draft, saved.get(draft.name)) for draft in drafts],
         builtins=list(editable_builtins()),
-        folders=[(folder, [name for name in names if name not in saved.values()]) for folder, names in found],
+        folders=[(folder, [name for name in names if name not in saved.values()]) for folder, names in names_by_folder],
     )
 
 
@@ -92,9 +92,9 @@ def _grid_page(request: Request) -> Response:
     )
 
 
-def _new(request: Request, given: JsonObject) -> JsonObject:
+def _new(request: Request, content: JsonObject) -> JsonObject:
     """Create a draft: empty, from a design, of a built-in suite, or of a file."""
-    site, source = site_of(request), str(given.get("from"))
+    site, source = site_of(request), str(content.get("from"))
     kind, _, name = source.partition(":")
     if kind == "builtin":
         builtins = editable_builtins()
@@ -127,31 +127,31 @@ def _read_draft(request: Request) -> Response:
     return JsonResponse(dataclasses.asdict(_draft(request)), headers=NO_STORE)
 
 
-def _write_draft(request: Request, given: JsonObject) -> Response | JsonObject:
+def _write_draft(request: Request, content: JsonObject) -> Response | JsonObject:
     drafts, id = draft_store(site_of(request)), request.path_params["draft"]
     try:
-        written = drafts.update(id, _document(given), timestamp_ms(given, "changed"), revision(given, "seen"))
+        written = drafts.update(id, _document(content), timestamp_ms(content, "changed"), revision(content, "seen"))
     except DraftConflict as conflict:
         theirs = dataclasses.asdict(conflict.theirs)
         return JsonResponse({"error": str(conflict), "theirs": theirs}, status_code=409)
     return {"revision": written.revision}
 
 
-def _delete_draft(request: Request, given: JsonObject) -> JsonObject:
+def _delete_draft(request: Request, content: JsonObject) -> JsonObject:
     draft_store(site_of(request)).delete(request.path_params["draft"])
     return {}
 
 
-def _check(request: Request, given: JsonObject) -> JsonObject:
-    formulas = given.get("formulas", [])
+def _check(request: Request, content: JsonObject) -> JsonObject:
+    formulas = content.get("formulas", [])
     if not isinstance(formulas, list):
         raise InputError("'formulas' should be a list")
-    return default_editor().check(_document(given), [str(text) for text in formulas])
+    return default_editor().check(_document(content), [str(text) for text in formulas])
 
 
-def _open_table(request: Request, given: JsonObject) -> JsonObject:
+def _open_table(request: Request, content: JsonObject) -> JsonObject:
     """The suite in a pasted table."""
-    text = given.get("text")
+    text = content.get("text")
     if not isinstance(text, str):
         raise InputError("'text' should be a table")
     document, notes = open_pasted_table(text)
@@ -170,30 +170,30 @@ def _download(request: Request) -> Response:
     return Response(text, media_type=MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 
 
-def _save(request: Request, given: JsonObject) -> Response | JsonObject:
+def _save(request: Request, content: JsonObject) -> Response | JsonObject:
     """Save a suite to a file in an allowed folder."""
     site = site_of(request)
-    document = _document(given) if "document" in given else _draft(request).document
-    folder, name = str(given.get("folder", "")), str(given.get("name", "")).strip()
+    document = _document(content) if "document" in content else _draft(request).document
+    folder, name = str(content.get("folder", "")), str(content.get("name", "")).strip()
     if not name or name.startswith("/"):
         raise InputError("Give the file a name, such as my_suite.json")
     path = site.resolve_path(str(site.resolve_path(folder) / name))
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
     path = path if path.suffix else site.resolve_path(f"{path}.json")
-    seen = given.get("seen")
+    seen = content.get("seen")
     try:
         digest = save_suite(
-            document, path, overwrite=given.get("overwrite") is True, seen=seen if isinstance(seen, str) else None
+            document, path, overwrite=content.get("overwrite") is True, seen=seen if isinstance(seen, str) else None
         )
     except SuiteFileExists as error:
         return JsonResponse({"error": str(error), "path": str(path)}, status_code=409)
     return {"path": str(path), "digest": digest}
 
 
-def _score(request: Request, given: JsonObject) -> JsonObject:
+def _score(request: Request, content: JsonObject) -> JsonObject:
     """Start a job that evaluates a model on the draft."""
-    site, model, document = site_of(request), str(given.get("model")), _draft(request).document
+    site, model, document = site_of(request), str(content.get("model")), _draft(request).document
     if model not in site.models:
         raise InputError(f"{model!r} is not one of the models of this page: {', '.join(site.models) or 'none'}")
     name = suite_file_name(document, ".json")
@@ -203,24 +203,24 @@ def _score(request: Request, given: JsonObject) -> JsonObject:
 
 
 def _job(request: Request) -> Response:
-    found = job_queue(site_of(request)).find(request.path_params["job"])
-    if found is None:
+    job = job_queue(site_of(request)).find(request.path_params["job"])
+    if job is None:
         raise HTTPException(404, "The server was restarted in the meantime. Score again.")
-    return JsonResponse({**found.state(), "run": found.result}, headers=NO_STORE)
+    return JsonResponse({**job.state(), "run": job.result}, headers=NO_STORE)
 
 
-def _stop_job(request: Request, given: JsonObject) -> JsonObject:
+def _stop_job(request: Request, content: JsonObject) -> JsonObject:
     queue = job_queue(site_of(request))
-    found = queue.find(request.path_params["job"])
-    if found is not None:
-        queue.stop(found)
+    job = queue.find(request.path_params["job"])
+    if job is not None:
+        queue.stop(job)
     return {}
 
 
 def _results(request: Request) -> Response:
     """The scores of a run's first suite that can be edited."""
     reader, run = site_of(request).reader, request.path_params["run"]
-    summary = next((one for one in reader.overview([run]) if one.kind in suite_editors()), None)
+    summary = next((candidate for candidate in reader.overview([run]) if candidate.kind in suite_editors()), None)
     if summary is None:
         raise StoreError(f"run {run} has no result of a suite that can be edited")
     result, _ = reader.result(summary.id)
@@ -258,18 +258,18 @@ ROUTES: list[BaseRoute] = [
 ]
 
 
-def _document(given: JsonObject) -> Document:
-    document = given.get("document")
+def _document(content: JsonObject) -> Document:
+    document = content.get("document")
     if not isinstance(document, dict) or not default_editor().is_document(document):
         raise InputError("the request does not contain a suite")
     return document
 
 
 def _draft(request: Request) -> Draft:
-    found = draft_store(site_of(request)).find(request.path_params["draft"])
-    if found is None:
+    draft = draft_store(site_of(request)).find(request.path_params["draft"])
+    if draft is None:
         raise HTTPException(404, "There is no such draft on this server.")
-    return found
+    return draft
 
 
 def _created(site: Site, document: Document, origin: str) -> JsonObject:
@@ -280,19 +280,19 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _draft_of_result(site: Site, given: str) -> Draft:
+def _draft_of_result(site: Site, number: str) -> Draft:
     """The draft of a stored result's suite: the existing one, edited or not, or a new one."""
-    if not (given.isascii() and given.isdigit() and len(given) < 16):
+    if not (number.isascii() and number.isdigit() and len(number) < 16):
         raise HTTPException(404, "Name a result: /edit?result=7&item=12")
-    result, run = site.reader.result(int(given))
+    result, run = site.reader.result(int(number))
     editor = editor_of(result)
-    id = hashlib.sha256(f"{given} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
+    id = hashlib.sha256(f"{number} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
     known = draft_store(site).find(id)
     if known is not None:
         return known
-    origin = f"result {given}, {result.suite} as {result.model} was evaluated on it"
+    origin = f"result {number}, {result.suite} as {result.model} was evaluated on it"
     judged = dataclasses.replace(
-        result, outcomes=tuple(row.outcome for row in site.reader.rows(int(given)).each(Filter()))
+        result, outcomes=tuple(row.outcome for row in site.reader.rows(int(number)).each(Filter()))
     )
     return draft_store(site).create(editor.suite_of_result(judged), _now_ms(), origin, id)
 

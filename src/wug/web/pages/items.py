@@ -160,26 +160,28 @@ def _named_item(request: Request) -> Response:
     name = request.path_params["name"]
     stem, _, form = name.rpartition(".")
     for item, suffix in ((name, ""), (stem, f".{form}")):
-        found = view.rows.same_item(OutcomeRow(0, Outcome(item, query.metric, None))) if item else ()
-        if found:
-            row = next((one for one in found if one.outcome.metric == query.metric), found[0])
+        judgements = view.rows.same_item(OutcomeRow(0, Outcome(item, query.metric, None))) if item else ()
+        if judgements:
+            row = next(
+                (judgement for judgement in judgements if judgement.outcome.metric == query.metric), judgements[0]
+            )
             return RedirectResponse(query.url(f"{view.url}/outcome/{row.position}{suffix}"), status_code=303)
     raise HTTPException(404, f"This result has no item {name!r}.")
 
 
 def _item_as_suite(request: Request) -> Response:
     view, row = _row_of(request)
-    found = default_editor().suite_of_item(view.result, view.rows.same_item(row), _item(view, row))
-    if found is None:
+    suite = default_editor().suite_of_item(view.result, view.rows.same_item(row), _item(view, row))
+    if suite is None:
         raise HTTPException(404, "This item has no sentences that the editor could open.")
     name = f"{view.result.suite}-item-{row.outcome.item}"
-    return JsonResponse(found, headers={"content-disposition": content_disposition(name, "json")})
+    return JsonResponse(suite, headers={"content-disposition": content_disposition(name, "json")})
 
 
 def _table(request: Request) -> Response:
     site, view, query = _parse(request)
-    found = _rows_at(view, ordered_places(site, view, query)) if query.sort else _every_row(view, query)
-    return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, found))
+    rows = _rows_at(view, ordered_places(site, view, query)) if query.sort else _every_row(view, query)
+    return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
 
 
 def _item_table(request: Request) -> Response:
@@ -231,16 +233,18 @@ def _rows_at(view: ResultView, positions: Sequence[int]) -> Iterator[OutcomeRow]
 def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[OtherOutcome]:
     """The outcomes of other models on an item and metric, each from the model's newest run."""
     names = model_names(site)
-    newest = {one.model: one for one in reversed(site.reader.siblings(view.id))}
+    newest = {sibling.model: sibling for sibling in reversed(site.reader.siblings(view.id))}
     for other in list(newest.values())[:MAX_OTHER_MODELS]:
         judgements = site.reader.rows(other.id).same_item(row)
-        found = next((one for one in judgements if one.outcome.metric == row.outcome.metric), None)
-        if found is not None and other.model != view.result.model:
-            item = view.items.show(found, judgements)
+        judgement = next(
+            (candidate for candidate in judgements if candidate.outcome.metric == row.outcome.metric), None
+        )
+        if judgement is not None and other.model != view.result.model:
+            item = view.items.show(judgement, judgements)
             failed = f"fails {', '.join(map(plain, item.failed))}" if item.failed else ""
             note = " · ".join(filter(None, (item.note, failed)))
-            url = f"/result/{other.id}/outcome/{found.position}"
-            yield OtherOutcome(names[other.model], other.model, url, found.outcome.value, note)
+            url = f"/result/{other.id}/outcome/{judgement.position}"
+            yield OtherOutcome(names[other.model], other.model, url, judgement.outcome.value, note)
 
 
 def _every_row(view: ResultView, query: ItemQuery) -> Iterator[OutcomeRow]:
@@ -268,30 +272,30 @@ def _fields(row: OutcomeRow) -> dict[str, Any]:
 
 def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:
     """Groups that the items of a metric can be filtered by: field → values."""
-    found: dict[str, list[str]] = {}
-    groups = (Group.parse(one.group) for one in view.result.estimates if one.metric == metric)
+    values_by_field: dict[str, list[str]] = {}
+    groups = (Group.parse(estimate.group) for estimate in view.result.estimates if estimate.metric == metric)
     for group in islice((group for group in groups if not group.is_overall), MAX_GROUP_CHOICES):
-        found.setdefault(group.field, []).append(group.value)
+        values_by_field.setdefault(group.field, []).append(group.value)
     # A group of all items filters nothing, and macro averages are not groups of items.
-    return {field: values for field, values in found.items() if len(values) > 1 and field != "macro"}
+    return {field: values for field, values in values_by_field.items() if len(values) > 1 and field != "macro"}
 
 
 def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     """Sort options for the items of a metric: those of the family, numeric details, length, groups, name."""
-    some = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
-    found = {sort.id: sort for sort in view.items.sorts}
-    if any(isinstance(one.value, float) for one in some):
-        found.setdefault("value", sort_by("value", plain(metric), lambda outcome: finite(outcome.value)))
-    for name in dict.fromkeys(name for one in some for name, value in one.detail.items() if _is_number(value)):
-        found.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
-    if any(isinstance(one.detail.get(name), str) for one in some for name in TEXT_DETAILS):
-        found.setdefault("length", sort_by("length", "length (words)", _word_count, *TEXT_DETAILS))
+    outcomes = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
+    sorts = {sort.id: sort for sort in view.items.sorts}
+    if any(isinstance(one.value, float) for one in outcomes):
+        sorts.setdefault("value", sort_by("value", plain(metric), lambda outcome: finite(outcome.value)))
+    for name in dict.fromkeys(name for one in outcomes for name, value in one.detail.items() if _is_number(value)):
+        sorts.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
+    if any(isinstance(one.detail.get(name), str) for one in outcomes for name in TEXT_DETAILS):
+        sorts.setdefault("length", sort_by("length", "length (words)", _word_count, *TEXT_DETAILS))
     for field in group_choices(view, metric):
-        found.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
-    found.setdefault(
+        sorts.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
+    sorts.setdefault(
         "item", sort_by("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
     )
-    return list(found.values())
+    return list(sorts.values())
 
 
 def ordered_places(site: Site, view: ResultView, query: ItemQuery) -> Sequence[int]:
@@ -306,21 +310,21 @@ def _cached_order(site: Site, store: tuple[int, int], id: int, query: ItemQuery)
     return _order(load_result(site, id), query)
 
 
-def item_page(places: Sequence[int], page: int, page_size: int) -> ItemPage:
+def item_page(positions: Sequence[int], page: int, page_size: int) -> ItemPage:
     """One page of positions; the last one if the number is too high."""
-    pages = page_count(len(places), page_size)
+    pages = page_count(len(positions), page_size)
     page = min(page, pages)
     start = (page - 1) * page_size
-    return ItemPage(places[start : start + page_size], start + 1, len(places), page, pages)
+    return ItemPage(positions[start : start + page_size], start + 1, len(positions), page, pages)
 
 
-def neighbours(places: Sequence[int], place: int) -> tuple[int | None, int | None]:
+def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int | None]:
     """The previous and the next position; None at the ends, or if the position is not among them."""
     try:
-        at = places.index(place)
+        at = positions.index(position)
     except ValueError:
         return None, None
-    return places[at - 1] if at else None, places[at + 1] if at + 1 < len(places) else None
+    return positions[at - 1] if at else None, positions[at + 1] if at + 1 < len(positions) else None
 
 
 def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
@@ -328,21 +332,21 @@ def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) ->
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
     without: list[int] = []
-    for place, value in values:
+    for position, value in values:
         if value is None:
-            without.append(place)
+            without.append(position)
         elif isinstance(value, str):
-            texts.append((value, place))
+            texts.append((value, position))
         else:
-            numbers.append((value, place))
-    yield from (place for _, place in sorted(numbers, key=lambda one: one[0], reverse=descending))
-    yield from (place for _, place in sorted(texts, key=lambda one: one[0], reverse=descending))
+            numbers.append((value, position))
+    yield from (position for _, position in sorted(numbers, key=lambda pair: pair[0], reverse=descending))
+    yield from (position for _, position in sorted(texts, key=lambda pair: pair[0], reverse=descending))
     yield from without
 
 
 def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
     name, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
-    sort = next((one for one in sort_options(view, query.metric) if one.id == name), None) if name else None
+    sort = next((option for option in sort_options(view, query.metric) if option.id == name), None) if name else None
     if sort is None:
         return view.rows.positions(query.filter)
     values = sort.values(view.rows, replace(query.filter, order="position"))

@@ -65,18 +65,18 @@ def _result(request: Request) -> Response:
 def _numbers(request: Request) -> Response:
     site, view = _load(request)
     metric = request.query_params.get("metric", "")
-    estimates = [one for one in view.result.estimates if not metric or one.metric == metric]
+    estimates = [estimate for estimate in view.result.estimates if not metric or estimate.metric == metric]
     page = parse_page_number(request.query_params.get("page", ""))
     first = (page - 1) * ESTIMATES_PER_PAGE
     return site.render(
         request,
         "numbers.html",
         result_view=view,
-        metrics=list(dict.fromkeys(one.metric for one in view.result.estimates)),
+        metrics=list(dict.fromkeys(estimate.metric for estimate in view.result.estimates)),
         selected_metric=metric,
         page=page,
         pages=page_count(len(estimates), ESTIMATES_PER_PAGE),
-        rows=[format_estimate(view.result, one) for one in estimates[first : first + ESTIMATES_PER_PAGE]],
+        rows=[format_estimate(view.result, estimate) for estimate in estimates[first : first + ESTIMATES_PER_PAGE]],
         tab="numbers",
     )
 
@@ -91,18 +91,18 @@ def _figure(request: Request) -> Response:
     name, form, query = request.path_params["name"], request.path_params.get("form", "vl.json"), request.query_params
     part = _find_part(view, name)
     names: tuple[str, ...] = (view.name,)
-    found: ViewPart | None
+    chosen: ViewPart | None
     if query.get("item") and isinstance(part, Figure | DeferredPart) and part.alone is not None:
-        found = part.alone(query["item"])
+        chosen = part.alone(query["item"])
     elif query.get("with"):
         pair = _chart_pair(site, view, view.parts, related_results(site, view), request)
         side = SIDES.get(query.get("as", ""), "both")
-        found = None if pair is None else getattr(pair.figures, side)
+        chosen = None if pair is None else getattr(pair.figures, side)
         if pair is not None:
             names = pair.names if side == "both" else (pair.names[side == "second"],)
     else:
-        found = part.make() if isinstance(part, DeferredPart) else part
-    figure = found if isinstance(found, Figure) else None
+        chosen = part.make() if isinstance(part, DeferredPart) else part
+    figure = chosen if isinstance(chosen, Figure) else None
     about = caption([view.result.suite], names, None if query.get("item") else view.result.n)
     return figure_response(
         figure,
@@ -125,7 +125,9 @@ def _deferred_part(request: Request) -> Response:
 def _option(request: Request) -> Response:
     site = site_of(request)
     view = load_result(site, request.path_params["result"])
-    page = next((one for one in view.option_pages if one.option == request.path_params["option"]), None)
+    page = next(
+        (candidate for candidate in view.option_pages if candidate.option == request.path_params["option"]), None
+    )
     if page is None:
         raise HTTPException(404, "Results of this model and suite have no such option.")
     results = site.reader.variants_by_option(view.id, page.option)
@@ -164,7 +166,7 @@ def _chart_pair(
 ) -> ChartPair | None:
     """The charts of this result and of the one that the URL adds; None if it names none."""
     wanted = request.query_params.get("with", "")
-    named = next((one for one in related if str(one.id) == wanted), None)
+    named = next((sibling for sibling in related if str(sibling.id) == wanted), None)
     draw = next((part.pair for part in parts if isinstance(part, Figure) and part.pair), None)
     if named is None or draw is None:
         return None
@@ -178,13 +180,13 @@ def _groups_of(result: Result, figure: Figure) -> dict[str, str]:
     """The groups of items behind the rows of a chart: `field=value` by heading and name, and by name alone."""
     shown = {cell for row in figure.rows for cell in row}
     groups = (Group.parse(estimate.group) for estimate in result.estimates)
-    found: dict[str, str] = {}
+    groups_by_row: dict[str, str] = {}
     for group in groups:
         if not group.is_overall and group.value in shown:
-            found[charts.row_key(plain(group.field), group.value)] = str(group)
-            if charts.row_key("", group.value) not in found or plain(group.field) in figure.columns:
-                found[charts.row_key("", group.value)] = str(group)
-    return found
+            groups_by_row[charts.row_key(plain(group.field), group.value)] = str(group)
+            if charts.row_key("", group.value) not in groups_by_row or plain(group.field) in figure.columns:
+                groups_by_row[charts.row_key("", group.value)] = str(group)
+    return groups_by_row
 
 
 def _find_part(view: ResultView, name: str) -> ViewPart | None:

@@ -50,14 +50,14 @@ def _run(request: Request) -> Response:
     with site.reader.snapshot():
         run = site.reader.run(request.path_params["run"])
         summaries = _named(site, site.reader.overview([run.id]))
-        results = [(one, summary_headline(one)) for one in summaries]
-        heads = {one.id: site.reader.head(one.id) for one in summaries if not one.error}
+        results = [(summary, summary_headline(summary)) for summary in summaries]
+        heads = {summary.id: site.reader.head(summary.id) for summary in summaries if not summary.error}
         state, running = site.reader.state()
         return site.render(
             request,
             "run.html",
             run=run,
-            entry=run_entry(run, short_names(one.model for one in site.reader.runs())),
+            entry=run_entry(run, short_names(each.model for each in site.reader.runs())),
             results=results,
             figure=_run_figure(site, run.id, results),
             details=heads,
@@ -82,21 +82,23 @@ def _annotate(request: Request, form: Form) -> str:
 
 def _figure(request: Request) -> Response:
     summaries, number = _summaries(request), request.path_params["run"]
-    figure = _run_figure(site_of(request), number, [(one, summary_headline(one)) for one in summaries])
-    about = caption([one.suite for one in summaries], short_names(one.model for one in summaries).values())
+    figure = _run_figure(site_of(request), number, [(summary, summary_headline(summary)) for summary in summaries])
+    about = caption(
+        [summary.suite for summary in summaries], short_names(summary.model for summary in summaries).values()
+    )
     return figure_response(figure, request.path_params.get("form", "vl.json"), "suites", about=about)
 
 
 def _groups(request: Request) -> Response:
     site = site_of(request)
-    found = [one for one in _summaries(request) if not one.error]
-    tables = [table for one in found for table in group_tables(one.id, _result(site, one.id))]
+    summaries = [summary for summary in _summaries(request) if not summary.error]
+    tables = [table for summary in summaries for table in group_tables(summary.id, _result(site, summary.id))]
     return site.render(request, "groups.html", tables=tables)
 
 
 def _table(request: Request) -> Response:
     reader = site_of(request).reader
-    results = [reader.result(one.id)[0] for one in _summaries(request) if not one.error]
+    results = [reader.result(summary.id)[0] for summary in _summaries(request) if not summary.error]
     return estimates_response(request.path_params["form"], f"run-{request.path_params['run']}", results)
 
 
@@ -126,21 +128,21 @@ def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
 def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
     """The results of one suite compared, if the run has several of it; otherwise all suites."""
     summaries = site.reader.overview([run])
-    several = len({(one.kind, one.suite) for one in summaries}) < len(summaries)
-    if several and not any(one.error for one in summaries):
-        compared = across_figures([one.result for one in site.reader.stored(run, outcomes=True)])
+    several = len({(summary.kind, summary.suite) for summary in summaries}) < len(summaries)
+    if several and not any(summary.error for summary in summaries):
+        compared = across_figures([summary.result for summary in site.reader.stored(run, outcomes=True)])
         return next(compared, None) or suites_figure(results)
     return suites_figure(results)
 
 
 def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
     """The results, with their options in the names of suites that the run has several results of."""
-    sound = [one for one in summaries if not one.error]
-    if len({(one.kind, one.suite) for one in sound}) == len(sound):
+    sound = [summary for summary in summaries if not summary.error]
+    if len({(summary.kind, summary.suite) for summary in sound}) == len(sound):
         return summaries
-    found = labelled([site.reader.result(one.id)[0] for one in sound])
-    names = {one.id: result.suite for one, result in zip(sound, found, strict=True)}
-    return [replace(one, suite=names.get(one.id, one.suite)) for one in summaries]
+    results = labelled([site.reader.result(summary.id)[0] for summary in sound])
+    names = {summary.id: result.suite for summary, result in zip(sound, results, strict=True)}
+    return [replace(summary, suite=names.get(summary.id, summary.suite)) for summary in summaries]
 
 
 def suites_figure(results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
@@ -171,12 +173,12 @@ def _summaries(request: Request) -> list[Summary]:
 
 def _failed_suites(summaries: Sequence[Summary], heads: Mapping[int, Mapping[str, Any]]) -> list[tuple[int, str, str]]:
     """Result, suite and reason of each suite that failed."""
-    found = []
-    for one in summaries:
-        if one.status == "failed" and not one.error:
-            reasons = [text for text in heads[one.id]["warnings"] if text.startswith(FAILURE_PREFIX)]
-            found.append((one.id, one.suite, "".join(reasons[-1:]).removeprefix(FAILURE_PREFIX)))
-    return found
+    failures = []
+    for summary in summaries:
+        if summary.status == "failed" and not summary.error:
+            reasons = [text for text in heads[summary.id]["warnings"] if text.startswith(FAILURE_PREFIX)]
+            failures.append((summary.id, summary.suite, "".join(reasons[-1:]).removeprefix(FAILURE_PREFIX)))
+    return failures
 
 
 def _result(site: Site, id: int) -> Result:

@@ -72,8 +72,8 @@ def _runs_table(request: Request) -> Response:
 
 
 def _grid_table(request: Request) -> Response:
-    found = select(_grid_source(site_of(request)), RunQuery.parse(request.query_params))
-    rows = (_row(run, kept) for run, kept in found.results())
+    selection = select(_grid_source(site_of(request)), RunQuery.parse(request.query_params))
+    rows = (_row(run, kept) for run, kept in selection.results())
     return table_response(request.path_params["form"], "results", COLUMNS, rows)
 
 
@@ -120,7 +120,7 @@ def result_grid(site: Site, query: RunQuery) -> ResultGrid:
 def _grid_source(site: Site) -> GridSource:
     runs = [run for run in site.reader.runs() if not run.is_draft]
     ids = {run.id for run in runs}
-    results = [one for one in site.reader.overview() if one.run in ids]
+    results = [summary for summary in site.reader.overview() if summary.run in ids]
     return GridSource(runs, results, site.reader.sweep_names(), site.reader.warnings())
 
 

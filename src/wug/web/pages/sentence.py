@@ -122,8 +122,8 @@ class ScoredSentence(NamedTuple):
     @property
     def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
         """Tokens grouped into runs of one writing direction."""
-        found = runs([piece.text for piece in self.pieces])
-        return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in found]
+        sections = runs([piece.text for piece in self.pieces])
+        return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in sections]
 
 
 class ModelPanel(NamedTuple):
@@ -164,7 +164,7 @@ def _page(request: Request) -> Response:
         models=scoring_models(site.models),
         fault=fault,
         panels=panels,
-        waiting=[one for one in panels if not one.ended],
+        waiting=[panel for panel in panels if not panel.ended],
         example=EXAMPLE,
         max_sentences=MAX_SENTENCES,
         max_characters=MAX_SENTENCE_CHARACTERS,
@@ -182,10 +182,10 @@ def _state(request: Request) -> Response:
     return JsonResponse({"done": done, "models": states}, headers={"cache-control": "no-store"})
 
 
-def _likeliest(request: Request, given: JsonObject) -> JsonObject:
+def _likeliest(request: Request, content: JsonObject) -> JsonObject:
     """The most probable tokens at a position of a sentence."""
     site = site_of(request)
-    text, model, position = given.get("text"), given.get("model"), given.get("token")
+    text, model, position = content.get("text"), content.get("model"), content.get("token")
     if not isinstance(text, str) or not 0 < len(text) <= MAX_SENTENCE_CHARACTERS or model not in site.models:
         raise InputError("a sentence and one of the models of this page are needed")
     if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < MAX_SENTENCE_CHARACTERS:
@@ -194,8 +194,8 @@ def _likeliest(request: Request, given: JsonObject) -> JsonObject:
         (model, text, position), model, lambda: likeliest_tokens(text, position, MAX_CANDIDATES)
     )
     job.ended.wait(WAIT_SECONDS)
-    found = token_candidates(job.result) if job.stage == "done" else []
-    return {"done": job.ended.is_set(), "tokens": found, "error": _error(job)}
+    candidates = token_candidates(job.result) if job.stage == "done" else []
+    return {"done": job.ended.is_set(), "tokens": candidates, "error": _error(job)}
 
 
 def _as_suite(request: Request) -> Response:
@@ -203,10 +203,10 @@ def _as_suite(request: Request) -> Response:
     texts, _, _ = _parse(request)
     result = Result("sentences", "", "", "complete", Signature(), 1, ())
     row = OutcomeRow(0, Outcome("1", "", None))
-    found = default_editor().suite_of_item(result, [row], ItemView(sentences=texts)) if len(texts) == 2 else None
-    if found is None:
+    suite = default_editor().suite_of_item(result, [row], ItemView(sentences=texts)) if len(texts) == 2 else None
+    if suite is None:
         raise HTTPException(404, "A suite is made of two sentences.")
-    return JsonResponse(found)
+    return JsonResponse(suite)
 
 
 ROUTES: list[BaseRoute] = [
@@ -227,7 +227,7 @@ def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     if not query.keys() & {"s", "text", "m"} and (models := tuple(scoring_models(site.models)[:1])):
         return EXAMPLE, models, ""
     linked = query.getlist("text")
-    texts = tuple(text for one in [*query.getlist("s"), *linked] if (text := " ".join(one.split())))
+    texts = tuple(text for sentence in [*query.getlist("s"), *linked] if (text := " ".join(sentence.split())))
     models = tuple(dict.fromkeys(query.getlist("m")))
     if linked and not models:
         models = _matching_model(site, query.get("model", ""))
@@ -274,20 +274,20 @@ def _error(job: Job) -> str:
 
 def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
     """The panel of one model."""
-    totals = [one.surprisal() for one in scored]
-    first = first_difference([one.tokens for one in scored])
+    totals = [sentence.surprisal() for sentence in scored]
+    first = first_difference([sentence.tokens for sentence in scored])
     least = min(totals) if len(set(totals)) > 1 else None
     lines = tuple(
         ScoredSentence(
-            text=one.text,
-            pieces=tuple(_boxes(one, first)),
+            text=sentence.text,
+            pieces=tuple(_boxes(sentence, first)),
             total=_bits(total),
-            mean=_bits(total / len(known)) if (known := [t for t in one.tokens if t.logprob is not None]) else "–",
+            mean=_bits(total / len(known)) if (known := [t for t in sentence.tokens if t.logprob is not None]) else "–",
             change="" if index == 0 else _signed(total - totals[0]),
             least=total == least,
-            unscored=len(one.tokens) - len(known),
+            unscored=len(sentence.tokens) - len(known),
         )
-        for index, (one, total) in enumerate(zip(scored, totals, strict=True))
+        for index, (sentence, total) in enumerate(zip(scored, totals, strict=True))
     )
     aligned = tuple(align(*scored)) if len(scored) == 2 else ()
     return ModelPanel(model, lines, verdict=_verdict(totals), aligned=aligned)
@@ -332,32 +332,32 @@ def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
     """The tokens; those that make up one character as one, with their total surprisal."""
     texts, tokens = first_texts(scored), scored.tokens
     together = characters(texts)
-    starts = [tokens[some.start].start for some in together]
+    starts = [tokens[span.start].start for span in together]
     joined = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
-    shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
-    for some, text, is_joined in zip(together, shown, joined, strict=True):
-        known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
+    shown = joining(["".join(text for position in span if (text := texts[position])) for span in together], joined)
+    for span, text, is_joined in zip(together, shown, joined, strict=True):
+        known = [bits for position in span if (bits := tokens[position].surprisal) is not None]
         bits = min(sum(known), 1e6) if known else None
         yield TokenBox(
             text=text.strip() or "␣",
             bits="–" if bits is None else _bits(sum(known)),
             shade=shade(bits),
-            differs=first in some,
+            differs=first in span,
             joined=is_joined,
-            parts=len(some),
-            place=some.start,
-            entropy=_entropy(scored, some.start),
-            rank=_rank(scored, some.start),
+            parts=len(span),
+            place=span.start,
+            entropy=_entropy(scored, span.start),
+            rank=_rank(scored, span.start),
         )
 
 
-def _entropy(scored: Scored, place: int) -> str:
-    nats = None if scored.entropies is None else scored.entropies[place]
+def _entropy(scored: Scored, position: int) -> str:
+    nats = None if scored.entropies is None else scored.entropies[position]
     return "" if nats is None else _bits(nats / LN2)
 
 
-def _rank(scored: Scored, place: int) -> str:
-    rank = None if scored.ranks is None else scored.ranks[place]
+def _rank(scored: Scored, position: int) -> str:
+    rank = None if scored.ranks is None else scored.ranks[position]
     return "" if rank is None else f"{rank:,}"
 
 

@@ -64,8 +64,8 @@ class ChosenLines:
     def of(cls, request: Request, sweep: Sweep, every: Sequence[Member]) -> ChosenLines:
         """What the address chooses, and defaults for the rest."""
         query = request.query_params
-        places = placed(sweep, [member.run for member in every if member.run is not None])
-        models = list(dict.fromkeys(place.training for place in places))
+        checkpoints = placed(sweep, [member.run for member in every if member.run is not None])
+        models = list(dict.fromkeys(checkpoint.training for checkpoint in checkpoints))
         by, scale = query.get("by", ""), query.get("scale", "")
         suite, model = query.get("suite", ""), query.get("model", "")
         if suite not in sweep.suites:
@@ -74,7 +74,9 @@ class ChosenLines:
         if model not in models:
             fits = not by or model == ALL or len(models) <= MAX_MODELS_BY_FIELD
             model = ALL if fits else models[0]
-        return cls(by, scale if scale in SCALES else "", suite, model, models, [place.step for place in places])
+        return cls(
+            by, scale if scale in SCALES else "", suite, model, models, [checkpoint.step for checkpoint in checkpoints]
+        )
 
     def figures(self, reader: RunReader, sweep: Sweep) -> list[Figure]:
         """The charts of these lines."""
@@ -180,23 +182,24 @@ def _find_sweep(request: Request) -> Sweep:
     raise HTTPException(404, f"There is no sweep {number} in this store.")
 
 
-def _rows(reader: RunReader, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
-    by_run, warnings = _summaries(reader, some), reader.warnings()
-    for member in some:
+def _rows(reader: RunReader, shown_members: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
+    by_run, warnings = _summaries(reader, shown_members), reader.warnings()
+    for member in shown_members:
         own = {} if member.run is None else by_run.get(member.run.id, {})
         cells = (
-            None if (one := own.get(suite)) is None else cell_of(one, warnings.get(one.id, ())) for suite in suites
+            None if (summary := own.get(suite)) is None else cell_of(summary, warnings.get(summary.id, ()))
+            for suite in suites
         )
         yield SweepRow(str(member.model), member.run, tuple(cells))
 
 
-def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
+def _summaries(reader: RunReader, shown_members: Sequence[Member]) -> dict[int, dict[str, Summary]]:
     """Results by run and suite."""
-    found: dict[int, dict[str, Summary]] = {}
-    runs = [member.run.id for member in some if member.run is not None]
+    by_run: dict[int, dict[str, Summary]] = {}
+    runs = [member.run.id for member in shown_members if member.run is not None]
     for summary in reader.overview(runs) if runs else ():
-        found.setdefault(summary.run, {})[summary.suite] = summary
-    return found
+        by_run.setdefault(summary.run, {})[summary.suite] = summary
+    return by_run
 
 
 def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
