@@ -189,8 +189,11 @@ class _RowSource(NamedTuple):
 
     def newest(self, suite: str) -> Summary | None:
         """The newest complete result on a suite, or the newest of any status."""
-        found = self.results.get(suite, ())
-        return next((kept for kept in reversed(found) if kept.status == "complete"), found[-1] if found else None)
+        results_of_suite = self.results.get(suite, ())
+        return next(
+            (kept for kept in reversed(results_of_suite) if kept.status == "complete"),
+            results_of_suite[-1] if results_of_suite else None,
+        )
 
 
 class GridSelection(NamedTuple):
@@ -220,29 +223,32 @@ def select(source: GridSource, query: RunQuery) -> GridSelection:
 
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     """The requested page of the grid."""
-    found = select(source, query)
-    pages, column_pages = page_count(len(found.rows), ROWS_PER_PAGE), page_count(len(found.columns), COLUMNS_PER_PAGE)
+    selection = select(source, query)
+    pages, column_pages = (
+        page_count(len(selection.rows), ROWS_PER_PAGE),
+        page_count(len(selection.columns), COLUMNS_PER_PAGE),
+    )
     top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
     left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
-    columns = found.columns[left : left + COLUMNS_PER_PAGE]
-    rows = tuple(_row(row, columns, query, source.warnings) for row in found.rows[top : top + ROWS_PER_PAGE])
+    columns = selection.columns[left : left + COLUMNS_PER_PAGE]
+    rows = tuple(_row(row, columns, query, source.warnings) for row in selection.rows[top : top + ROWS_PER_PAGE])
     every_column = _columns(source.results, RunQuery())
     return ResultGrid(
         rows=rows,
         columns=tuple(columns),
         family_spans=_spans(columns, lambda column: (column.family,)),
         phenomenon_spans=_spans(columns, lambda column: (column.family, column.phenomenon)),
-        row_count=len(found.rows),
-        sweep_count=sum(row.is_sweep for row in found.rows),
-        suite_count=len(found.columns),
+        row_count=len(selection.rows),
+        sweep_count=sum(row.is_sweep for row in selection.rows),
+        suite_count=len(selection.columns),
         pages=pages,
         column_pages=column_pages,
         families=tuple(sorted({kept.kind for kept in source.results})),
         phenomena=tuple(sorted({name for column in every_column for name in column.phenomena})),
         fingerprint=fingerprint(
-            [row.key for row in rows] + [column.suite for column in columns] + [str(len(found.rows))]
+            [row.key for row in rows] + [column.suite for column in columns] + [str(len(selection.rows))]
         ),
-        ranking=_ranking(found, query.phenomenon),
+        ranking=_ranking(selection, query.phenomenon),
     )
 
 
@@ -262,10 +268,10 @@ def _rows(source: GridSource) -> list[_RowSource]:
             runs.setdefault(f"sweep:{run.sweep}" if run.sweep in source.sweeps else run.model, []).append(run)
     names = short_names(key for key in runs if not key.startswith("sweep:"))
     return [
-        _sweep_row(key, some, by_run, source.sweeps)
+        _sweep_row(key, runs_of_row, by_run, source.sweeps)
         if key.startswith("sweep:")
-        else _model_row(key, some, by_run, names)
-        for key, some in runs.items()
+        else _model_row(key, runs_of_row, by_run, names)
+        for key, runs_of_row in runs.items()
     ]
 
 
@@ -295,13 +301,13 @@ def _sweep_row(
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
-    found: dict[str, GridColumn] = {}
+    columns_by_suite: dict[str, GridColumn] = {}
     for kept in results:
-        if kept.suite not in found and (not query.kind or kept.kind == query.kind):
-            found[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, frozenset(kept.phenomena))
+        if kept.suite not in columns_by_suite and (not query.kind or kept.kind == query.kind):
+            columns_by_suite[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, frozenset(kept.phenomena))
     columns = [
         column
-        for name, column in found.items()
+        for name, column in columns_by_suite.items()
         if (not query.phenomenon or query.phenomenon in column.phenomena) and query.suite.lower() in name.lower()
     ]
     families: dict[str, int] = {}
@@ -338,15 +344,15 @@ def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
     return sorted(rows, key=lambda row: row.runs[0].id, reverse=column != "newest" or descending)
 
 
-def _ranking(found: GridSelection, phenomenon: str) -> Ranking | None:
-    means = {row.key: mean for row in found.rows if (mean := row.mean(phenomenon)) is not None}
-    suites = [column.suite for column in found.columns]
-    return ranking_of(phenomenon, means, {row.key: row.name for row in found.rows}, suites)
+def _ranking(selection: GridSelection, phenomenon: str) -> Ranking | None:
+    means = {row.key: mean for row in selection.rows if (mean := row.mean(phenomenon)) is not None}
+    suites = [column.suite for column in selection.columns]
+    return ranking_of(phenomenon, means, {row.key: row.name for row in selection.rows}, suites)
 
 
 def _value(kept: Summary | None, phenomenon: str = "") -> float | None:
-    found = None if kept is None else phenomenon_headline(kept, phenomenon)
-    return None if found is None else found.value
+    headline = None if kept is None else phenomenon_headline(kept, phenomenon)
+    return None if headline is None else headline.value
 
 
 def _row(
@@ -375,7 +381,7 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
         return None
     cell = cell_of(kept, warnings.get(kept.id, ()), phenomenon)
     if row.is_sweep:
-        values = [value for one in row.results[suite] if (value := _value(one, phenomenon)) is not None]
+        values = [value for summary in row.results[suite] if (value := _value(summary, phenomenon)) is not None]
         return cell._replace(sparkline=Sparkline.through(values))
     last = row.results[suite][-1]
     return cell._replace(later="" if last is kept else last.status)
@@ -392,4 +398,4 @@ def cell_of(kept: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "")
 def _spans(
     columns: Sequence[GridColumn], headings: Callable[[GridColumn], tuple[str, ...]]
 ) -> tuple[tuple[str, int], ...]:
-    return tuple((name[-1], len(list(some))) for name, some in groupby(columns, key=headings))
+    return tuple((name[-1], len(list(columns_of_group))) for name, columns_of_group in groupby(columns, key=headings))
