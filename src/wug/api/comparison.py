@@ -12,12 +12,13 @@ from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
 from wug.files import user_path, write_text
 from wug.formatting import plural
-from wug.results import comparison as runs
+from wug.results.comparison import ComparisonSettings, Contrast, RunComparison
+from wug.results.comparison import compare as compare_runs
 from wug.results.store import Store
 from wug.tables import Table, Tabulated, table_text
 from wug.types import Result
 from wug.views import charts, vega
-from wug.views import comparison as text
+from wug.views import comparison as comparison_text
 from wug.views.comparison_page import chart
 from wug.views.report import ReportedResult, render
 
@@ -42,12 +43,12 @@ class Comparison(Tabulated):
 
     __slots__ = ("found",)
 
-    def __init__(self, found: runs.RunComparison) -> None:
+    def __init__(self, found: RunComparison) -> None:
         self.found = found
         """The comparison that the command line and the site show."""
 
     @property
-    def contrasts(self) -> Sequence[runs.Contrast]:
+    def contrasts(self) -> Sequence[Contrast]:
         """Each difference with its interval, p-value and differing items."""
         return self.found.contrasts
 
@@ -59,7 +60,7 @@ class Comparison(Tabulated):
     @property
     def table(self) -> Table:
         """One row per difference."""
-        return Table.of_tuples(text.COLUMNS, map(text.row, self.found.contrasts))
+        return Table.of_tuples(comparison_text.COLUMNS, map(comparison_text.row, self.found.contrasts))
 
     def _as_table(self) -> Table:
         return self.table
@@ -73,14 +74,14 @@ class Comparison(Tabulated):
 
     def __repr__(self) -> str:
         sides = ", ".join(f"{side.label} = {side.name}" for side in self.found.sides)
-        lines = [
-            f"  {c.suite}, {c.metric}: {text.difference(c)} {text.interval(c)}, {text.verdict(c)}"
-            for c in self.contrasts
-        ]
+        lines = []
+        for c in self.contrasts:
+            row = f"{comparison_text.difference(c)} {comparison_text.interval(c)}, {comparison_text.verdict(c)}"
+            lines.append(f"  {c.suite}, {c.metric}: {row}")
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        return table_text(text.table(self.found), "html")
+        return table_text(comparison_text.table(self.found), "html")
 
 
 @public
@@ -119,13 +120,16 @@ def compare(
         raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
     if items < 0:
         raise InputError(f"items={items}: write a whole number, 0 or more")
-    choice = runs.ComparisonSettings(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
+    settings = ComparisonSettings(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
     sides = _sides(_flat(results), by)
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared")
         try:
-            numbers = [[_store(store, model, some) for model, some in side.items()] for side in sides.values()]
-            return Comparison(runs.compare(store, numbers, choice))
+            numbers = [
+                [_store(store, model, model_results) for model, model_results in side.items()]
+                for side in sides.values()
+            ]
+            return Comparison(compare_runs(store, numbers, settings))
         finally:
             store.close()
 
@@ -146,14 +150,14 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
     Examples:
         >>> wug.report(wug.run("wug_agreement_pp", limit=8), "page.html")
     """
-    target, listed = user_path(path), _flat(results)
+    target, flat = user_path(path), _flat(results)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("a report is an HTML page: name the file .html", file=target)
     if comparison is not None and not isinstance(comparison, Comparison):
         raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
     charts.require()
-    compared = comparison or _compared(listed)
-    page = render([ReportedResult(result) for result in listed], None if compared is None else compared.found)
+    compared = comparison or _compared(flat)
+    page = render([ReportedResult(result) for result in flat], None if compared is None else compared.found)
     write_text(target, page)
 
 
@@ -168,20 +172,20 @@ def _compared(results: Sequence[Result]) -> Comparison | None:
         return None
 
 
-def _flat(given: object) -> list[Result]:
-    if isinstance(given, Result):
-        return [given]
-    if isinstance(given, str):
-        raise InputError(f"{given!r} is not a result. Write by={given!r} to choose what distinguishes the sides")
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
-        raise InputError(f"{type(given).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
-    return [result for one in given for result in _flat(one)]
+def _flat(results: object) -> list[Result]:
+    if isinstance(results, Result):
+        return [results]
+    if isinstance(results, str):
+        raise InputError(f"{results!r} is not a result. Write by={results!r} to choose what distinguishes the sides")
+    if not isinstance(results, Iterable) or isinstance(results, (bytes, Mapping)):
+        raise InputError(f"{type(results).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
+    return [result for part in results for result in _flat(part)]
 
 
-def _names(what: str, given: str | Sequence[str]) -> Sequence[str]:
-    names = [given] if isinstance(given, str) else given
+def _names(what: str, value: str | Sequence[str]) -> Sequence[str]:
+    names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{what}={given!r}: write a name, or a list of names")
+        raise InputError(f"{what}={value!r}: write a name, or a list of names")
     return names
 
 
@@ -190,17 +194,17 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
     sides: dict[str, dict[str, list[Result]]] = {}
     for result in results:
         side = sides.setdefault(by(result) if callable(by) else _value(result, by), {})
-        some = side.setdefault(result.model, [])
-        if same := [other for other in some if _suite(other) == _suite(result)]:
-            field = _difference(same, result)
+        same_model = side.setdefault(result.model, [])
+        if duplicates := [earlier for earlier in same_model if _suite(earlier) == _suite(result)]:
+            field = _difference(duplicates, result)
             fix = "leave one out"
             if field is not None:
                 fix = f"compare by an option in which they differ, such as by={field!r}, or {fix}"
             raise InputError(f"{result.model} has two results of {result.suite} on one side: {fix}")
-        some.append(result)
+        same_model.append(result)
     if len(sides) < 2:
-        what = "a function" if callable(by) else repr(by)
-        raise InputError(f"nothing to compare: by={what} gives {plural(len(sides), 'side')}, and two are needed")
+        source = "a function" if callable(by) else repr(by)
+        raise InputError(f"nothing to compare: by={source} gives {plural(len(sides), 'side')}, and two are needed")
     return sides
 
 
@@ -219,8 +223,8 @@ def _value(result: Result, by: str) -> str:
     return value
 
 
-def _difference(some: Sequence[Result], result: Result) -> str | None:
-    for other in some:
+def _difference(others: Sequence[Result], result: Result) -> str | None:
+    for other in others:
         for name, value in result.signature.fields:
             if other.signature.get(name) != value:
                 return name

@@ -95,7 +95,7 @@ class Model:
             also = ", or open it with score='source'" if can_score_sources(self.id) else ""
             raise ModelError(f"{self.id} generates text and does not score it. Use generate(){also}")
         several = [texts] if isinstance(texts, (str, Request)) else _several(texts)
-        scored = list(self.opened.score([self._request(text, place) for place, text in enumerate(several)]))
+        scored = list(self.opened.score([self._request(text, index) for index, text in enumerate(several)]))
         return scored[0] if isinstance(texts, (str, Request)) else scored
 
     @overload
@@ -107,21 +107,21 @@ class Model:
         if self.opened.returns != "text":
             raise ModelError(f"{self.id} scores text and does not generate it. Use score()")
         several = [sources] if isinstance(sources, str) else _several(sources)
-        checked = [_text(one, place) for place, one in enumerate(several)]
-        outputs = [Answer(one) if isinstance(one, str) else one for one in self.opened.generate(checked)]
+        checked = [_text(source, index) for index, source in enumerate(several)]
+        outputs = [Answer(output) if isinstance(output, str) else output for output in self.opened.generate(checked)]
         return outputs[0] if isinstance(sources, str) else outputs
 
-    def _request(self, text: object, place: int) -> Request:
+    def _request(self, text: object, index: int) -> Request:
         if not isinstance(text, Request):
-            return Request(_text(text, place))
-        _text(text.text, place)
+            return Request(_text(text, index))
+        _text(text.text, index)
         if text.span is not None and not _is_span(text.span, len(text.text)):
             raise InputError(
                 f"span={text.span!r}: write (start, end), within the {len(text.text):,} characters of the text",
-                place=f"texts[{place}]",
+                place=f"texts[{index}]",
             )
         if text.reading is not None and not isinstance(text.reading, TextReading):
-            raise InputError(f"reading={text.reading!r}: write wug.types.TextReading(…)", place=f"texts[{place}]")
+            raise InputError(f"reading={text.reading!r}: write wug.types.TextReading(…)", place=f"texts[{index}]")
         if text.source is not None and self.options.get("score") != "source":
             raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
         return text
@@ -168,61 +168,65 @@ def open_model(
     return model_of(model, tokenizer, as_text(options, more))
 
 
-def models_of(given: object) -> list[Model]:
+def models_of(models: object) -> list[Model]:
     """One or several models, by name or open; patterns and lists give several."""
-    several = list(given) if isinstance(given, Iterable) and not _is_one_model(given) else [given]
-    named = ([str(one)] if isinstance(one, (str, Path)) else one for one in several)
-    expanded = (model_patterns.expand(one) if isinstance(one, list) else [one] for one in named)
-    models = [model_of(one.text if isinstance(one, model_patterns.Named) else one) for some in expanded for one in some]
-    if not models:
+    listed = list(models) if isinstance(models, Iterable) and not _is_one_model(models) else [models]
+    opened: list[Model] = []
+    for model in listed:
+        names = [str(model)] if isinstance(model, (str, Path)) else model
+        if isinstance(names, list):
+            opened += [model_of(match.text) for match in model_patterns.expand(names)]
+        else:
+            opened.append(model_of(model))
+    if not opened:
         raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
-    return models
+    return opened
 
 
-def model_of(given: object, tokenizer: object = None, options: Mapping[str, str] | None = None) -> Model:
+def model_of(model: object, tokenizer: object = None, options: Mapping[str, str] | None = None) -> Model:
     """A model by name, a loaded one, or an open one."""
     if isinstance(tokenizer, Mapping):
         raise InputError("the second argument is the tokenizer: write options={…}, or each option as a keyword")
-    if isinstance(given, (Model, ModelHandle)):
+    if isinstance(model, (Model, ModelHandle)):
         if tokenizer is not None or options:
             raise InputError("the model is already open: give its options when you open it")
-        return given if isinstance(given, Model) else Model(given)
-    if isinstance(given, (str, Path)):
+        return model if isinstance(model, Model) else Model(model)
+    if isinstance(model, (str, Path)):
         if tokenizer is not None:
             device = isinstance(tokenizer, str) and re.fullmatch(r"cpu|cuda(:\d+)?|mps", tokenizer)
             fix = f"write device={tokenizer!r}" if device else "tokenizer= is for a loaded model"
-            raise InputError(f"{str(given)!r} has its own tokenizer: {fix}")
-        if model_patterns.is_pattern(str(given)):
-            raise InputError(f"{str(given)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
-        if isinstance(given, Path) and not given.expanduser().exists():
-            raise InputError("no such folder", file=given)
-        return Model(opening.open_model(str(given), options))
-    if "torch" in sys.modules and isinstance(given, sys.modules["torch"].nn.Module):
+            raise InputError(f"{str(model)!r} has its own tokenizer: {fix}")
+        if model_patterns.is_pattern(str(model)):
+            raise InputError(f"{str(model)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
+        if isinstance(model, Path) and not model.expanduser().exists():
+            raise InputError("no such folder", file=model)
+        return Model(opening.open_model(str(model), options))
+    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
             raise InputError(
                 f"tokenizer={_shown(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
             )
-        return Model(opening.open_loaded(given, tokenizer, options))
-    if hasattr(given, "id") and hasattr(given, "options") and not options and is_function(given):
-        return Model(ModelHandle.around(given))  # an object of the user's own class
-    if is_function(given):
+        return Model(opening.open_loaded(model, tokenizer, options))
+    if hasattr(model, "id") and hasattr(model, "options") and not options and is_function(model):
+        return Model(ModelHandle.around(model))  # an object of the user's own class
+    if is_function(model):
         if tokenizer is not None:
             raise InputError("tokenizer= is for a loaded model of transformers: a function tokenizes its texts itself")
         kind = registry.backend_with(lambda traits: traits.wraps_functions)
         assert kind is not None
         refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
-        return Model(ModelHandle.around(registry.find("models", kind).wrap(given, **(options or {}))))
-    raise InputError(f"{_shown(given)} is not a model. Give {EXPECTED}")
+        return Model(ModelHandle.around(registry.find("models", kind).wrap(model, **(options or {}))))
+    raise InputError(f"{_shown(model)} is not a model. Give {EXPECTED}")
 
 
-def is_function(given: object) -> bool:
+def is_function(candidate: object) -> bool:
     """Whether it is a function of texts, or an object with a method that is one."""
-    methods = (getattr(given, name, None) for name in ("score", "generate"))
-    return not isinstance(given, type) and (callable(given) or any(map(callable, methods)))
+    methods = (getattr(candidate, name, None) for name in ("score", "generate"))
+    return not isinstance(candidate, type) and (callable(candidate) or any(map(callable, methods)))
 
 
-def _is_one_model(given: object) -> bool:
-    return isinstance(given, (str, Path, Mapping)) or is_function(given) or hasattr(given, "forward")
+def _is_one_model(model: object) -> bool:
+    return isinstance(model, (str, Path, Mapping)) or is_function(model) or hasattr(model, "forward")
 
 
 def _several(texts: object) -> Iterable[object]:
@@ -238,10 +242,10 @@ def _is_span(span: object, length: int) -> bool:
     return False
 
 
-def _text(text: object, place: int) -> str:
+def _text(text: object, index: int) -> str:
     if not isinstance(text, str):
-        raise InputError(f"texts[{place}] must be str, not {type(text).__name__}")
-    return refuse_surrogates(text, f"texts[{place}]")
+        raise InputError(f"texts[{index}] must be str, not {type(text).__name__}")
+    return refuse_surrogates(text, f"texts[{index}]")
 
 
 def _shown(value: object) -> str:
@@ -249,18 +253,18 @@ def _shown(value: object) -> str:
     return text if len(text) < 60 else f"a {type(value).__name__}"
 
 
-def as_text(*given: Mapping[str, Setting] | None) -> dict[str, str]:
+def as_text(*mappings: Mapping[str, Setting] | None) -> dict[str, str]:
     """Options as the command line writes them; None is left out, and an option that is given twice is refused."""
-    every: dict[str, Setting] = {}
-    for some in given:
-        for name, value in (some or {}).items():
+    settings: dict[str, Setting] = {}
+    for mapping in mappings:
+        for name, value in (mapping or {}).items():
             if not isinstance(name, str) or isinstance(value, Mapping):
                 raise InputError(f"option {name!r}: {value!r}: write a name and its value, such as 'dtype': 'bfloat16'")
-            if name in every:
+            if name in settings:
                 raise InputError(f"the option {name} is given twice: as a keyword and in options")
-            every[name] = value
+            settings[name] = value
     return {
         name: written(tuple(value) if isinstance(value, list) else value)
-        for name, value in every.items()
+        for name, value in settings.items()
         if value is not None
     }

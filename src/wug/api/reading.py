@@ -69,8 +69,8 @@ class Reading(Tabulated):
     """Reading times and their target models: estimates, words, coefficients, figures.
 
     Examples:
-        >>> found = wug.reading("times.csv", "rt", "length", "bits")
-        >>> figure = found.plot("delta_ll")
+        >>> reading = wug.reading("times.csv", "rt", "length", "bits")
+        >>> figure = reading.plot("delta_ll")
     """
 
     __slots__ = ("_fits", "_sets", "_suite", "results")
@@ -88,11 +88,11 @@ class Reading(Tabulated):
 
     def __repr__(self) -> str:
         rows = list(self.summary(short_names(result.model for result in self.results)))[1:]
-        found = "; ".join(
+        text = "; ".join(
             f"{measure} by {predictors}: ΔLL {delta} {interval}, p {p}, n {n}"
             for measure, predictors, delta, interval, p, n, *_ in rows
         )
-        return f"<Reading of {self._suite.name} · {found}>"
+        return f"<Reading of {self._suite.name} · {text}>"
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
@@ -104,13 +104,13 @@ class Reading(Tabulated):
     def estimates(self) -> Table:
         """One row per estimate, with `p` for `delta_ll`."""
         rows = []
-        for result, one in zip(self.results, self._sets, strict=True):
+        for result, target in zip(self.results, self._sets, strict=True):
             p = {e.group: e.value for e in result.estimates if e.metric == "p"}
             for e in result.estimates:
                 if e.metric != "p":
-                    first = (result.suite, Group.parse(e.group).value or None, written(one.terms), result.model)
-                    own = p.get(e.group) if e.metric == "delta_ll" else None
-                    rows.append((*first, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, own))
+                    first = (result.suite, Group.parse(e.group).value or None, written(target.terms), result.model)
+                    p_value = p.get(e.group) if e.metric == "delta_ll" else None
+                    rows.append((*first, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, p_value))
         return _table("suite measure predictors model metric group value n low high method p", rows)
 
     def _as_table(self) -> Table:
@@ -122,35 +122,35 @@ class Reading(Tabulated):
         settings, table = self._suite.prepared.settings, self._suite.prepared.table
         keys = [column for name in KEYS if (column := getattr(settings, name)) is not None]
         rows = []
-        for one, fit in self._each():
+        for target, fit in self._each():
             arrays = (fit.rows, fit.y, fit.folds + 1, fit.baseline.loglik, fit.target.loglik, fit.delta)
             for row, *values in zip(*(array.tolist() for array in arrays), strict=True):
-                given = (table.columns[name][row] for name in keys)
-                rows.append((row + 1, *given, fit.measure, one.label, *values))
+                key_values = (table.columns[name][row] for name in keys)
+                rows.append((row + 1, *key_values, fit.measure, target.label, *values))
         return _table(["row", *keys, *"measure model y fold ll_baseline ll_target delta_ll".split()], rows)
 
     @property
     def coefficients(self) -> Table:
         """One row per term of each target model and each baseline, fitted on all rows."""
         rows = []
-        for one, fit in self._each():
-            below = [term for term in fit.terms if term not in fit.predictors]
-            models = (("baseline", below, fit.baseline.coefficients), ("target", fit.terms, fit.coefficients))
-            for which, terms, found in models:
+        for target, fit in self._each():
+            baseline_terms = [term for term in fit.terms if term not in fit.predictors]
+            models = (("baseline", baseline_terms, fit.baseline.coefficients), ("target", fit.terms, fit.coefficients))
+            for regression, terms, coefficients in models:
                 for column, name in enumerate(["(Intercept)", *map(str, terms)], -1):
-                    interval = found.interval(column)
-                    values = (float(found.values[column + 1]), float(found.errors[column + 1]))
-                    tested = (found.t(column), found.p(column), interval.low, interval.high)
-                    rows.append((fit.measure, one.label, which, name, *values, *tested))
+                    interval = coefficients.interval(column)
+                    values = (float(coefficients.values[column + 1]), float(coefficients.errors[column + 1]))
+                    tested = (coefficients.t(column), coefficients.p(column), interval.low, interval.high)
+                    rows.append((fit.measure, target.label, regression, name, *values, *tested))
         return _table("measure model regression term estimate se t p low high", rows)
 
     @property
     def lags(self) -> Table:
         """One row per predictor and word from t+2 to t-3, each alone with the baseline."""
         rows = [
-            (fit.measure, one.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t, lag.n)
-            for one, fit in self._each()
-            for lag in fit.lags or lag_effects(self._suite.prepared, one, fit.measure)
+            (fit.measure, target.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t, lag.n)
+            for target, fit in self._each()
+            for lag in fit.lags or lag_effects(self._suite.prepared, target, fit.measure)
         ]
         return _table("measure model term word delta_ll slope low high t n", rows)
 
@@ -164,7 +164,7 @@ class Reading(Tabulated):
         if kind not in get_args(Kind):
             raise UnknownName("kind of plot", str(kind), get_args(Kind))
         result = self.results[0]
-        figures = {one.id: one for one in view.slope_figures(result)}
+        figures = {figure.id: figure for figure in view.slope_figures(result)}
         if kind == "delta_ll":
             figure = view.delta_figure(self.results)
         elif kind == "perplexity":
@@ -201,15 +201,15 @@ class Reading(Tabulated):
             raise InputError(f"conditions={conditions!r}: write two names")
         pair = (str(conditions[0]), str(conditions[1]))
         regions = milliseconds.by_region(_region_rows(surprisals))
-        found = [
-            (one.label, fit.measure, milliseconds.predicted_effect(fit, regions, pair, region, str(one.terms[0])))
-            for one, fit in self._each()
+        effects = [
+            (target.label, fit.measure, milliseconds.predicted_effect(fit, regions, pair, region, str(target.terms[0])))
+            for target, fit in self._each()
         ]
         if human is not None:
             columns = (human["item"], human["condition"], human["region"], human["rt"])
-            given = [(str(i), str(c), int(r), float(v)) for i, c, r, v in zip(*columns, strict=True)]
-            found.append(("people", "rt", milliseconds.measured_effect(given, pair, region)))
-        rows = [(label, name, e.region, e.ms, e.low, e.high, e.items, e.bits) for label, name, e in found]
+            measured = [(str(i), str(c), int(r), float(v)) for i, c, r, v in zip(*columns, strict=True)]
+            effects.append(("people", "rt", milliseconds.measured_effect(measured, pair, region)))
+        rows = [(label, name, e.region, e.ms, e.low, e.high, e.items, e.bits) for label, name, e in effects]
         return _table("source measure region effect low high items bits", rows)
 
     def summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
@@ -218,26 +218,26 @@ class Reading(Tabulated):
         least = 1 / (1 + self._suite.prepared.settings.permutations)
         for result, fits in zip(self.results, self._fits, strict=True):
             for fit in fits:
-                own = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
-                delta = own["delta_ll"]
+                by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
+                delta = by_metric["delta_ll"]
                 first = (fit.measure, names[result.model], number(delta.value))
                 interval = interval_text(delta.low, delta.high, delta.method, share=False)
                 p, r2 = view.p_text(fit.p, least), f"{fit.partial_r2:.2f}%"
-                yield (*first, interval, p, f"{delta.n:,}", r2, _slopes(fit, own))
+                yield (*first, interval, p, f"{delta.n:,}", r2, _slopes(fit, by_metric))
 
     def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table of each word alone; none if that was not fitted."""
         if any(fit.lags for _, fit in self._each()):
             yield "measure", "predictors", "term", "word alone", "ΔLL", "slope", "t", "n"
-        for one, fit in self._each():
+        for target, fit in self._each():
             for lag in fit.lags:
                 yield (
-                    *(fit.measure, names[one.label], lag.term, lag.name),
+                    *(fit.measure, names[target.label], lag.term, lag.name),
                     *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}", f"{lag.n:,}"),
                 )
 
     def _each(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:
-        return ((one, fit) for one, own in zip(self._sets, self._fits, strict=True) for fit in own)
+        return ((target, fit) for target, fits in zip(self._sets, self._fits, strict=True) for fit in fits)
 
 
 @public_with(FLAGS)
@@ -274,47 +274,47 @@ def reading(
 
     Examples:
         >>> columns = {"word": "word", "text": "story", "position": "word_n"}
-        >>> found = wug.reading("times.csv", "rt", "length", models="wug-causal", **columns)
-        >>> frame = found.to_pandas()
+        >>> reading = wug.reading("times.csv", "rt", "length", models="wug-causal", **columns)
+        >>> frame = reading.to_pandas()
     """
-    named = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _several(predictors)
+    formulas = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _several(predictors)
     uses, where = _several(options.pop("use", None)), _several(options.pop("where", None))
     allow_mismatch = bool(options.pop("allow_mismatch", False))
-    chosen = settings({**as_text(options), "baseline": baseline}, _several(measure), where)
-    kept = nullcontext() if cache is None else closing(Cache(user_path(cache)))
-    with kept as outputs:
-        found = run_reading(
+    parsed = settings({**as_text(options), "baseline": baseline}, _several(measure), where)
+    opened_cache = nullcontext() if cache is None else closing(Cache(user_path(cache)))
+    with opened_cache as outputs:
+        result = run_reading(
             ReadingRequest(
                 table=table,
-                settings=chosen,
-                predictors=named,
-                models=[] if models is None else [one.opened for one in models_of(models)],
+                settings=parsed,
+                predictors=formulas,
+                models=[] if models is None else [model.opened for model in models_of(models)],
                 uses=uses or ("surprisal",),
                 surprisals=surprisals,
                 allow_mismatch=allow_mismatch,
                 cache=outputs,
             )
         )
-    for text in dict.fromkeys(text for result in found.results for text in result.warnings):
+    for text in dict.fromkeys(text for part in result.results for text in part.warnings):
         log.warning("%s", text)
-    return found
+    return result
 
 
 def _slopes(fit: MeasureFit, estimates: Mapping[str, Estimate]) -> str:
     """The slopes of the predictors from the word itself back; with the name of each if there are several."""
-    found: dict[str, list[str]] = {}
+    slopes: dict[str, list[str]] = {}
     for term in fit.predictors:
         name = str(term.at(-term.factors[0].lag))
-        found.setdefault(name, []).append(number(estimates[f"slope:{term}"].value))
-    if len(found) == 1:
-        return ", ".join(*found.values())
-    return "; ".join(f"{name} {', '.join(values)}" for name, values in found.items())
+        slopes.setdefault(name, []).append(number(estimates[f"slope:{term}"].value))
+    if len(slopes) == 1:
+        return ", ".join(*slopes.values())
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in slopes.items())
 
 
-def _several(given: object) -> tuple[str, ...]:
-    if given is None:
+def _several(value: object) -> tuple[str, ...]:
+    if value is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(map(str, given)) if isinstance(given, Iterable) else ()
+    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, Iterable) else ()
 
 
 def run_reading(request: ReadingRequest, name: str | None = None) -> Reading:
@@ -326,67 +326,71 @@ def run_reading(request: ReadingRequest, name: str | None = None) -> Reading:
     suite = suite_of(path or source, request.settings, name or (path.name if path else "table"))
     sets = [*_column_sets(request.predictors), *_file_sets(suite, request), *_model_sets(suite, request)]
     fits = analyse(suite.prepared, sets)
-    results = [_result(suite, one, own) for one, own in zip(sets, fits, strict=True)]
+    results = [_result(suite, target, target_fits) for target, target_fits in zip(sets, fits, strict=True)]
     return Reading(suite, sets, fits, results)
 
 
 def _column_sets(predictors: Iterable[str]) -> list[PredictorSet]:
-    found = []
+    sets = []
     for text in predictors:
         label, equals, terms = text.partition("=")
-        found.append(PredictorSet(label.strip(), parse(terms)) if equals else PredictorSet(text.strip(), parse(text)))
-    return found
+        sets.append(PredictorSet(label.strip(), parse(terms)) if equals else PredictorSet(text.strip(), parse(text)))
+    return sets
 
 
 def _file_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
     if request.surprisals is None:
         return []
-    found: list[PredictorSet] = []
+    all_sets: list[PredictorSet] = []
     for use in request.uses:
         sets, mismatched = read_surprisals(
             suite.prepared, request.surprisals, use, allow_mismatch=request.allow_mismatch
         )
         note = (f"{mismatched:,} words differ from those of the table of surprisals, and are left out",)
-        found += [
-            replace(one, label=_label(one.label, use, request), warnings=note if mismatched else ()) for one in sets
+        all_sets += [
+            replace(target, label=_label(target.label, use, request), warnings=note if mismatched else ())
+            for target in sets
         ]
-    return found
+    return all_sets
 
 
 def _model_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
-    found = []
+    sets = []
     for handle in request.models:
         for use in request.uses:
             model = CachedModel(handle, request.cache, request.progress)
-            made = predict(suite.prepared, model, use)
-            said = tuple(notice.text for notice in model.pop_warnings())
-            found.append(replace(made, label=_label(made.label, use, request), warnings=(*made.warnings, *said)))
-    return found
+            predicted = predict(suite.prepared, model, use)
+            notices = tuple(notice.text for notice in model.pop_warnings())
+            label = _label(predicted.label, use, request)
+            sets.append(replace(predicted, label=label, warnings=(*predicted.warnings, *notices)))
+    return sets
 
 
 def _label(label: str, use: str, request: ReadingRequest) -> str:
     return f"{label}?use={use}" if len(request.uses) > 1 else label
 
 
-def _result(suite: ReadingSuite, one: PredictorSet, fits: Sequence[MeasureFit]) -> Result:
+def _result(suite: ReadingSuite, target: PredictorSet, fits: Sequence[MeasureFit]) -> Result:
     used = ",".join(str(len(fit.rows)) for fit in fits)
     dropped = "; ".join(filter(None, (dropped_text(suite.prepared, fit).partition("removed ")[2] for fit in fits)))
     options = {
         **suite.options,
-        "predictors": written(one.terms),
+        "predictors": written(target.terms),
         "rows": f"{used} of {len(suite.prepared.table)}",
         "dropped": dropped.replace("|", "¦") or "none",
     }
-    signature = build_signature(suite.name, suite.checksum, options, one.label, one.options)
-    found = build_result(suite, one.label, signature, result_rows(suite.prepared, one, fits), keep=lambda _: None)
-    return replace(found, outcomes=FitOutcomes(suite.prepared, fits))
+    signature = build_signature(suite.name, suite.checksum, options, target.label, target.options)
+    result = build_result(
+        suite, target.label, signature, result_rows(suite.prepared, target, fits), keep=lambda _: None
+    )
+    return replace(result, outcomes=FitOutcomes(suite.prepared, fits))
 
 
-def _region_rows(given: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:
-    if isinstance(given, Table):
-        yield from zip(*(given[name] for name in ("item", "condition", "region", "surprisal")), strict=True)
+def _region_rows(source: Table | Results | Result) -> Iterator[tuple[Any, Any, Any, Any]]:
+    if isinstance(source, Table):
+        yield from zip(*(source[name] for name in ("item", "condition", "region", "surprisal")), strict=True)
         return
-    for result in [given] if isinstance(given, Result) else given:
+    for result in [source] if isinstance(source, Result) else source:
         for outcome in result.outcomes:
             for condition, sentence in outcome.detail.get("conditions", {}).items():
                 for region in sentence["regions"]:

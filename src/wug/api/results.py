@@ -57,16 +57,16 @@ class Results(Tabulated, Sequence[Result]):
         return iter(self._results)
 
     @overload
-    def __getitem__(self, place: int) -> Result: ...
+    def __getitem__(self, index: int) -> Result: ...
     @overload
-    def __getitem__(self, place: slice | str) -> Results: ...
-    def __getitem__(self, place: object) -> Result | Results:
-        if isinstance(place, str):
-            return self.select(suite=place)
-        if not isinstance(place, (int, slice)):
-            raise InputError(f"results[{place!r}]: write a number, a slice, or the name of a suite")
-        found = self._results[place]
-        return found if isinstance(found, Result) else Results(found, runs=self.runs, store=self.store)
+    def __getitem__(self, index: slice | str) -> Results: ...
+    def __getitem__(self, index: object) -> Result | Results:
+        if isinstance(index, str):
+            return self.select(suite=index)
+        if not isinstance(index, (int, slice)):
+            raise InputError(f"results[{index!r}]: write a number, a slice, or the name of a suite")
+        selected = self._results[index]
+        return selected if isinstance(selected, Result) else Results(selected, runs=self.runs, store=self.store)
 
     def __repr__(self) -> str:
         names = short_names(result.model for result in self._results)
@@ -90,19 +90,19 @@ class Results(Tabulated, Sequence[Result]):
             >>> frame = results.select(model="wug-lstm", metric="accuracy").to_pandas()
         """
         names = short_names(result.model for result in self._results)
-        metrics = {one.metric for result in self._results for one in result.estimates}
+        metrics = {estimate.metric for result in self._results for estimate in result.estimates}
         known = {"suite": {r.suite for r in self}, "model": {*names, *names.values()}, "metric": metrics}
-        for what, wanted in (("suite", suite), ("model", model), ("metric", metric)):
-            if wanted is not None and wanted not in known[what]:
-                raise UnknownName(what, wanted, known[what])
-        found = [
+        for what, name in (("suite", suite), ("model", model), ("metric", metric)):
+            if name is not None and name not in known[what]:
+                raise UnknownName(what, name, known[what])
+        selected = [
             result
             for result in self._results
             if suite in (None, result.suite) and model in (None, result.model, names[result.model])
         ]
         if metric is not None:
-            found = [with_metric(result, metric) for result in found]
-        return Results(found, runs=self.runs, store=self.store)
+            selected = [with_metric(result, metric) for result in selected]
+        return Results(selected, runs=self.runs, store=self.store)
 
     def pool(self, by: PoolBy = "seed") -> Results:
         """The mean of each estimate over runs that differ in their seed alone, give or take one standard deviation.
@@ -133,8 +133,8 @@ class Results(Tabulated, Sequence[Result]):
         """One row per estimate, over all items and by group."""
         from wug.views.result_tables import estimate_table
 
-        found = estimate_table(self._results)
-        return Table.of_tuples(found.names, found.values(), found.kinds)
+        table = estimate_table(self._results)
+        return Table.of_tuples(table.names, table.values(), table.kinds)
 
     @property
     def outcomes(self) -> Table:
@@ -198,15 +198,15 @@ class Store:
     def runs(self) -> Table:
         """One row per run, the latest first: its number, status, model and time."""
         names = [field.name for field in fields(Run)]
-        found = self._store.runs()
+        runs = self._store.runs()
         kinds = {"id": int, "suites": int, "finished": str, "specification": str, "revision": str}
-        return Table({name: [getattr(run, name) for run in found] for name in names}, kinds)
+        return Table({name: [getattr(run, name) for run in runs] for name in names}, kinds)
 
     def results(self, *numbers: int) -> Results:
         """The results of the runs with these numbers, or of all, in order."""
         chosen = list(dict.fromkeys(numbers)) or sorted(run.id for run in self._store.runs())
-        found = [result for number in chosen for result in self._store.results(number)]
-        return Results(found, runs=chosen, store=self.path)
+        results = [result for number in chosen for result in self._store.results(number)]
+        return Results(results, runs=chosen, store=self.path)
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {len(self._store.runs()):,} runs>"
@@ -267,33 +267,33 @@ def import_results(
     """
     from wug.exchange.importing import import_files
 
-    given = [files] if isinstance(files, str | Path) else list(files)
+    paths = [files] if isinstance(files, str | Path) else list(files)
     target = results_store.Store(user_path(store))
-    found = import_files(
-        [user_path(file) for file in given],
+    imports = import_files(
+        [user_path(file) for file in paths],
         target,
         form=format,
         model=model,
         sweep=sweep,
         command="wug.import_results(…)",
     )
-    results = (result for one in found for result in one.results)
-    return Results(results, runs=(one.number for one in found), store=target.path)
+    results = (result for stored in imports for result in stored.results)
+    return Results(results, runs=(stored.number for stored in imports), store=target.path)
 
 
 def with_metric(result: Result, metric: str) -> Result:
     """The result with the estimates and outcomes of one metric; those of a mean effect are the effects of items."""
-    how = result.metric(metric).derived
-    if how is None or how.standardised:
-        outcomes = [one for one in result.outcomes if one.metric == metric]
+    derivation = result.metric(metric).derived
+    if derivation is None or derivation.standardised:
+        outcomes = [outcome for outcome in result.outcomes if outcome.metric == metric]
     else:
-        values = [(one, how.value(one.detail)) for one in result.outcomes if one.metric == how.metric]
-        outcomes = [replace(one, metric=metric, value=value if math.isfinite(value) else None) for one, value in values]
+        values = [(o, derivation.value(o.detail)) for o in result.outcomes if o.metric == derivation.metric]
+        outcomes = [replace(o, metric=metric, value=value if math.isfinite(value) else None) for o, value in values]
     return replace(
         result,
-        estimates=tuple(one for one in result.estimates if one.metric == metric),
+        estimates=tuple(estimate for estimate in result.estimates if estimate.metric == metric),
         outcomes=tuple(outcomes),
-        metrics=tuple(replace(one, derived=None) if one.name == metric else one for one in result.metrics),
+        metrics=tuple(replace(m, derived=None) if m.name == metric else m for m in result.metrics),
     )
 
 
@@ -310,7 +310,7 @@ def _renamed(values: Mapping[str, object], prefix: str, taken: Mapping[str, obje
 
 def _flattened(values: Mapping[str, object], path: str = "") -> dict[str, object]:
     """Nested values by their paths."""
-    found: dict[str, object] = {}
+    flat: dict[str, object] = {}
     for name, value in values.items():
-        found |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
-    return found
+        flat |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
+    return flat

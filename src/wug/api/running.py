@@ -152,12 +152,12 @@ def surprisal(
 
     if (texts is None) == (text is None):
         raise InputError("wug.surprisal() needs texts, or text=…, and not both")
-    given = texts if text is None else _verbatim(text)
-    opened = (one.opened for one in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
+    scored_texts = texts if text is None else _verbatim(text)
+    handles = (m.opened for m in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
     with nullcontext() if cache is None else closing(Cache(user_path(cache))) as outputs:
         return texts_layer.surprisal(
-            given,
-            opened,
+            scored_texts,
+            handles,
             unit,
             words=words,
             context=context,
@@ -195,13 +195,13 @@ def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Ta
     from wug.evaluation.signature import build_signature
     from wug.families.people import score_people
 
-    suite, who, rows = score_people(user_path(path), as_text(options))
-    result = build_result(suite, who, build_signature(suite.name, suite.checksum, suite.options, who, {}), rows)
+    suite, model, rows = score_people(user_path(path), as_text(options))
+    result = build_result(suite, model, build_signature(suite.name, suite.checksum, suite.options, model, {}), rows)
     for text in result.warnings:
         warnings.warn(text, stacklevel=4)  # two frames of `public`
     columns = ("metric", "group", "value", "n", "low", "high", "method")
     kinds = {"metric": str, "group": str, "value": float, "n": int, "low": float, "high": float, "method": str}
-    return Table({name: [getattr(one, name) for one in result.estimates] for name in columns}, kinds)
+    return Table({name: [getattr(estimate, name) for estimate in result.estimates] for name in columns}, kinds)
 
 
 @public
@@ -266,18 +266,20 @@ def run(
     opened = models is not None and any(map(_is_bare, _listed(models)))
     if opened and protocol is not None:
         raise InputError("protocol= is for models given by name, or opened with wug.open_model(…)")
-    given = open_suites(suites, options, kind=kind) if opened else _listed(suites)
+    listed_suites = open_suites(suites, options, kind=kind) if opened else _listed(suites)
     if opened:
         options = kind = None
-    named = None if models is None else [_model(model, given) for model in _listed(models)]
-    ids = Counter(one.id for one in named or () if isinstance(one, ModelHandle) and one.spec is None)
-    if twice := next((name for name, times in ids.items() if times > 1), None):
-        raise InputError(f"two models are called {twice}: give them names, as in wug.open_model(…, name='other')")
-    if named == []:
+    listed_models = None if models is None else [_model(model, listed_suites) for model in _listed(models)]
+    ids = Counter(
+        handle.id for handle in listed_models or () if isinstance(handle, ModelHandle) and handle.spec is None
+    )
+    if duplicate := next((name for name, times in ids.items() if times > 1), None):
+        raise InputError(f"two models are called {duplicate}: give them names, as in wug.open_model(…, name='other')")
+    if listed_models == []:
         raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
     request = RunRequest(
-        suites=given,
-        models=named,
+        suites=listed_suites,
+        models=listed_models,
         suite_options=as_text(options),
         model_options=as_text(model_options),
         protocol=protocol,
@@ -285,7 +287,7 @@ def run(
         tags=list(map(str, _listed(tags))),
         limit=limit,
         interval=interval,
-        metrics=[find_metric(one) for one in _listed(metrics)],
+        metrics=[find_metric(metric) for metric in _listed(metrics)],
         store=path,
         cache=None if cache is None else user_path(cache),
         executor=executor,
@@ -353,17 +355,17 @@ def metric(
         ...     return (detail["logprob_good"] - detail["logprob_bad"]) / math.log(2)
     """
 
-    def make(given: Judge) -> MetricFunction:
-        return as_metric(given, name=name, unit=unit, better=better, headline=headline, meaning=meaning)
+    def make(judge: Judge) -> MetricFunction:
+        return as_metric(judge, name=name, unit=unit, better=better, headline=headline, meaning=meaning)
 
     make(len)  # a wrong setting is an error here
     return make if function is None else make(function)
 
 
-def _listed(given: Any) -> list[Any]:
-    single = isinstance(given, (str, bytes, Path, Suite, Mapping)) or not isinstance(given, Iterable)
-    single = single or hasattr(given, "columns")  # a data frame
-    return [given] if single else list(given)
+def _listed(value: Any) -> list[Any]:
+    single = isinstance(value, (str, bytes, Path, Suite, Mapping)) or not isinstance(value, Iterable)
+    single = single or hasattr(value, "columns")  # a data frame
+    return [value] if single else list(value)
 
 
 def _is_bare(model: object) -> bool:
@@ -385,7 +387,7 @@ def _verbatim(text: str | Iterable[str]) -> list[object]:
     several = [text] if isinstance(text, str) else text
     if not isinstance(several, Iterable):
         raise InputError(f"text={text!r}: write a str, or a list of them")
-    return [Text(refuse_surrogates(one)) if isinstance(one, str) else one for one in several]
+    return [Text(refuse_surrogates(item)) if isinstance(item, str) else item for item in several]
 
 
 def _in_requests(progress: Callable[[int, int], None]) -> Listener:
@@ -406,7 +408,7 @@ def _failed(report: RunReport) -> str:
 
 def _call(request: RunRequest) -> str:
     suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
-    models = [one.id if isinstance(one, ModelHandle) else str(one) for one in request.models or ()]
+    models = [model.id if isinstance(model, ModelHandle) else str(model) for model in request.models or ()]
     model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"
     limit = "" if request.limit is None else f", limit={request.limit!r}"
     options = f", options={dict(request.suite_options)!r}" if request.suite_options else ""

@@ -96,8 +96,8 @@ class ModelName(NamedTuple):
 
 def formats() -> list[str]:
     """The names of all formats of other programs that runs are written in."""
-    own = (name.replace("_", "-") for name in registry.names(WRITERS))
-    return sorted([*own, *registry.attributes("families", SUBMISSION)])
+    names = (name.replace("_", "-") for name in registry.names(WRITERS))
+    return sorted([*names, *registry.attributes("families", SUBMISSION)])
 
 
 def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
@@ -133,14 +133,14 @@ def refuse_non_finite(result: Result) -> None:
 def why_without_samples(result: Result, options: ExportOptions) -> str | None:
     """Why the items of a result are not written; None if they are."""
     if not may_publish(result):
-        why = "its authors ask not to publish the items as plain text"
+        reason = "its authors ask not to publish the items as plain text"
     elif not len(result.outcomes):
-        why = "the run has no outcomes"
+        reason = "the run has no outcomes"
     else:
         return None
     if options.with_samples:
-        raise InputError(f"{result.suite}: {why}, so --with-samples cannot be followed")
-    return f"{result.suite}: samples are left out: {why}"
+        raise InputError(f"{result.suite}: {reason}, so --with-samples cannot be followed")
+    return f"{result.suite}: samples are left out: {reason}"
 
 
 def write_samples(

@@ -67,15 +67,15 @@ class ImportedSuite:
 
     def result(self, model: str, signature: Signature) -> Result:
         """The result without its outcomes, which are collected."""
-        found = self._estimates()
-        for estimate in found:
-            self.declare(estimate.metric)
+        estimates = self._estimates()
+        for e in estimates:
+            self.declare(e.metric)
         alone = () if self.collected else (AGGREGATES_ONLY,)
-        values = {one.metric: one.value for one in found if one.group == OVERALL}
+        values = {e.metric: e.value for e in estimates if e.group == OVERALL}
         differing = tuple(
-            f"{one.metric} is {one.value:.6g} in the file, and {values[one.metric]:.6g} over its items"
-            for one in self.estimates
-            if one.group == OVERALL and abs(one.value - values[one.metric]) > 1e-6
+            f"{e.metric} is {e.value:.6g} in the file, and {values[e.metric]:.6g} over its items"
+            for e in self.estimates
+            if e.group == OVERALL and abs(e.value - values[e.metric]) > 1e-6
         )
         n = self.collected.items if not self.unsampled and self.collected else 0
         return Result(
@@ -84,8 +84,8 @@ class ImportedSuite:
             model=model,
             status=self.status,
             signature=signature,
-            n=n or max((one.n for one in found if one.group == OVERALL), default=0),
-            estimates=tuple(found),
+            n=n or max((e.n for e in estimates if e.group == OVERALL), default=0),
+            estimates=tuple(estimates),
             warnings=(*alone, *self.warnings, *differing),
             meta=self.meta,
             metrics=tuple(self.metrics.values()),
@@ -93,12 +93,12 @@ class ImportedSuite:
 
     def _estimates(self) -> list[Estimate]:
         """Estimates of the outcomes if every task has samples, then pooled aggregates of what they lack."""
-        found = [] if self.unsampled else self.collected.estimates("wilson")
-        for more in (self.estimates, pooled(self.aggregates)):
-            known = {(one.metric, one.group) for one in found}
-            found += [one for one in more if (one.metric, one.group) not in known]
-        order = {name: place for place, name in enumerate(self.metrics)}
-        return sorted(found, key=lambda one: order.get(one.metric, len(order)))
+        estimates = [] if self.unsampled else self.collected.estimates("wilson")
+        for further in (self.estimates, pooled(self.aggregates)):
+            present = {(e.metric, e.group) for e in estimates}
+            estimates += [e for e in further if (e.metric, e.group) not in present]
+        order = {name: position for position, name in enumerate(self.metrics)}
+        return sorted(estimates, key=lambda e: order.get(e.metric, len(order)))
 
 
 @dataclass(slots=True)
@@ -129,31 +129,33 @@ class ImportedRun:
 def pooled(aggregates: Sequence[Aggregate]) -> Iterator[Estimate]:
     """Estimates over all aggregates of each metric, and over those of each group."""
     cells: dict[tuple[str, str], list[Aggregate]] = {}
-    for one in aggregates:
-        for group in (OVERALL, *(str(Group(name, value)) for name, value in one.groups.items())):
-            cells.setdefault((one.metric, group), []).append(one)
-    for (metric, group), some in cells.items():
-        yield _pooled(metric, group, some)
+    for aggregate in aggregates:
+        for group in (OVERALL, *(str(Group(name, value)) for name, value in aggregate.groups.items())):
+            cells.setdefault((aggregate.metric, group), []).append(aggregate)
+    for (metric, group), members in cells.items():
+        yield _pooled(metric, group, members)
 
 
-def _pooled(metric: str, group: str, some: Sequence[Aggregate]) -> Estimate:
-    sizes = [one.n for one in some if one.n]
-    if len(sizes) < len(some):
-        value = math.fsum(one.value for one in some) / len(some)
-        known = some[0].error if len(some) == 1 else None
+def _pooled(metric: str, group: str, aggregates: Sequence[Aggregate]) -> Estimate:
+    sizes = [aggregate.n for aggregate in aggregates if aggregate.n]
+    if len(sizes) < len(aggregates):
+        value = math.fsum(aggregate.value for aggregate in aggregates) / len(aggregates)
+        known = aggregates[0].error if len(aggregates) == 1 else None
         return estimate(metric, group, value, None, known)
     n = sum(sizes)
-    value = math.fsum(one.value * size for one, size in zip(some, sizes, strict=True)) / n
-    errors = [one.error for one in some if one.error is not None]
+    value = math.fsum(aggregate.value * size for aggregate, size in zip(aggregates, sizes, strict=True)) / n
+    errors = [aggregate.error for aggregate in aggregates if aggregate.error is not None]
     squares = [(error * size) ** 2 for error, size in zip(errors, sizes, strict=False)]
-    return estimate(metric, group, value, n, math.sqrt(math.fsum(squares)) / n if len(errors) == len(some) else None)
+    return estimate(
+        metric, group, value, n, math.sqrt(math.fsum(squares)) / n if len(errors) == len(aggregates) else None
+    )
 
 
 def estimate(metric: str, group: str, value: float, n: int | None, error: float | None) -> Estimate:
     """A value with Wilson's interval if it is a proportion of n items, else with that of its standard error."""
     if n and 0 <= value <= 1 and abs(value * n - round(value * n)) < 1e-6:
-        made = wilson(round(value * n), n)
-        return Estimate(metric, group, value, n, made.low, made.high, "wilson")
+        interval = wilson(round(value * n), n)
+        return Estimate(metric, group, value, n, interval.low, interval.high, "wilson")
     if error:
         return Estimate(metric, group, value, n or 0, value - 1.96 * error, value + 1.96 * error, "stderr")
     return Estimate(metric, group, value, n or 0, method="none: the number of items is unknown" if not n else None)
@@ -183,7 +185,7 @@ def hub_data(hub: str, part: str) -> Path | None:
     Raises:
         DataError: If the file is not on this machine.
     """
-    name = next((one for one in data.names() if data.find(one).set.hub == hub), None)
+    name = next((set_name for set_name in data.names() if data.find(set_name).set.hub == hub), None)
     if name is None or part not in (Path(file.name).stem for file in data.find(name).set.files):
         return None
     return data.path(f"{name}/{part}")

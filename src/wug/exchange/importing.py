@@ -54,9 +54,9 @@ class _Prepared(NamedTuple):
 
 def readers() -> dict[str, ModuleType]:
     """The readers by the name of their format."""
-    own = {name.replace("_", "-"): module for name, module in registry.modules(READERS)}
+    modules = {name.replace("_", "-"): module for name, module in registry.modules(READERS)}
     families = ((name, registry.submodule(module, OF_FAMILIES)) for name, module in registry.modules("families"))
-    return {**own, **{name: module for name, module in families if module is not None}}
+    return {**modules, **{name: module for name, module in families if module is not None}}
 
 
 def import_files(
@@ -81,20 +81,20 @@ def import_files(
     Raises:
         InputError: If a file is damaged or of no known format, or two files contradict each other.
     """
-    found = [run for name, files in _recognised(paths, form).items() for run in _read(name, files)]
+    runs = [run for name, files in _recognised(paths, form).items() for run in _read(name, files)]
     if model is not None:
-        if len({run.name for run in found if run.name}) > 1:
-            names = ", ".join(sorted({run.name for run in found}))
+        if len({run.name for run in runs if run.name}) > 1:
+            names = ", ".join(sorted({run.name for run in runs}))
             raise InputError(f"--model renames one model, and the files are of several: {names}")
-        found = [renamed(run, model) for run in found]
-    for run in found:
+        runs = [renamed(run, model) for run in runs]
+    for run in runs:
         if not run.name:
             raise InputError("the file does not name the model: give it with --model NAME", file=run.files[0])
-    prepared = [_prepare(run) for run in sorted(_merged(found), key=_place)]
+    prepared = [_prepare(run) for run in sorted(_merged(runs), key=_place)]
     stored = _Stored(store)
-    checked = [(one, stored.same(one)) for one in prepared]
-    place = None if sweep is None else _sweep(store, sweep, [one.run for one in prepared], command)
-    return [_store(store, one, known, place, command) for one, known in checked]
+    checked = [(prepared_run, stored.same(prepared_run)) for prepared_run in prepared]
+    sweep_id = None if sweep is None else _sweep(store, sweep, [prepared_run.run for prepared_run in prepared], command)
+    return [_store(store, prepared_run, stored_run, sweep_id, command) for prepared_run, stored_run in checked]
 
 
 def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
@@ -103,30 +103,30 @@ def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
         return list(readers()[form].read(files))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
         log.debug("reading %s failed", form, exc_info=error)
-        where = files[0] if len(files) == 1 else f"one of {len(files)} files"
+        file = files[0] if len(files) == 1 else f"one of {len(files)} files"
         message = f"a value is not of the type that the format {form} has there ({type(error).__name__}: {error})"
-        raise InputError(message, file=where) from None
+        raise InputError(message, file=file) from None
 
 
 def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
-    known = readers()
-    if form is not None and form not in known:
-        raise UnknownName("format", form, known)
-    found: dict[str, list[Path]] = {}
+    available = readers()
+    if form is not None and form not in available:
+        raise UnknownName("format", form, available)
+    files_by_format: dict[str, list[Path]] = {}
     for path in paths:
         inside = [path] if not path.is_dir() else _files(path)
-        formats = {file: form or _format(file, known) for file in inside}
+        formats = {file: form or _format(file, available) for file in inside}
         for file, name in formats.items():
             if not name and file.suffix in SUFFIXES and not read_bytes(file, HEAD_BYTES):
                 raise InputError("the file is empty: import the others by name, or remove it", file=file)
         if not any(formats.values()):
             if path.is_file() and ".json" in path.suffixes:
                 read_object(path)  # a damaged file says so
-            raise InputError(f"no results in a format that wug imports: {', '.join(known)}", file=path)
+            raise InputError(f"no results in a format that wug imports: {', '.join(available)}", file=path)
         for file, name in formats.items():
-            if name and file not in found.setdefault(name, []):
-                found[name].append(file)
-    return found
+            if name and file not in files_by_format.setdefault(name, []):
+                files_by_format[name].append(file)
+    return files_by_format
 
 
 def _files(folder: Path) -> list[Path]:
@@ -136,35 +136,35 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _format(path: Path, known: Mapping[str, ModuleType]) -> str | None:
+def _format(path: Path, available: Mapping[str, ModuleType]) -> str | None:
     if not path.is_file():
         raise InputError("no such file", file=path)
     start = head(path)
-    return next((name for name, reader in known.items() if reader.recognises(path, start)), None)
+    return next((name for name, reader in available.items() if reader.recognises(path, start)), None)
 
 
 def _merged(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
     """One run per model and checkpoint; equal suites once, different ones are an error."""
-    found: dict[tuple[str, str, str, str], ImportedRun] = {}
+    merged: dict[tuple[str, str, str, str], ImportedRun] = {}
     for run in runs:
         key = (run.format, run.name, run.revision, run.condition)
-        known = found.get(key)
-        if known is None:
-            found[key] = run
+        previous = merged.get(key)
+        if previous is None:
+            merged[key] = run
             continue
-        suites = {suite.name: suite for suite in known.suites}
+        suites = {suite.name: suite for suite in previous.suites}
         added = [suite for suite in run.suites if suite.name not in suites]
         for suite in run.suites:
             if suite.name in suites and not _equal(
                 suites[suite.name].result("", NOT_SIGNED), suite.result("", NOT_SIGNED)
             ):
                 raise InputError(
-                    f"{known.files[0]} and {run.files[0]} have different values of {suite.name} for {run.model}. "
+                    f"{previous.files[0]} and {run.files[0]} have different values of {suite.name} for {run.model}. "
                     "Import one of them, or give it another name with --model"
                 )
         if added:
-            found[key] = replace(known, files=[*known.files, *run.files], suites=[*known.suites, *added])
-    yield from found.values()
+            merged[key] = replace(previous, files=[*previous.files, *run.files], suites=[*previous.suites, *added])
+    yield from merged.values()
 
 
 def _place(run: ImportedRun) -> tuple[str, str, float, str]:
@@ -173,7 +173,7 @@ def _place(run: ImportedRun) -> tuple[str, str, float, str]:
 
 
 def _equal(first: Result, second: Result) -> bool:
-    values = [{(one.metric, one.group): one.value for one in result.estimates} for result in (first, second)]
+    values = [{(e.metric, e.group): e.value for e in result.estimates} for result in (first, second)]
     return values[0] == values[1]
 
 
@@ -182,11 +182,11 @@ def _prepare(run: ImportedRun) -> _Prepared:
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     results = [(suite.result(run.model, run.signature(suite, digest)), suite.outcomes) for suite in run.suites]
     for result, _ in results:
-        shares = [one for one in result.estimates if result.metric(one.metric).unit == "share"]
-        if impossible := [one for one in shares if not -1e-9 <= one.value <= 1 + 1e-9]:
-            one = max(impossible, key=lambda each: abs(each.value))  # not a mean that it is part of
-            where = f"{result.suite}, {one.metric} ({one.group})"
-            raise InputError(f"{one.value:g} is not a proportion between 0 and 1", file=run.files[0], place=where)
+        shares = [e for e in result.estimates if result.metric(e.metric).unit == "share"]
+        if impossible := [e for e in shares if not -1e-9 <= e.value <= 1 + 1e-9]:
+            worst = max(impossible, key=lambda estimate: abs(estimate.value))  # not a mean that it is part of
+            place = f"{result.suite}, {worst.metric} ({worst.group})"
+            raise InputError(f"{worst.value:g} is not a proportion between 0 and 1", file=run.files[0], place=place)
     return _Prepared(run, digest, tuple(results))
 
 
@@ -196,41 +196,41 @@ class _Stored:
         rows = store.reader.each("SELECT id, key, model FROM runs WHERE status = 'complete' AND removed IS NULL")
         self._runs = [(row["id"], row["key"], row["model"]) for row in rows if row["model"].startswith(f"{IMPORTED}/")]
 
-    def same(self, one: _Prepared) -> StoredImport | None:
+    def same(self, prepared: _Prepared) -> StoredImport | None:
         """The run that was made of the same files, or has the same values; an error if values contradict it."""
         for number, key, model in self._runs:
-            if key == one.key:
+            if key == prepared.key:
                 return self._known(number, "was imported before from the same content")
-            if model == one.run.model and self._agrees(number, one):
+            if model == prepared.run.model and self._agrees(number, prepared):
                 return self._known(number, "has the same values")
         return None
 
-    def _known(self, number: int, why: str) -> StoredImport:
-        return StoredImport(number, tuple(self._store.results(number)), f"run {number} {why}: nothing was added")
+    def _known(self, number: int, reason: str) -> StoredImport:
+        return StoredImport(number, tuple(self._store.results(number)), f"run {number} {reason}: nothing was added")
 
-    def _agrees(self, number: int, one: _Prepared) -> bool:
+    def _agrees(self, number: int, prepared: _Prepared) -> bool:
         """Whether a run has all of these results; an error if it has other values of one."""
-        known = {(r.suite, str(r.signature.without(IMPORTED))): r for r in self._store.results(number, outcomes=False)}
-        found = [known.get((result.suite, str(result.signature.without(IMPORTED)))) for result, _ in one.results]
-        for (result, _), other in zip(one.results, found, strict=True):
-            if other is not None and not _equal(result, other) and len(result.estimates) == len(other.estimates):
+        stored = {(r.suite, str(r.signature.without(IMPORTED))): r for r in self._store.results(number, outcomes=False)}
+        agrees = True
+        for result, _ in prepared.results:
+            earlier = stored.get((result.suite, str(result.signature.without(IMPORTED))))
+            equal = earlier is not None and _equal(result, earlier)
+            if earlier is not None and not equal and len(result.estimates) == len(earlier.estimates):
                 raise InputError(
                     f"run {number} has other values of {result.suite} for {result.model}. Give the model another name "
                     "with --model",
-                    file=one.run.files[0],
+                    file=prepared.run.files[0],
                 )
-        return all(
-            other is not None and _equal(result, other) and result.warnings == other.warnings
-            for (result, _), other in zip(one.results, found, strict=True)
-        )
+            agrees &= earlier is not None and equal and result.warnings == earlier.warnings
+        return agrees
 
 
 def _sweep(store: Store, name: str, runs: Sequence[ImportedRun], command: str) -> int:
     """The number of the sweep, with these runs as further members."""
     key = f"{IMPORTED}:{name}"
-    known = next((one for one in sweeps(store.reader) if one.name == name and _is_imported(store, one.id)), None)
-    models = dict.fromkeys([*(known.models if known else ()), *(Planned(_specification(run)) for run in runs)])
-    suites = dict.fromkeys([*(known.suites if known else ()), *(suite.name for run in runs for suite in run.suites)])
+    sweep = next((s for s in sweeps(store.reader) if s.name == name and _is_imported(store, s.id)), None)
+    models = dict.fromkeys([*(sweep.models if sweep else ()), *(Planned(_specification(run)) for run in runs)])
+    suites = dict.fromkeys([*(sweep.suites if sweep else ()), *(suite.name for run in runs for suite in run.suites)])
     return store.begin_sweep(key, name, command, plan_text(models, suites))
 
 
@@ -245,17 +245,17 @@ def _specification(run: ImportedRun) -> str:
     return f"{IMPORTED}:{run.name}{shots}" + (f"@{run.revision}" if run.revision else "")
 
 
-def _store(store: Store, one: _Prepared, known: StoredImport | None, sweep: int | None, command: str) -> StoredImport:
+def _store(store: Store, run: _Prepared, known: StoredImport | None, sweep: int | None, command: str) -> StoredImport:
     if known is not None:
-        for _, outcomes in one.results:
+        for _, outcomes in run.results:
             outcomes.close()
         if sweep is not None:
             store.change("UPDATE runs SET sweep = ? WHERE id = ?", sweep, known.number)
         return known
-    named = {"specification": _specification(one.run), "revision": one.run.revision or None, "sweep": sweep}
-    with store.writing(one.key, one.run.model, command, **named) as (number, add):
+    fields = {"specification": _specification(run.run), "revision": run.run.revision or None, "sweep": sweep}
+    with store.writing(run.key, run.run.model, command, **fields) as (number, add):
         results = []
-        for result, outcomes in one.results:
+        for result, outcomes in run.results:
             with closing(outcomes):
                 results.append(add(result, outcomes))
     return StoredImport(number, tuple(results))

@@ -63,7 +63,7 @@ def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False, p
         raise InputError(f"{constant}, which is not a number in JSON", file=path, place=place)
 
     try:
-        found = json.loads(content, parse_constant=float if nan else refuse, object_pairs_hook=pairs)
+        parsed = json.loads(content, parse_constant=float if nan else refuse, object_pairs_hook=pairs)
     except InputError:
         raise
     except RecursionError:
@@ -73,4 +73,4 @@ def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False, p
         raise InputError(what, file=path, place=place or f"line {error.lineno}") from None
     except ValueError as error:  # numbers of thousands of digits
         raise InputError(f"not JSON that can be read: {error}", file=path, place=place) from None
-    return mapping(found, "the content", path, place)
+    return mapping(parsed, "the content", path, place)

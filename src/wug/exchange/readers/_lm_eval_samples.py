@@ -80,11 +80,11 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
         groups: The groups of all outcomes.
         task: What the results file says.
     """
-    candidates = [one for one in families_of_samples() if suite.kind in (IMPORTED, one[0])]
+    candidates = [candidate for candidate in families_of_samples() if suite.kind in (IMPORTED, candidate[0])]
     if suite.kind == IMPORTED:
         for place, row in read_objects(file.path):
             sample = _document(row, file.path, place, task.delimiter).sample
-            candidates = [one for one in candidates if _is_item(one[1], sample)]
+            candidates = [candidate for candidate in candidates if _is_item(candidate[1], sample)]
     suite.kind, family = candidates[0] if candidates else (suite.kind, None)
     reading = _Reading(file, suite, family, groups, task)
     for place, row in read_objects(file.path):
@@ -168,7 +168,7 @@ class _Reading:
             if self.family is None
             else self.family.from_sample(sample)
         )
-        own = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
+        document_groups = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
         item = _item(document, self.groups)
         for base, value in document.values.items():
             _verify(base, value, document, path)
@@ -178,7 +178,9 @@ class _Reading:
                 total, count = self.sums.get(metric, (0.0, 0))
                 self.sums[metric] = (total + value, count + 1)
             self.suite.declare(metric, share=judged)
-            self.suite.add(Outcome(item, metric, bool(value) if judged else value, {**self.groups, **own}, detail))
+            self.suite.add(
+                Outcome(item, metric, bool(value) if judged else value, {**self.groups, **document_groups}, detail)
+            )
             detail = {}
 
 
@@ -215,7 +217,7 @@ def _document(row: Json, path: Path, place: str, delimiter: str) -> _Document:
 def _sample(row: Json, doc: Any, path: Path, place: str, delimiter: str) -> Sample:
     arguments = list(mapping(row.get("arguments"), "arguments", path, place).values())
     outputs = row.get("filtered_resps")
-    if not isinstance(outputs, list) or not arguments or not all(isinstance(one, dict) for one in arguments):
+    if not isinstance(outputs, list) or not arguments or not all(isinstance(argument, dict) for argument in arguments):
         raise InputError("no arguments, or filtered_resps is not a list", file=path, place=place)
     target = str(row.get("target"))
     first = arguments[0]
@@ -226,12 +228,12 @@ def _sample(row: Json, doc: Any, path: Path, place: str, delimiter: str) -> Samp
         arguments, outputs = arguments[: len(arguments) // 2], outputs[: len(outputs) // 2]
     if len(arguments) != len(outputs):
         raise InputError(f"{len(arguments)} options and {len(outputs)} responses", file=path, place=place)
-    contexts = tuple(str(one.get("arg_0") or "") for one in arguments)
-    choices = tuple(_without(str(one.get("arg_1")), delimiter) for one in arguments)
+    contexts = tuple(str(argument.get("arg_0") or "") for argument in arguments)
+    choices = tuple(_without(str(argument.get("arg_1")), delimiter) for argument in arguments)
     right = _right(target, choices, path, place)
     same = len(set(contexts)) == 1
-    logprobs = tuple(_logprob(one, path, place) for one in outputs)
-    known = () if None in logprobs else logprobs
+    logprobs = tuple(_logprob(output, path, place) for output in outputs)
+    known_logprobs = () if None in logprobs else logprobs
     scores = doc.get("scores") if isinstance(doc, dict) else None
     return Sample(
         context=contexts[0] if same else "",
@@ -239,7 +241,7 @@ def _sample(row: Json, doc: Any, path: Path, place: str, delimiter: str) -> Samp
         choices=choices,
         right=right,
         reference=(choices[right],),
-        logprobs=known,  # type: ignore[arg-type]
+        logprobs=known_logprobs,  # type: ignore[arg-type]
         scores=tuple(scores) if isinstance(scores, list) and len(scores) == len(choices) else (),
     )
 

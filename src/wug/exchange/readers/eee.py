@@ -37,9 +37,9 @@ def recognises(path: Path, head: str) -> bool:
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per aggregate file."""
     aggregates = [file for file in files if not _plain(file).endswith(".jsonl")]
-    known = {(file.parent, _plain(file).removesuffix(".json")) for file in aggregates}
+    aggregate_stems = {(file.parent, _plain(file).removesuffix(".json")) for file in aggregates}
     for file in files:
-        if file not in aggregates and (file.parent, _plain(file).removesuffix(SAMPLES)) not in known:
+        if file not in aggregates and (file.parent, _plain(file).removesuffix(SAMPLES)) not in aggregate_stems:
             raise InputError("the aggregate file of these samples is missing: name it, or its folder", file=file)
     for file in aggregates:
         yield _run(file)
@@ -60,14 +60,14 @@ def _run(path: Path) -> ImportedRun:
     if not isinstance(results, list) or not results:
         raise InputError("evaluation_results is empty, or not a list", file=path)
     suites: dict[str, ImportedSuite] = {}
-    found: dict[str, Evaluation] = {}
-    for place, given in enumerate(results):
-        one = mapping(given, f"evaluation_results[{place}]", path)
-        evaluation = _add(suites, one, f"evaluation_results[{place}]", path)
-        name = str(one.get("evaluation_result_id") or one["evaluation_name"])
-        if name in found:
+    evaluations: dict[str, Evaluation] = {}
+    for index, value in enumerate(results):
+        entry = mapping(value, f"evaluation_results[{index}]", path)
+        evaluation = _add(suites, entry, f"evaluation_results[{index}]", path)
+        name = str(entry.get("evaluation_result_id") or entry["evaluation_name"])
+        if name in evaluations:
             raise InputError(f"the id {name!r} is there twice", file=path)
-        found[name] = evaluation
+        evaluations[name] = evaluation
     files = [path]
     if about := document.get("detailed_evaluation_results"):
         samples = _samples_of(path)
@@ -76,19 +76,20 @@ def _run(path: Path) -> ImportedRun:
                 suite.warnings.append("the file of its samples is missing")
         else:
             files.append(samples)
-            own = library.get("name") == "wug"
-            _add_samples(samples, mapping(about, "detailed_evaluation_results", path), document, suites, found, own=own)
+            by_wug = library.get("name") == "wug"
+            about = mapping(about, "detailed_evaluation_results", path)
+            _add_samples(samples, about, document, suites, evaluations, by_wug=by_wug)
     details = model.get("additional_details") or {}
     name = text(model.get("id"), "model_info.id", path).removeprefix("local/")
     program = f"{library.get('name') or 'unknown'} {library.get('version') or ''}".strip()
     return ImportedRun(name, str(details.get("revision") or ""), "eee", program, files, list(suites.values()))
 
 
-def _add(suites: dict[str, ImportedSuite], one: Json, place: str, path: Path) -> Evaluation:
+def _add(suites: dict[str, ImportedSuite], entry: Json, place: str, path: Path) -> Evaluation:
     """Take in one result of an aggregate file."""
-    name = text(one.get("evaluation_name"), f"{place}.evaluation_name", path)
-    config = mapping(one.get("metric_config"), f"{place}.metric_config", path)
-    scored = mapping(one.get("score_details"), f"{place}.score_details", path)
+    name = text(entry.get("evaluation_name"), f"{place}.evaluation_name", path)
+    config = mapping(entry.get("metric_config"), f"{place}.metric_config", path)
+    scored = mapping(entry.get("score_details"), f"{place}.score_details", path)
     details = scored.get("details") or {}
     group = str(details.get("group") or OVERALL) if details.get("level") == "group" else OVERALL
     suite_name = name.removesuffix(f"/{group}") if group != OVERALL else name
@@ -124,29 +125,29 @@ def _add_samples(
     about: Json,
     document: Json,
     suites: Mapping[str, ImportedSuite],
-    found: Mapping[str, Evaluation],
+    evaluations: Mapping[str, Evaluation],
     *,
-    own: bool,
+    by_wug: bool,
 ) -> None:
     """Add the outcomes of a file of samples; the first pass finds the family of each suite, and checks the file."""
     _require_whole(path, about)
-    fitting: dict[str, list[tuple[str, Any]]] = {}
+    families: dict[str, list[tuple[str, Any]]] = {}
     seen: set[tuple[str, str]] = set()
     for place, row in read_objects(path):
-        evaluation, name = _evaluation(row, document, found, path, place)
+        evaluation, name = _evaluation(row, document, evaluations, path, place)
         key = (name, text(row.get("sample_id"), "sample_id", path, place))
         if key in seen:
             raise InputError(f"the sample {key[1]!r} is there twice", file=path, place=place)
         seen.add(key)
         sample = _sample(row, path, place)
-        candidates = fitting.setdefault(evaluation.suite, families_of_samples())
-        fitting[evaluation.suite] = [one for one in candidates if sample.right is not None and fits(one[1], sample)]
-    for suite, candidates in fitting.items():
+        candidates = families.setdefault(evaluation.suite, families_of_samples())
+        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c[1], sample)]
+    for suite, candidates in families.items():
         if candidates:
             suites[suite].kind = candidates[0][0]
     explained: set[tuple[str, str]] = set()
     for place, row in read_objects(path):
-        evaluation, _ = _evaluation(row, document, found, path, place)
+        evaluation, _ = _evaluation(row, document, evaluations, path, place)
         sample, item = _sample(row, path, place), str(row["sample_id"])
         score = finite_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
         metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
@@ -154,10 +155,10 @@ def _add_samples(
         if (evaluation.suite, item) not in explained:
             explained.add((evaluation.suite, item))
             plain = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
-            detail = fitting[evaluation.suite][0][1].from_sample(sample) if fitting[evaluation.suite] else plain
-            detail |= {} if own else metadata
+            detail = families[evaluation.suite][0][1].from_sample(sample) if families[evaluation.suite] else plain
+            detail |= {} if by_wug else metadata
         value = bool(score) if evaluation.share and score in (0.0, 1.0) else score
-        suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if own else {}, detail))
+        suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
 
 
 def _require_whole(path: Path, about: Json) -> None:
@@ -173,21 +174,21 @@ def _require_whole(path: Path, about: Json) -> None:
 
 
 def _evaluation(
-    row: Json, document: Json, found: Mapping[str, Evaluation], path: Path, place: str
+    row: Json, document: Json, evaluations: Mapping[str, Evaluation], path: Path, place: str
 ) -> tuple[Evaluation, str]:
     """The result that a row belongs to, and its id."""
     if row.get("evaluation_id") != document.get("evaluation_id"):
         raise InputError("its evaluation_id is not that of the aggregate file", file=path, place=place)
     name = str(row.get("evaluation_result_id") or row.get("evaluation_name"))
-    if name not in found:
+    if name not in evaluations:
         raise InputError(f"no result of the aggregate file has the id {name!r}", file=path, place=place)
-    return found[name], name
+    return evaluations[name], name
 
 
 def _sample(row: Json, path: Path, place: str) -> Sample:
-    asked = mapping(row.get("input"), "input", path, place)
-    reference = tuple(map(str, asked.get("reference") or ()))
-    choices = tuple(map(str, asked.get("choices") or ()))
+    prompt = mapping(row.get("input"), "input", path, place)
+    reference = tuple(map(str, prompt.get("reference") or ()))
+    choices = tuple(map(str, prompt.get("choices") or ()))
     output = (row.get("output") or {}).get("raw") or [""]
     right = choices.index(reference[0]) if reference and reference[0] in choices else None
     try:
@@ -195,7 +196,7 @@ def _sample(row: Json, path: Path, place: str) -> Sample:
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise InputError("metadata.logprobs is not a list of numbers", file=path, place=place) from None
     return Sample(
-        context=str(asked.get("raw") or ""),
+        context=str(prompt.get("raw") or ""),
         choices=choices,
         right=right,
         reference=reference,

@@ -60,10 +60,10 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
 def _run(log: Json, path: Path) -> ImportedRun:
     if log.get("version") != 2:
         raise InputError(f"version {log.get('version')!r} of the log format, and wug reads version 2", file=path)
-    about = mapping(log.get("eval"), "eval", path)
-    task = text(about.get("task"), "eval.task", path)
-    suite = ImportedSuite(task, fields={"task": f"{task} v{about.get('task_version', 0)}"})
-    config = about.get("config") or {}
+    header = mapping(log.get("eval"), "eval", path)
+    task = text(header.get("task"), "eval.task", path)
+    suite = ImportedSuite(task, fields={"task": f"{task} v{header.get('task_version', 0)}"})
+    config = header.get("config") or {}
     for name in ("epochs", "limit"):
         if config.get(name) not in (None, 1):
             suite.fields[name] = str(config[name])
@@ -78,55 +78,57 @@ def _run(log: Json, path: Path) -> ImportedRun:
     _add_samples(samples, suite, names, path)
     if not samples and not suite.estimates:
         raise InputError("the log has neither results nor samples", file=path)
-    program = f"inspect_ai {(about.get('packages') or {}).get('inspect_ai', '')}".strip()
-    return ImportedRun(str(about.get("model") or ""), "", "inspect", program, [path], [suite])
+    program = f"inspect_ai {(header.get('packages') or {}).get('inspect_ai', '')}".strip()
+    return ImportedRun(str(header.get("model") or ""), "", "inspect", program, [path], [suite])
 
 
 def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
     """Take in the metrics of all scorers; returns the metric of each scorer that is the mean of its samples."""
     n = int(finite_number(results.get("completed_samples") or 0, "completed_samples", path))
-    found: dict[str, str] = {}
+    metric_names: dict[str, str] = {}
     for score in results.get("scores") or ():
         scorer = text(score.get("name"), "a score's name", path)
         metrics = mapping(score.get("metrics"), f"metrics of {scorer}", path)
         error = metrics.get("stderr", {}).get("value")
-        for name, given in metrics.items():
+        for name, entry in metrics.items():
             if name in ("stderr", "std", "var"):
                 continue
             metric = f"{scorer}/{name}"
-            value = finite_number(mapping(given, metric, path).get("value"), metric, path)
+            value = finite_number(mapping(entry, metric, path).get("value"), metric, path)
             suite.declare(metric, share=name == "accuracy")
             half = None if error is None else 1.96 * finite_number(error, f"stderr of {scorer}", path)
             low, high = (None, None) if half is None else (value - half, value + half)
             suite.estimates.append(Estimate(metric, OVERALL, value, n, low, high, None if half is None else "stderr"))
             if name in MEANS:
-                found.setdefault(str(score.get("scorer") or scorer), metric)
-                found.setdefault(scorer, metric)
-    return found
+                metric_names.setdefault(str(score.get("scorer") or scorer), metric)
+                metric_names.setdefault(scorer, metric)
+    return metric_names
 
 
 def _add_samples(samples: Sequence[Any], suite: ImportedSuite, names: Mapping[str, str], path: Path) -> None:
     """Add one outcome per sample and scorer: the mean over epochs."""
     items: dict[str, _Item] = {}
     epochs: set[tuple[str, object]] = set()
-    for number, given in enumerate(samples, 1):
+    for number, entry in enumerate(samples, 1):
         place = f"sample {number}"
-        sample = mapping(given, "the sample", path, place)
+        sample = mapping(entry, "the sample", path, place)
         item = str(sample.get("id"))
         if (item, sample.get("epoch")) in epochs:
             raise InputError(f"the id {item!r} is there twice in one epoch", file=path, place=place)
         epochs.add((item, sample.get("epoch")))
-        one = items.setdefault(item, _Item(_detail(sample), sample.get("metadata") or {}))
+        record = items.setdefault(item, _Item(_detail(sample), sample.get("metadata") or {}))
         for scorer, score in (sample.get("scores") or {}).items():
             for metric, value in _values(scorer, score, names, path, place):
-                one.values[metric].append(value)
+                record.values[metric].append(value)
     grouped = _group_fields(items)
-    judged = all(value in (0.0, 1.0) for one in items.values() for some in one.values.values() for value in some)
-    single = all(len(some) == 1 for one in items.values() for some in one.values.values())
-    for item, one in items.items():
-        groups = {name: str(one.metadata[name]) for name in grouped if one.metadata.get(name) is not None}
-        detail: Mapping[str, Any] = one.detail
-        for metric, values in one.values.items():
+    judged = all(
+        value in (0.0, 1.0) for record in items.values() for values in record.values.values() for value in values
+    )
+    single = all(len(values) == 1 for record in items.values() for values in record.values.values())
+    for item, record in items.items():
+        groups = {name: str(record.metadata[name]) for name in grouped if record.metadata.get(name) is not None}
+        detail: Mapping[str, Any] = record.detail
+        for metric, values in record.values.items():
             value = fmean(values)
             suite.declare(metric)
             suite.add(Outcome(item, metric, bool(value) if judged and single else value, groups, detail))
@@ -139,9 +141,9 @@ def _values(
     """The metrics of a score; one with several values has one metric for each."""
     value = mapping(score, f"the score of {scorer}", path, place).get("value")
     parts = value.items() if isinstance(value, dict) else [("", value)]
-    for part, each in parts:
+    for part, grade in parts:
         metric = f"{scorer}/{part}" if part else names.get(scorer, scorer)
-        number = GRADES.get(each, each) if isinstance(each, str) else each
+        number = GRADES.get(grade, grade) if isinstance(grade, str) else grade
         if isinstance(number, bool):
             number = float(number)
         yield metric, finite_number(number, f"the value of {metric}", path, place)
@@ -160,32 +162,32 @@ def _detail(sample: Json) -> dict[str, Any]:
     }
 
 
-def _content(given: object, attachments: Mapping[str, Any]) -> str:
+def _content(content: object, attachments: Mapping[str, Any]) -> str:
     """Text, or the texts of messages and of their parts."""
-    if isinstance(given, list):
-        return "\n".join(_content(part, attachments) for part in given)
-    if isinstance(given, dict):
-        return _content(given.get("content", given.get("text", "")), attachments)
-    return _resolved("" if given is None else str(given), attachments)
+    if isinstance(content, list):
+        return "\n".join(_content(part, attachments) for part in content)
+    if isinstance(content, dict):
+        return _content(content.get("content", content.get("text", "")), attachments)
+    return _resolved("" if content is None else str(content), attachments)
 
 
-def _resolved(given: str, attachments: Mapping[str, Any]) -> str:
+def _resolved(text: str, attachments: Mapping[str, Any]) -> str:
     scheme = "attachment://"
-    return str(attachments.get(given.removeprefix(scheme), given)) if given.startswith(scheme) else given
+    return str(attachments.get(text.removeprefix(scheme), text)) if text.startswith(scheme) else text
 
 
 def _group_fields(items: Mapping[str, _Item]) -> list[str]:
     """Fields of the metadata with a few short values."""
     values: dict[str, set[str]] = defaultdict(set)
     unfit: set[str] = set()
-    for one in items.values():
-        for name, value in one.metadata.items():
+    for record in items.values():
+        for name, value in record.metadata.items():
             if isinstance(value, str | int | float | bool) and len(str(value)) <= 60:
                 values[name].add(str(value))
             elif value is not None:
                 unfit.add(name)
     few = min(MAX_GROUPS, max(1, len(items) // 2))
-    return [name for name, some in values.items() if name not in unfit and len(some) <= few]
+    return [name for name, texts in values.items() if name not in unfit and len(texts) <= few]
 
 
 def _archive(path: Path) -> Json:
@@ -201,34 +203,34 @@ def _archive(path: Path) -> Json:
 
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
     try:
-        about = archive.getinfo(name)
+        info = archive.getinfo(name)
     except KeyError:
         raise InputError(f"the archive has no {name}", file=path) from None
-    if about.file_size > max_unpacked_bytes():
-        raise InputError(f"{name} is too large: {about.file_size:,} bytes", file=path)
-    data = _decompressed(archive, about, path)
+    if info.file_size > max_unpacked_bytes():
+        raise InputError(f"{name} is too large: {info.file_size:,} bytes", file=path)
+    data = _decompressed(archive, info, path)
     try:
         return mapping(json.loads(data), name, path)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {shortened(str(error))}", file=path, place=name) from None
 
 
-def _decompressed(archive: zipfile.ZipFile, about: zipfile.ZipInfo, path: Path) -> str | bytes:
+def _decompressed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> str | bytes:
     """The content of a member; DuckDB decompresses Zstandard, which Python has since 3.14 only."""
-    if about.compress_type != ZSTANDARD:
-        return archive.read(about)
+    if info.compress_type != ZSTANDARD:
+        return archive.read(info)
     import duckdb
 
     with path.open("rb") as file:
-        file.seek(about.header_offset)
+        file.seek(info.header_offset)
         lengths = file.read(30)[26:30]
         file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
-        data = file.read(about.compress_size)
+        data = file.read(info.compress_size)
     with tempfile.TemporaryDirectory(prefix="wug-import-") as folder, duckdb.connect() as connection:
         member = Path(folder) / "member.zst"
         member.write_bytes(data)
         try:
-            rows = connection.execute(UNPACK, [str(member), about.file_size + 1]).fetchall()
+            rows = connection.execute(UNPACK, [str(member), info.file_size + 1]).fetchall()
         except duckdb.Error as error:
-            raise InputError(f"damaged: {first_line(error)}", file=path, place=about.filename) from None
+            raise InputError(f"damaged: {first_line(error)}", file=path, place=info.filename) from None
     return "".join(text for (text,) in rows)

@@ -62,17 +62,21 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per results file with its samples, and one per folder and date of samples without results."""
     samples = [file for file in files if _is_samples(file)]
     results = [file for file in files if file not in samples]
-    own: dict[Path, list[Path]] = {file: [] for file in results}
-    alone: dict[tuple[Path, str | None], list[Path]] = {}
+    by_results: dict[Path, list[Path]] = {file: [] for file in results}
+    unmatched: dict[tuple[Path, str | None], list[Path]] = {}
     for sample in samples:
-        found = _results_of(sample, results)
-        mine = alone.setdefault((sample.parent, _date(sample)), []) if found is None else own[found]
-        mine.append(sample)
-    for some in alone.values():
-        suites = _suites({}, [SampleFile(sample) for sample in some])
-        yield ImportedRun("", "", "lm-eval", "lm_eval", some, suites)
-    for file, some in own.items():
-        yield _run(file, some)
+        results_file = _results_of(sample, results)
+        group = (
+            unmatched.setdefault((sample.parent, _date(sample)), [])
+            if results_file is None
+            else by_results[results_file]
+        )
+        group.append(sample)
+    for paths in unmatched.values():
+        suites = _suites({}, [SampleFile(sample) for sample in paths])
+        yield ImportedRun("", "", "lm-eval", "lm_eval", paths, suites)
+    for file, paths in by_results.items():
+        yield _run(file, paths)
 
 
 def _is_samples(path: Path) -> bool:
@@ -118,27 +122,27 @@ def _tasks(document: Json, path: Path) -> Iterator[Task]:
     results = mapping(document.get("results"), "results", path)
     configs, samples = (mapping(document.get(key) or {}, key, path) for key in ("configs", "n-samples"))
     groups = mapping(document.get("group_subtasks") or {}, "group_subtasks", path)
-    for name, given in results.items():
-        values = mapping(given, f"results.{name}", path)
-        below = groups.get(name) or ()
-        if below and name not in configs and set(below) <= results.keys():
+    for name, entry in results.items():
+        values = mapping(entry, f"results.{name}", path)
+        subtasks = groups.get(name) or ()
+        if subtasks and name not in configs and set(subtasks) <= results.keys():
             continue
-        found = dict(_values(name, values, path))
-        if found:
-            yield _task(name, found, values, document, configs.get(name) or {}, samples.get(name) or {}, path)
+        metrics = dict(_values(name, values, path))
+        if metrics:
+            yield _task(name, metrics, values, document, configs.get(name) or {}, samples.get(name) or {}, path)
 
 
 def _task(
     name: str,
-    found: Mapping[str, tuple[float, float | None]],
+    metrics: Mapping[str, tuple[float, float | None]],
     values: Json,
     document: Json,
     config: Json,
     sizes: Json,
     path: Path,
 ) -> Task:
-    given = sizes.get("effective", values.get("sample_len"))
-    n = _n(found) if given is None else int(finite_number(given, f"the number of items of {name}", path))
+    size = sizes.get("effective", values.get("sample_len"))
+    n = _n(metrics) if size is None else int(finite_number(size, f"the number of items of {name}", path))
     general = mapping(document.get("config") or {}, "config", path)
     shots = (document.get("n-shot") or {}).get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))
     version = (document.get("versions") or {}).get(name, "")
@@ -146,7 +150,7 @@ def _task(
     delimiter = config.get("target_delimiter", "" if not config else " ")
     words = {" ": "space", "": "none" if config else ""}.get(delimiter, repr(delimiter))
     metadata = config.get("metadata") or {}
-    return Task(name, found, n, str(shots), f"{version}".removesuffix(".0"), words, higher, metadata)
+    return Task(name, metrics, n, str(shots), f"{version}".removesuffix(".0"), words, higher, metadata)
 
 
 def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[float, float | None]]]:
@@ -158,8 +162,8 @@ def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[fl
         error = values.get(f"{base}_stderr{comma}{filtered}")
         what = f"{key} of {task}"
         number = finite_number(value, what, path)
-        given = None if error in NOT_KNOWN else finite_number(error, f"the standard error of {what}", path)
-        yield metric_name(base, filtered), (number, given)
+        standard_error = None if error in NOT_KNOWN else finite_number(error, f"the standard error of {what}", path)
+        yield metric_name(base, filtered), (number, standard_error)
 
 
 def _n(values: Mapping[str, tuple[float, float | None]]) -> int | None:
@@ -179,11 +183,11 @@ def _model(document: Json, path: Path) -> tuple[str, str]:
     if isinstance(arguments, str):
         arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
     arguments = mapping(arguments, "config.model_args", path)
-    named = NEOX_FILE.match(path.name)
+    match = NEOX_FILE.match(path.name)
     step = arguments.get("iteration")
-    if named or step is not None:
-        revision = step if step is not None else named["step"] if named else ""
-        return named["name"] if named else "", f"step{revision}"
+    if match or step is not None:
+        revision = step if step is not None else match["step"] if match else ""
+        return match["name"] if match else "", f"step{revision}"
     name = str(arguments.get("pretrained") or document.get("model_name") or arguments.get("model") or "")
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
     return _plain(name), "" if revision == "main" else revision
@@ -197,19 +201,19 @@ def _plain(name: str) -> str:
 
 def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[ImportedSuite]:
     """The suites of a run: paradigms of a published set make one, other tasks one each."""
-    found: dict[str, ImportedSuite] = {}
-    named = {portable(name): name for name in tasks}
-    by_task = {named.get(sample.task, sample.task): sample for sample in samples}
+    suites: dict[str, ImportedSuite] = {}
+    task_names = {portable(name): name for name in tasks}
+    by_task = {task_names.get(sample.task, sample.task): sample for sample in samples}
     if len(by_task) < len(samples):
         raise InputError("two files have samples of one task", file=samples[-1].path)
     for name in _ordered(dict.fromkeys([*tasks, *by_task])):
         task = tasks.get(name)
         published = paradigm(name)
         if task is not None and "wug_suite" in task.metadata:
-            _add_group(found, task)
+            _add_group(suites, task)
             continue
         suite_name, kind, groups = published or (name, IMPORTED, {})
-        suite = found.setdefault(suite_name, ImportedSuite(suite_name, kind))
+        suite = suites.setdefault(suite_name, ImportedSuite(suite_name, kind))
         if task is not None:
             _add_task(suite, task, groups, published is not None)
         if name in by_task:
@@ -217,9 +221,9 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[Im
             read_samples(by_task[name], suite, groups, about)
         else:
             suite.unsampled += 1
-    for suite in found.values():
+    for suite in suites.values():
         _fill_sizes(suite)
-    return sorted(found.values(), key=lambda suite: suite.kind == IMPORTED)
+    return sorted(suites.values(), key=lambda suite: suite.kind == IMPORTED)
 
 
 def _ordered(tasks: Iterable[str]) -> list[str]:
@@ -244,10 +248,10 @@ def _add_task(suite: ImportedSuite, task: Task, groups: Mapping[str, str], publi
         suite.aggregates.append(Aggregate(metric, groups, value, task.n, error))
 
 
-def _add_group(found: dict[str, ImportedSuite], task: Task) -> None:
+def _add_group(suites: dict[str, ImportedSuite], task: Task) -> None:
     """Take in the estimates of one group of a run that wug exported."""
     name, group = str(task.metadata["wug_suite"]), Group.parse(str(task.metadata.get("wug_group") or OVERALL))
-    suite = found.setdefault(name, ImportedSuite(name))
+    suite = suites.setdefault(name, ImportedSuite(name))
     suite.estimates += [
         estimate(metric, str(group), value, task.n, error) for metric, (value, error) in task.values.items()
     ]
@@ -255,12 +259,12 @@ def _add_group(found: dict[str, ImportedSuite], task: Task) -> None:
 
 def _fill_sizes(suite: ImportedSuite) -> None:
     """If tasks with values of 0 or 1 do not tell their size and all others have one size, take that."""
-    known = {one.n for one in suite.aggregates if one.n}
-    unknown = [one for one in suite.aggregates if not one.n]
-    if len(known) == 1 and unknown and len(suite.aggregates) > 2:
-        (n,) = known
-        suite.aggregates = [one._replace(n=n) if not one.n else one for one in suite.aggregates]
-        suite.warnings.append(f"{len(unknown)} tasks do not tell their size: taken from the others ({n:,} items)")
+    sizes = {aggregate.n for aggregate in suite.aggregates if aggregate.n}
+    unsized = [aggregate for aggregate in suite.aggregates if not aggregate.n]
+    if len(sizes) == 1 and unsized and len(suite.aggregates) > 2:
+        (n,) = sizes
+        suite.aggregates = [aggregate._replace(n=n) if not aggregate.n else aggregate for aggregate in suite.aggregates]
+        suite.warnings.append(f"{len(unsized)} tasks do not tell their size: taken from the others ({n:,} items)")
 
 
 @functools.cache
@@ -279,5 +283,5 @@ def paradigm(task: str) -> tuple[str, str, Mapping[str, str]] | None:
 @functools.cache
 def _paradigms(name: str) -> Mapping[str, Mapping[str, str]]:
     """The groups of each file of a set, by paradigm."""
-    chosen = data.find(name).set
-    return {found["paradigm"]: found for file in chosen.files if (found := chosen.groups_of(file))}
+    test_set = data.find(name).set
+    return {groups["paradigm"]: groups for file in test_set.files if (groups := test_set.groups_of(file))}

@@ -51,7 +51,7 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
     refuse_non_finite(result)
     model = exported.model_of(result)
     uuid = stable_uuid(exported.run.started, result.model, result.suite, result.signature)
-    place = "/".join(("data", *map(portable, (result.suite, model.developer, model.name))))
+    subfolder = "/".join(("data", *map(portable, (result.suite, model.developer, model.name))))
     name = f"{model.developer}_{model.name}"
     document: Json = {
         "schema_version": VERSION,
@@ -68,13 +68,13 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
         "model_info": _model_info(result, model),
         "evaluation_results": [_evaluation(result, estimate) for estimate in result.estimates],
     }
-    if why := why_without_samples(result, options):
-        yield why
+    if reason := why_without_samples(result, options):
+        yield reason
     else:
         yield from left_out(result)
-        path = f"{place}/{uuid}_samples.jsonl"
+        path = f"{subfolder}/{uuid}_samples.jsonl"
         digest, count = write_samples(
-            result, folder / path, lambda _, item: (_row(document, result, *one) for one in item)
+            result, folder / path, lambda _, item: (_row(document, result, *pair) for pair in item)
         )
         document["detailed_evaluation_results"] = {
             "format": "jsonl",
@@ -84,8 +84,8 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
             "total_rows": count,
         }
         yield f"wrote {folder / path}"
-    write_text(folder / place / f"{uuid}.json", json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
-    yield f"wrote {folder / place / uuid}.json"
+    write_text(folder / subfolder / f"{uuid}.json", json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+    yield f"wrote {folder / subfolder / uuid}.json"
 
 
 def _model_info(result: Result, model: ModelName) -> Json:
@@ -148,12 +148,12 @@ def _source(result: Result) -> Json:
     record: Mapping[str, Any] = result.meta.get(DATA) or {}
     checksum = (result.signature.get("suite") or "").rpartition("@")[2]
     details = {"suite_checksum": checksum, "licence": record.get("licence"), "citation": record.get("citation")}
-    kept = {name: str(value) for name, value in details.items() if value}
+    present = {name: str(value) for name, value in details.items() if value}
     source: Json = {"dataset_name": str(record.get("set") or result.suite), "source_type": "other"}
     if record:
         url = f"https://{record['repository']}/tree/{record['commit']}"
         source |= {"source_type": "url", "url": [url]}
-    return {**source, **({"additional_details": kept} if kept else {})}
+    return {**source, **({"additional_details": present} if present else {})}
 
 
 def _metric(result: Result, metric: Metric, estimate: Estimate) -> Json:
@@ -190,8 +190,8 @@ def _bounds(metric: Metric, value: float) -> tuple[float | str, float | str]:
 def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Json:
     several = bool(sample.contexts)
     choices = list(map(str.__add__, sample.contexts, sample.choices)) if several else list(sample.choices)
-    asked = {"raw": "" if several else sample.context, "reference": list(sample.reference)}
-    digest = hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    prompt = {"raw": "" if several else sample.context, "reference": list(sample.reference)}
+    digest = hashlib.sha256(json.dumps(prompt, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     metadata = {key: str(value) for key, value in outcome.groups.items()}
     if sample.logprobs:
         metadata["logprobs"] = json.dumps(sample.logprobs)
@@ -211,7 +211,7 @@ def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Js
         "sample_id": outcome.item,
         "sample_hash": digest,
         "interaction_type": "single_turn",
-        "input": {**asked, **({"choices": choices} if choices else {})},
+        "input": {**prompt, **({"choices": choices} if choices else {})},
         "output": {"raw": [sample.output]},
         "answer_attribution": [attribution],
         "evaluation": {"score": float(outcome.value or 0.0), "is_correct": _is_correct(result, outcome)},

@@ -42,8 +42,8 @@ def headline(result: Result) -> Estimate:
 
 def hub_dataset(result: Result, options: ExportOptions) -> str:
     """The id of the result's data set on the Hugging Face Hub: the user's, or that of the catalogue."""
-    known = (result.meta.get(DATA) or {}).get("set") or result.suite
-    hub = data.find(known).set.hub if data.knows(known) else None
+    name = (result.meta.get(DATA) or {}).get("set") or result.suite
+    hub = data.find(name).set.hub if data.knows(name) else None
     if options.dataset or hub:
         return options.dataset or str(hub)
     raise InputError(
@@ -80,11 +80,11 @@ def yaml_text(content: object) -> str:
 def _entry(
     exported: ExportedRun, result: Result, estimate: Estimate, dataset: str, options: ExportOptions
 ) -> dict[str, Any]:
-    found = source(exported, result)
+    origin = source(exported, result)
     return {
         "dataset": {"id": dataset, "task_id": options.task_id or result.suite},
         "value": float(estimate.value),
         "date": f"{exported.started:%Y-%m-%d}",
-        **({"source": found} if found else {}),
+        **({"source": origin} if origin else {}),
         "notes": note(result, estimate),
     }

@@ -39,17 +39,19 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
             continue
         model = exported.model_of(exported.results[0])
         date = f"{exported.started:%Y-%m-%dT%H-%M-%S.%f}"
-        place = folder / portable(model.name if model.developer == "local" else f"{model.developer}__{model.name}")
+        model_folder = folder / portable(
+            model.name if model.developer == "local" else f"{model.developer}__{model.name}"
+        )
         for result in exported.results:
             refuse_non_finite(result)
-            if why := why_without_samples(result, options):
-                yield why
+            if reason := why_without_samples(result, options):
+                yield reason
                 continue
             yield from left_out(result)
-            path = place / f"samples_{portable(result.suite)}_{date}.jsonl"
+            path = model_folder / f"samples_{portable(result.suite)}_{date}.jsonl"
             write_samples(result, path, lambda number, item: [_row(number, item)])
             yield f"wrote {path}"
-        path = place / f"results_{date}.json"
+        path = model_folder / f"results_{date}.json"
         document = _results(exported, model)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
         yield f"wrote {path}"
@@ -92,7 +94,7 @@ def _results(exported: ExportedRun, model: ModelName) -> Json:
 
 def _add_result(document: Json, result: Result) -> None:
     """Add the task of a result, and one task per group below it."""
-    overall = [one for one in result.estimates if one.group == OVERALL]
+    overall = [estimate for estimate in result.estimates if estimate.group == OVERALL]
     groups: dict[str, list[Estimate]] = {}
     for estimate in result.estimates:
         if estimate.group != OVERALL:
@@ -102,16 +104,18 @@ def _add_result(document: Json, result: Result) -> None:
         "version": 1.0,
         "wug_signature": str(result.signature),
         "wug_kind": result.kind,
-        "wug_judged": sorted({metric_name(one.metric) for one in result.outcomes if isinstance(one.value, bool)}),
+        "wug_judged": sorted(
+            {metric_name(outcome.metric) for outcome in result.outcomes if isinstance(outcome.value, bool)}
+        ),
         "wug_groups": list(dict.fromkeys(Group.parse(group).field for group in groups)),
         **({"data": {key: record.get(key) for key in ("set", "repository", "commit")}} if record else {}),
     }
     _add_task(document, result, result.suite, overall, metadata)
     names = []
     for group, estimates in groups.items():
-        found = Group.parse(group)
-        name = f"{result.suite}_{found.value}"
-        name = f"{result.suite}_{found.field}_{found.value}" if name in document["results"] else name
+        parsed = Group.parse(group)
+        name = f"{result.suite}_{parsed.value}"
+        name = f"{result.suite}_{parsed.field}_{parsed.value}" if name in document["results"] else name
         _add_task(document, result, name, estimates, {"wug_suite": result.suite, "wug_group": group})
         names.append(name)
     document["group_subtasks"][result.suite] = names
@@ -155,18 +159,18 @@ def _row(number: int, item: Sequence[tuple[Outcome, Sample]]) -> Json:
         arguments: list[Json] = [
             {"arg_0": context, "arg_1": choice} for context, choice in zip(contexts, sample.choices, strict=True)
         ]
-        given = sample.logprobs or (None,) * len(sample.choices)
-        outputs: list[Any] = [[repr(value), "False"] for value in given]
+        logprobs = sample.logprobs or (None,) * len(sample.choices)
+        outputs: list[Any] = [[repr(value), "False"] for value in logprobs]
     else:
         target = sample.reference[0] if sample.reference else ""
         arguments = [{"arg_0": sample.context, "arg_1": {"until": []}}]
         outputs = [sample.output]
-    values = {metric_name(one.metric): float(one.value or 0.0) for one, _ in item}
+    values = {metric_name(outcome.metric): float(outcome.value or 0.0) for outcome, _ in item}
     return {
         "doc_id": number,
         "doc": document,
         "target": target,
-        "arguments": {f"gen_args_{place}": each for place, each in enumerate(arguments)},
+        "arguments": {f"gen_args_{index}": argument for index, argument in enumerate(arguments)},
         "resps": [[output] for output in outputs],
         "filtered_resps": outputs,
         "filter": "none",

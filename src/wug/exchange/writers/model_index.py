@@ -22,7 +22,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
         for result in exported.results:
             name = exported.model_of(result).name
             models.setdefault(name, []).append(_result(exported, result, options))
-    text = yaml_text({"model-index": [{"name": name, "results": found} for name, found in models.items()]})
+    text = yaml_text({"model-index": [{"name": name, "results": results} for name, results in models.items()]})
     if output is None:
         sys.stdout.write(text)
         return
@@ -33,7 +33,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
 
 def _result(exported: ExportedRun, result: Result, options: ExportOptions) -> dict[str, Any]:
     estimate = headline(result)
-    found = source(exported, result)
+    origin = source(exported, result)
     metric = {
         "type": estimate.metric,
         "value": float(estimate.value),
@@ -44,5 +44,5 @@ def _result(exported: ExportedRun, result: Result, options: ExportOptions) -> di
         "task": {"type": "text-generation"},
         "dataset": {"type": hub_dataset(result, options), "name": result.suite},
         "metrics": [metric],
-        **({"source": found} if found else {}),
+        **({"source": origin} if origin else {}),
     }
