@@ -123,12 +123,12 @@ def test_blimp_has_its_twelve_phenomena_and_each_paradigm_in_one_of_them() -> No
     ],
 )
 def test_files_that_fill_a_folder_are_found_by_the_folder(name: str, places: list[str]) -> None:
-    assert data.find(name).places == places
+    assert data.find(name).paths == places
 
 
 def test_a_run_of_a_whole_set_takes_its_test_material() -> None:
-    assert data.find("turblimp").for_a_run().places == ["base"]
-    assert data.find("recogs").for_a_run().places == ["recogs_v2"]
+    assert data.find("turblimp").for_a_run().paths == ["base"]
+    assert data.find("recogs").for_a_run().paths == ["recogs_v2"]
     assert [file.name for file in data.find("cogs").for_a_run().without_training().files] == [
         *("dev.tsv", "gen.tsv", "gen_cases_to_paper_sections.json", "test.tsv")
     ]

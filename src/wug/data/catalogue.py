@@ -97,14 +97,14 @@ class TestSet:
     def groups_of(self, file: File) -> dict[str, str]:
         """The groups of the results of a file: its paradigm, and the parts and groups that it belongs to."""
 
-        def holding(some: Mapping[str, Sequence[str]]) -> str | None:
-            found = (name for name, parts in some.items() if any(file in self.select(part) for part in parts))
-            return next(found, None)
+        def holding(groups: Mapping[str, Sequence[str]]) -> str | None:
+            matches = (name for name, parts in groups.items() if any(file in self.select(part) for part in parts))
+            return next(matches, None)
 
         term = holding(self.parts)
-        found = {"term": term, "paradigm": PurePosixPath(stem(file.name)).name, "phenomenon": term}
-        found |= {name: value for name, some in self.groups.items() if (value := holding(some))}
-        return {name: value for name, value in found.items() if value}
+        groups = {"term": term, "paradigm": PurePosixPath(stem(file.name)).name, "phenomenon": term}
+        groups |= {name: value for name, values in self.groups.items() if (value := holding(values))}
+        return {name: value for name, value in groups.items() if value}
 
     @property
     def restriction(self) -> str | None:
@@ -130,9 +130,9 @@ class TestSet:
 
         A file may be named without its folders.
         """
-        wanted = self.parts.get(part, (part,))
-        found = [file for file in self.files if any(_belongs(file.name, each) for each in wanted)]
-        return tuple(found or (file for file in self.files if _belongs(PurePosixPath(file.name).name, part)))
+        patterns = self.parts.get(part, (part,))
+        files = [file for file in self.files if any(_belongs(file.name, pattern) for pattern in patterns)]
+        return tuple(files or (file for file in self.files if _belongs(PurePosixPath(file.name).name, part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class SetSelection:
         return f"{count}, {megabytes(self.size)}{f' and {unknown} of unknown size' if unknown else ''}"
 
     @property
-    def places(self) -> list[str]:
+    def paths(self) -> list[str]:
         """The only folder with exactly these files, or else the files, relative to the set's folder."""
         if len(self.files) > 1:
             folder = shared_folder([file.name for file in self.files])
@@ -173,12 +173,12 @@ class SetSelection:
         """What a run uses: the test data of a whole set."""
         if self.part or not self.set.suite:
             return self
-        chosen = [file for part in self.set.suite for file in self.set.select(part)]
-        return SetSelection(self.set, self.part, tuple(chosen))
+        files = [file for part in self.set.suite for file in self.set.select(part)]
+        return SetSelection(self.set, self.part, tuple(files))
 
     def without_training(self) -> SetSelection:
         """The selection without training data, unless it has nothing else."""
-        tests = [file for file in self.files if not any(_belongs(file.name, each) for each in self.set.training)]
+        tests = [file for file in self.files if not any(_belongs(file.name, pattern) for pattern in self.set.training)]
         return SetSelection(self.set, self.part, tuple(tests) or self.files)
 
 
@@ -190,9 +190,11 @@ def names(family: str | None = None, language: str | None = None) -> list[str]:
     """The names of the sets of a family or a language, if given; `fr` includes `fr-CA`."""
     return [
         name
-        for name, each in catalogue().items()
-        if family in (None, each.family)
-        and (language is None or any(code == language or code.startswith(f"{language}-") for code in each.languages))
+        for name, test_set in catalogue().items()
+        if family in (None, test_set.family)
+        and (
+            language is None or any(code == language or code.startswith(f"{language}-") for code in test_set.languages)
+        )
     ]
 
 
@@ -202,26 +204,26 @@ def find(name: str) -> SetSelection:
     sets = catalogue()
     if first not in sets:
         raise UnknownName("test set", name, sets)
-    chosen = sets[first]
-    files = chosen.select(part) if part else chosen.files
+    test_set = sets[first]
+    files = test_set.select(part) if part else test_set.files
     if not files:
-        raise UnknownName(f"part of {first}", part, chosen.part_names())
-    return SetSelection(chosen, part, files)
+        raise UnknownName(f"part of {first}", part, test_set.part_names())
+    return SetSelection(test_set, part, files)
 
 
 def knows(name: str) -> bool:
     """Whether a name is that of a set or a part of one."""
     first, _, part = name.partition("/")
-    chosen = catalogue().get(first)
-    return chosen is not None and bool(not part or chosen.select(part))
+    test_set = catalogue().get(first)
+    return test_set is not None and bool(not part or test_set.select(part))
 
 
 def cite(name: str) -> str:
     """The BibTeX entries of a set, after a comment with its licence and version."""
-    chosen = find(name).set
-    licence = chosen.licence or "no licence named"
-    about = f"% {chosen.title} ({chosen.name}): {licence}\n% {chosen.repository} at {chosen.commit}"
-    return "\n\n".join([about, *(paper.bibtex() for paper in chosen.papers)])
+    test_set = find(name).set
+    licence = test_set.licence or "no licence named"
+    about = f"% {test_set.title} ({test_set.name}): {licence}\n% {test_set.repository} at {test_set.commit}"
+    return "\n\n".join([about, *(paper.bibtex() for paper in test_set.papers)])
 
 
 def megabytes(size: int) -> str:
@@ -245,8 +247,8 @@ def _text() -> str:
 
 def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) -> TestSet:
     cited, listed = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
-    more: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    return TestSet(name=name, papers=cited, files=listed, **more)
+    rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return TestSet(name=name, papers=cited, files=listed, **rest)
 
 
 def _files(text: str) -> Iterator[File]:

@@ -38,29 +38,29 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
         DataError: If a file is known by its Git hash only, and is not on this machine.
     """
     selection = find(name)
-    chosen = selection.set
+    test_set = selection.set
     warnings = []
-    if chosen.licence is None:
+    if test_set.licence is None:
         warnings.append("its authors name no licence: license is unknown")
     if absent := missing(selection):
         lacking = f"{len(absent)} of {len(selection.files)} files"
         warnings.append(f"recordSet lacks {lacking}. Fetch them first: wug data get {name}")
-    years = [int(str(paper.fields["year"])) for paper in chosen.papers if "year" in paper.fields]
+    years = [int(str(paper.fields["year"])) for paper in test_set.papers if "year" in paper.fields]
     document = {
         "@context": context(),
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": selection.name,
-        "description": f"{chosen.title} ({chosen.items})",
-        "license": "unknown" if chosen.licence is None else _licence(chosen.licence),
-        "url": f"https://{chosen.repository}",
-        "version": f"1.0.0+{chosen.commit[:12]}",
-        "creator": {"@type": "sc:Organization", "name": _creator(chosen)},
+        "description": f"{test_set.title} ({test_set.items})",
+        "license": "unknown" if test_set.licence is None else _licence(test_set.licence),
+        "url": f"https://{test_set.repository}",
+        "version": f"1.0.0+{test_set.commit[:12]}",
+        "creator": {"@type": "sc:Organization", "name": _creator(test_set)},
         "datePublished": f"{min(years, default=1970)}-01-01",
-        "citeAs": " ".join(paper.bibtex().replace("\n", " ") for paper in chosen.papers),
-        "inLanguage": chosen.languages[0] if len(chosen.languages) == 1 else list(chosen.languages),
-        **({"usageInfo": chosen.restriction} if chosen.restriction else {}),
-        "distribution": [_file_object(chosen, file) for file in selection.files],
+        "citeAs": " ".join(paper.bibtex().replace("\n", " ") for paper in test_set.papers),
+        "inLanguage": test_set.languages[0] if len(test_set.languages) == 1 else list(test_set.languages),
+        **({"usageInfo": test_set.restriction} if test_set.restriction else {}),
+        "distribution": [_file_object(test_set, file) for file in selection.files],
     }
     records = list(_record_sets(selection))
     return {**document, **({"recordSet": records} if records else {})}, warnings
@@ -73,28 +73,32 @@ def context() -> dict[str, Any]:
 
 
 def _licence(licence: str) -> str | list[str]:
-    found = [f"https://spdx.org/licenses/{one}.html" for one in licence.replace(" OR ", " AND ").split(" AND ")]
-    return found[0] if len(found) == 1 else found
+    urls = [
+        f"https://spdx.org/licenses/{licence_id}.html" for licence_id in licence.replace(" OR ", " AND ").split(" AND ")
+    ]
+    return urls[0] if len(urls) == 1 else urls
 
 
-def _creator(chosen: TestSet) -> str:
-    author = str(chosen.papers[0].fields.get("author", chosen.repository)) if chosen.papers else chosen.repository
-    return " and ".join(one.partition(",")[0].strip() for one in author.split(" and "))
+def _creator(test_set: TestSet) -> str:
+    author = (
+        str(test_set.papers[0].fields.get("author", test_set.repository)) if test_set.papers else test_set.repository
+    )
+    return " and ".join(name.partition(",")[0].strip() for name in author.split(" and "))
 
 
-def _file_object(chosen: TestSet, file: File) -> dict[str, Any]:
-    repository = chosen.repository.removeprefix("github.com/")
-    here = folder_of(chosen) / file.name
+def _file_object(test_set: TestSet, file: File) -> dict[str, Any]:
+    repository = test_set.repository.removeprefix("github.com/")
+    local_file = folder_of(test_set) / file.name
     sha256, size = file.checksum, file.size
     if file.checksum.startswith(GIT):
-        if not here.is_file() or file.checksum_of(here) != file.checksum:
-            raise DataError(f"{file.path}: only its Git hash is known. Fetch it first: wug data get {chosen.name}")
-        sha256, size = File(file.path, file.name, "", None).checksum_of(here), here.stat().st_size
+        if not local_file.is_file() or file.checksum_of(local_file) != file.checksum:
+            raise DataError(f"{file.path}: only its Git hash is known. Fetch it first: wug data get {test_set.name}")
+        sha256, size = File(file.path, file.name, "", None).checksum_of(local_file), local_file.stat().st_size
     return {
         "@type": "cr:FileObject",
         "@id": _id(file.path),
         "name": PurePosixPath(file.path).name,
-        "contentUrl": f"https://raw.githubusercontent.com/{repository}/{chosen.commit}/{quote(file.path)}",
+        "contentUrl": f"https://raw.githubusercontent.com/{repository}/{test_set.commit}/{quote(file.path)}",
         **({} if size is None else {"contentSize": f"{size} B"}),
         "encodingFormat": TYPES.get(PurePosixPath(file.path).suffix.lower(), "text/plain"),
         "sha256": sha256,

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     import httpx
 
 
-def copy_files(chosen: TestSet, wanted: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
+def copy_files(test_set: TestSet, files: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
     """Copy files into a folder; DataError for those that the source lacks, after the others are in place."""
-    given = user_path(source)
-    if not given.is_dir():
+    source_folder = user_path(source)
+    if not source_folder.is_dir():
         raise InputError("no such folder", file=source)
-    found = _find(given, wanted)
-    total = sum(path.stat().st_size for path in found.values())
+    copies = _find(source_folder, files)
+    total = sum(path.stat().st_size for path in copies.values())
     done = 0
-    for file, path in found.items():
+    for file, path in copies.items():
         target = folder / file.name
         part = target.with_name(target.name + PART)
         with writing(part):
@@ -37,23 +37,23 @@ def copy_files(chosen: TestSet, wanted: Sequence[File], folder: Path, source: st
         install(file, part, target, path)
         done += target.stat().st_size
         progress(done, total)
-    if absent := [file for file in wanted if file not in found]:
-        raise DataError(_lacking(chosen, absent, len(wanted), given))
+    if missing_files := [file for file in files if file not in copies]:
+        raise DataError(_lacking(test_set, missing_files, len(files), source_folder))
 
 
-def _find(source: Path, wanted: Sequence[File]) -> dict[File, Path]:
+def _find(source: Path, files: Sequence[File]) -> dict[File, Path]:
     """A copy of each file, if there is one; only files of the right size are read."""
-    found: dict[File, Path] = {}
+    copies: dict[File, Path] = {}
     for path in _files(source):
         size = path.stat().st_size
         checksums: dict[bool, str] = {}
-        for file in wanted:
+        for file in files:
             if size == file.size or (file.size is None and size <= max_unpacked_bytes()):
                 kind = file.checksum.startswith(GIT)
                 checksums[kind] = checksums.get(kind) or file.checksum_of(path)
                 if checksums[kind] == file.checksum:
-                    found[file] = path
-    return {file: found[file] for file in wanted if file in found}
+                    copies[file] = path
+    return {file: copies[file] for file in files if file in copies}
 
 
 def _files(source: Path) -> Iterator[Path]:
@@ -62,11 +62,11 @@ def _files(source: Path) -> Iterator[Path]:
         yield from (path for name in sorted(names) if (path := Path(folder, name)).is_file())
 
 
-def _lacking(chosen: TestSet, absent: Sequence[File], wanted: int, source: Path) -> str:
+def _lacking(test_set: TestSet, absent: Sequence[File], total: int, source: Path) -> str:
     return (
-        f"{source}: {len(absent)} of {wanted} files of {chosen.name} are not there, by their checksums:"
+        f"{source}: {len(absent)} of {total} files of {test_set.name} are not there, by their checksums:"
         f"{listed([*(_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
-        f"They are in {chosen.repository} at commit {chosen.commit}"
+        f"They are in {test_set.repository} at commit {test_set.commit}"
     )
 
 
@@ -90,56 +90,58 @@ _PATIENCE = 60.0
 _ELSEWHERE = "On a machine without a network: wug data get NAME --from FOLDER, with a folder that has the files"
 
 
-def download(chosen: TestSet, wanted: Sequence[File], folder: Path, progress: Progress) -> None:
+def download(test_set: TestSet, files: Sequence[File], folder: Path, progress: Progress) -> None:
     """Download files into a folder over one connection."""
     import httpx
 
     # Compressed responses cannot be resumed.
     headers = {"Accept-Encoding": "identity"}
-    done, total = 0, sum(file.size or 0 for file in wanted)
+    done, total = 0, sum(file.size or 0 for file in files)
     try:
         with httpx.Client(headers=headers, follow_redirects=True, timeout=_PATIENCE) as client:
-            for file in wanted:
-                _fetch(client, address(chosen, file), file, folder / file.name, partial(_tell, progress, done, total))
+            for file in files:
+                _fetch(
+                    client, address(test_set, file), file, folder / file.name, partial(_report, progress, done, total)
+                )
                 done += (folder / file.name).stat().st_size
     except httpx.InvalidURL as error:
         raise DataError(f"{ADDRESS}={os.environ.get(ADDRESS)!r}: cannot be used as an address ({error})") from None
 
 
-def _tell(progress: Progress, before: int, total: int, came: int) -> None:
-    progress(before + came, max(before + came, total))
+def _report(progress: Progress, before: int, total: int, received: int) -> None:
+    progress(before + received, max(before + received, total))
 
 
-def address(chosen: TestSet, file: File) -> str:
+def address(test_set: TestSet, file: File) -> str:
     """The URL of a file."""
     base = os.environ.get(ADDRESS) or GITHUB
-    repository = chosen.repository.removeprefix("github.com/")
-    return f"{base.rstrip('/')}/{repository}/{chosen.commit}/{quote(file.path)}"
+    repository = test_set.repository.removeprefix("github.com/")
+    return f"{base.rstrip('/')}/{repository}/{test_set.commit}/{quote(file.path)}"
 
 
-def _fetch(client: httpx.Client, url: str, file: File, target: Path, tell: Callable[[int], None]) -> None:
+def _fetch(client: httpx.Client, url: str, file: File, target: Path, report: Callable[[int], None]) -> None:
     import httpx
 
     part = target.with_name(target.name + PART)
     for _ in range(ATTEMPTS):
         start = _size(part)
         try:
-            whole = _receive(client, url, file, part, tell)
+            complete = _receive(client, url, file, part, report)
             reason = "the server ended early"
         except httpx.RequestError as error:
-            whole, reason = False, str(error) or type(error).__name__
-        if whole and start and not file.matches(part):
+            complete, reason = False, str(error) or type(error).__name__
+        if complete and start and not file.matches(part):
             part.unlink()  # the first part was wrong: start again
-        elif whole:
+        elif complete:
             return install(file, part, target, url)
         elif _size(part) <= start:
             break
-    kept = _size(part)
-    remedy = f"{megabytes(kept)} of it are kept: the same command resumes" if kept else _ELSEWHERE
+    kept_bytes = _size(part)
+    remedy = f"{megabytes(kept_bytes)} of it are kept: the same command resumes" if kept_bytes else _ELSEWHERE
     raise DataError(f"{url}: cannot be fetched: {shortened(reason)}. {remedy}")
 
 
-def _receive(client: httpx.Client, url: str, file: File, part: Path, tell: Callable[[int], None]) -> bool:
+def _receive(client: httpx.Client, url: str, file: File, part: Path, report: Callable[[int], None]) -> bool:
     """Download the rest of a file; whether it is complete, by its size."""
     start = _size(part)
     if start and start == file.size:
@@ -148,20 +150,20 @@ def _receive(client: httpx.Client, url: str, file: File, part: Path, tell: Calla
     with client.stream("GET", url, headers=headers) as answer:
         if answer.status_code == 416:  # no such range: the part is of another file
             part.unlink()
-            return _receive(client, url, file, part, tell)
+            return _receive(client, url, file, part, report)
         if answer.status_code not in (200, 206):
             raise DataError(f"{url}: the server answers {answer.status_code} {answer.reason_phrase}. {_ELSEWHERE}")
-        goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-        with writing(part), part.open("ab" if goes_on else "wb") as out:
-            came = start if goes_on else 0
+        resumes = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+        with writing(part), part.open("ab" if resumes else "wb") as out:
+            received = start if resumes else 0
             for piece in answer.iter_raw():
                 out.write(piece)
                 out.flush()  # so that the size on disk is right
-                came += len(piece)
-                tell(came)
-                if file.size is not None and came > file.size:
+                received += len(piece)
+                report(received)
+                if file.size is not None and received > file.size:
                     break  # it is another file
-    return file.size is None or came >= file.size
+    return file.size is None or received >= file.size
 
 
 def _size(part: Path) -> int:
@@ -197,20 +199,20 @@ def fetch_selection(
         lock = FileLock(folder.with_name(f"{folder.name}.lock"))
         lock.acquire()
     try:
-        wanted = faulty(selection)  # another process may have fetched it
-        if wanted:
+        files = faulty(selection)  # another process may have fetched it
+        if files:
             write_record(selection.set)
-            _fetch_files(selection.set, wanted, source, progress or (lambda done, total: None))
+            _fetch_files(selection.set, files, source, progress or (lambda done, total: None))
     finally:
         lock.release()
 
 
 def require_acceptance(selection: SetSelection, accept: bool) -> None:
     """Raise DataError if the licence must be accepted and was not."""
-    chosen = selection.set
-    if chosen.restriction and not accept:
+    test_set = selection.set
+    if test_set.restriction and not accept:
         raise DataError(
-            f"{chosen.title} ({chosen.licence or 'no licence named'}). {chosen.restriction}\n"
+            f"{test_set.title} ({test_set.licence or 'no licence named'}). {test_set.restriction}\n"
             f"To accept: wug data get {shlex.quote(selection.name)} --accept"
         )
 
@@ -222,12 +224,12 @@ def faulty(selection: SetSelection) -> list[File]:
     return [f for f in selection.files if f in absent or not f.matches(folder / f.name)]
 
 
-def _fetch_files(chosen: TestSet, wanted: Sequence[File], source: str | Path | None, progress: Progress) -> None:
-    folder = folder_of(chosen)
-    for file in wanted:
+def _fetch_files(test_set: TestSet, files: Sequence[File], source: str | Path | None, progress: Progress) -> None:
+    folder = folder_of(test_set)
+    for file in files:
         with writing(folder / file.name):
             (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
     if source is None:
-        download(chosen, wanted, folder, progress)
+        download(test_set, files, folder, progress)
     else:
-        copy_files(chosen, wanted, folder, source, progress)
+        copy_files(test_set, files, folder, source, progress)

@@ -51,9 +51,9 @@ class VerifiedFiles:
 def _state(path: Path) -> str:
     """A digest of the names, sizes and times of a file, or of all files in a folder."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    states = [(str(each), each.stat()) for each in files]
-    listed = [[name, found.st_size, found.st_mtime_ns, found.st_ctime_ns] for name, found in states]
-    return hashlib.sha256(json.dumps(listed).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    states = [(str(file), file.stat()) for file in files]
+    rows = [[name, status.st_size, status.st_mtime_ns, status.st_ctime_ns] for name, status in states]
+    return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 FOLDER = "WUG_DATA"
@@ -66,13 +66,13 @@ def root() -> Path:
     """The folder of all sets: that of the environment, else `data` in the user's data folder."""
     from platformdirs import user_data_path
 
-    given = os.environ.get(FOLDER)
-    return user_path(given) if given else user_data_path("wug", appauthor=False) / "data"
+    configured = os.environ.get(FOLDER)
+    return user_path(configured) if configured else user_data_path("wug", appauthor=False) / "data"
 
 
-def folder_of(chosen: TestSet) -> Path:
+def folder_of(test_set: TestSet) -> Path:
     """The folder of a set, one per commit."""
-    return root() / chosen.name / chosen.commit[:12]
+    return root() / test_set.name / test_set.commit[:12]
 
 
 def adopted(name: str) -> Path:
@@ -96,52 +96,52 @@ def paths(name: str) -> list[Path]:
     """The folder with exactly the files of a set or part, or else the files; NotFetched if they are missing."""
     selection = find(name)
     require(selection, name)
-    return [folder_of(selection.set) / place for place in selection.places]
+    return [folder_of(selection.set) / part for part in selection.paths]
 
 
 def path(name: str) -> Path:
     """The file of a name, or the folder with its files (and maybe others); NotFetched if they are missing."""
     require(find(name), name)
-    return place(name)
+    return local_path(name)
 
 
-def place(name: str) -> Path:
+def local_path(name: str) -> Path:
     """The path of a file or folder once it is fetched."""
     selection = find(name)
-    found = [folder_of(selection.set) / part for part in selection.places]
-    return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
+    locations = [folder_of(selection.set) / part for part in selection.paths]
+    return locations[0] if len(locations) == 1 else Path(os.path.commonpath(locations))
 
 
-def record(chosen: TestSet) -> dict[str, str | bool | None]:
+def record(test_set: TestSet) -> dict[str, str | bool | None]:
     """What is stored with data and results of a set: title, licence, citation, commit."""
     return {
-        "set": chosen.name,
-        "title": chosen.title,
-        "licence": chosen.licence,
-        "terms": chosen.terms,
-        "citation": chosen.citation,
-        "repository": chosen.repository,
-        "commit": chosen.commit,
-        **({} if chosen.plain_text else {"plain_text": False}),
+        "set": test_set.name,
+        "title": test_set.title,
+        "licence": test_set.licence,
+        "terms": test_set.terms,
+        "citation": test_set.citation,
+        "repository": test_set.repository,
+        "commit": test_set.commit,
+        **({} if test_set.plain_text else {"plain_text": False}),
     }
 
 
-def write_record(chosen: TestSet) -> None:
+def write_record(test_set: TestSet) -> None:
     """Write the record of a set next to its folder."""
-    folder = folder_of(chosen)
-    text = json.dumps(record(chosen), ensure_ascii=False, indent=2)
+    folder = folder_of(test_set)
+    text = json.dumps(record(test_set), ensure_ascii=False, indent=2)
     write_text(folder.with_name(f"{folder.name}.json"), f"{text}\n")
 
 
 def install(file: File, part: Path, target: Path, came_from: object) -> None:
     """Move a complete file into place, or refuse it if its checksum is wrong."""
-    found = file.checksum_of(part)
-    if found != file.checksum:
+    checksum = file.checksum_of(part)
+    if checksum != file.checksum:
         with writing(part):
             part.unlink()
         raise DataError(
             f"{came_from}: not the published content of {file.path}, so it is not used\n"
-            f"    expected {_labelled(file.checksum)}\n    found    {_labelled(found)}"
+            f"    expected {_labelled(file.checksum)}\n    found    {_labelled(checksum)}"
         )
     with writing(target):
         part.replace(target)
@@ -164,9 +164,9 @@ def refuse_altered(selection: SetSelection, name: str) -> None:
         )
 
 
-def altered(chosen: TestSet, files: Iterable[File]) -> list[Path]:
+def altered(test_set: TestSet, files: Iterable[File]) -> list[Path]:
     """The files that were changed."""
-    folder = folder_of(chosen)
+    folder = folder_of(test_set)
     checked = VerifiedFiles(folder)
     changed = []
     for file in files:
@@ -184,13 +184,13 @@ def listed(paths: Sequence[object]) -> str:
 
 
 def _not_fetched(selection: SetSelection) -> str:
-    chosen = selection.set
+    test_set = selection.set
     name = selection.name
-    accept = " --accept" if chosen.restriction else ""
-    licence = chosen.licence or "no licence named"
+    accept = " --accept" if test_set.restriction else ""
+    licence = test_set.licence or "no licence named"
     return (
-        f"{name} is not on this machine: {chosen.title} ({chosen.citation})\n"
-        f"    {selection.extent} from {chosen.repository}, licence: {licence}\n"
+        f"{name} is not on this machine: {test_set.title} ({test_set.citation})\n"
+        f"    {selection.extent} from {test_set.repository}, licence: {licence}\n"
         f"    wug data get {shlex.quote(name)}{accept}    (or run it with --fetch{accept})"
     )
 

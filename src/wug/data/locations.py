@@ -53,17 +53,17 @@ def for_a_run(name: str) -> list[Place] | None:
     tests = selection.without_training()
     require(tests, name)
     # A folder is read as a whole: the family knows which files are tests.
-    chosen = selection if len(selection.places) == 1 else tests
-    refuse_altered(chosen, name)
-    if len(chosen.places) == 1 and (foreign := _foreign(chosen.set, folder_of(chosen.set) / chosen.places[0])):
+    used = selection if len(selection.paths) == 1 else tests
+    refuse_altered(used, name)
+    if len(used.paths) == 1 and (foreign := _foreign(used.set, folder_of(used.set) / used.paths[0])):
         raise DataError(
             f"{name}: the folder has files that are not part of the set. Move them elsewhere:{listed(foreign)}"
         )
-    one = is_one_suite(chosen.set.family)
-    found = _one_suite(chosen) if one else [(place, {}) for place in chosen.places]
+    as_one_suite = is_one_suite(used.set.family)
+    parts = _one_suite(used) if as_one_suite else [(part, {}) for part in used.paths]
     # In other families each file is a suite with its own name.
-    whole = one and not chosen.part
-    return [_place(chosen.set, _path(chosen.set, place), name, options, whole=whole) for place, options in found]
+    whole = as_one_suite and not used.part
+    return [_place(used.set, _path(used.set, part), name, options, whole=whole) for part, options in parts]
 
 
 def is_one_suite(family: str) -> bool:
@@ -80,26 +80,28 @@ def known(path: Path) -> Place | None:
         name, commit, *rest = path.absolute().relative_to(root().absolute()).parts
     except ValueError:
         return None
-    chosen = catalogue().get(name)
-    if chosen is None or folder_of(chosen).name != commit:
+    test_set = catalogue().get(name)
+    if test_set is None or folder_of(test_set).name != commit:
         return None
-    found = _place(chosen, path, "/".join((name, *rest)), {})
+    location = _place(test_set, path, "/".join((name, *rest)), {})
     within = "/".join(rest)
-    files = [file for file in chosen.files if _contains(within, file.name) or _contains(_unpacked(file.name), within)]
+    files = [file for file in test_set.files if _contains(within, file.name) or _contains(_unpacked(file.name), within)]
     if not files:
         return None
-    archived = [folder_of(chosen) / file.name for file in files if (folder_of(chosen) / _unpacked(file.name)).is_dir()]
-    right = not altered(chosen, files) and not _foreign(chosen, path)
-    if right and all(_is_as_unpacked(chosen, archive) for archive in archived):
-        return found
+    archived = [
+        folder_of(test_set) / file.name for file in files if (folder_of(test_set) / _unpacked(file.name)).is_dir()
+    ]
+    unchanged = not altered(test_set, files) and not _foreign(test_set, path)
+    if unchanged and all(_is_as_unpacked(test_set, archive) for archive in archived):
+        return location
     log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
-    return replace(found, record=None)
+    return replace(location, record=None)
 
 
 def origin(path: Path) -> Mapping[str, Any] | None:
     """The record of the set of a fetched file or folder; None for others, and for changed ones."""
-    found = known(path)
-    return None if found is None else found.record
+    location = known(path)
+    return None if location is None else location.record
 
 
 def _contains(folder: str, name: str) -> bool:
@@ -111,25 +113,25 @@ def _unpacked(name: str) -> str:
     return name + archives.UNPACKED
 
 
-def _foreign(chosen: TestSet, path: Path) -> list[Path]:
+def _foreign(test_set: TestSet, path: Path) -> list[Path]:
     """Files in the folder of a set that are not part of it; unpacked archives are checked separately."""
-    folder, path = folder_of(chosen).absolute(), path.absolute()
-    own = {file.name for file in chosen.files}
-    unpacked = tuple(f"{_unpacked(name)}/" for name in own)
-    names = {each: each.relative_to(folder).as_posix() for each in sorted(path.rglob("*")) if each.is_file()}
+    folder, path = folder_of(test_set).absolute(), path.absolute()
+    names = {file.name for file in test_set.files}
+    unpacked = tuple(f"{_unpacked(name)}/" for name in names)
+    files = {file: file.relative_to(folder).as_posix() for file in sorted(path.rglob("*")) if file.is_file()}
     passing = (PART, ".DS_Store", "Thumbs.db")
     return [
-        each
-        for each, name in names.items()
-        if name not in own and not name.startswith(unpacked) and not name.endswith(passing)
+        file
+        for file, name in files.items()
+        if name not in names and not name.startswith(unpacked) and not name.endswith(passing)
     ]
 
 
-def _is_as_unpacked(chosen: TestSet, archive: Path) -> bool:
-    checked = VerifiedFiles(folder_of(chosen))
-    found = checked.confirms(archive.with_name(_unpacked(archive.name)), partial(archives.is_as_unpacked, archive))
-    checked.keep()
-    return found
+def _is_as_unpacked(test_set: TestSet, archive: Path) -> bool:
+    verified = VerifiedFiles(folder_of(test_set))
+    confirmed = verified.confirms(archive.with_name(_unpacked(archive.name)), partial(archives.is_as_unpacked, archive))
+    verified.keep()
+    return confirmed
 
 
 def _one_suite(selection: SetSelection) -> list[tuple[str, Mapping[str, str]]]:
@@ -137,23 +139,23 @@ def _one_suite(selection: SetSelection) -> list[tuple[str, Mapping[str, str]]]:
     names = [file.name for file in selection.files]
     if len(names) > 1 and len({stem(name) for name in names}) == 1:  # line-aligned files: one represents all
         return [(names[0], {})]
-    if len(selection.places) == 1:
-        return [(selection.places[0], {})]
+    if len(selection.paths) == 1:
+        return [(selection.paths[0], {})]
     folder = shared_folder(names)
     return [(folder, {"files": ",".join(name.removeprefix(f"{folder}/") for name in names)})]
 
 
-def _path(chosen: TestSet, place: str) -> Path:
-    path = folder_of(chosen) / place
+def _path(test_set: TestSet, part: str) -> Path:
+    path = folder_of(test_set) / part
     if not path.name.endswith(archives.ENDINGS):
         return path
     folder = archives.unpacked(path)
-    if not _is_as_unpacked(chosen, path):
+    if not _is_as_unpacked(test_set, path):
         raise DataError(f"{folder}: changed since it was unpacked. Delete the folder to unpack it again")
     return folder
 
 
-def _place(chosen: TestSet, path: Path, name: str, options: Mapping[str, str], *, whole: bool = False) -> Place:
-    language = {"language": chosen.languages[0]} if len(chosen.languages) == 1 else {}
-    how = {**language, **chosen.options, **options}
-    return Place(path, chosen.family, record(chosen), how, name if whole or path.is_dir() else None)
+def _place(test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, whole: bool = False) -> Place:
+    language = {"language": test_set.languages[0]} if len(test_set.languages) == 1 else {}
+    all_options = {**language, **test_set.options, **options}
+    return Place(path, test_set.family, record(test_set), all_options, name if whole or path.is_dir() else None)

@@ -172,14 +172,14 @@ class Planner:
     def _published(self, material: Material) -> tuple[Path, tuple[str, ...]]:
         """The path of a published set, and a step for each part that is missing or not unpacked."""
         from wug import data
-        from wug.data.folder import place
+        from wug.data.folder import local_path
 
         parts = [f"{material.data}/{part}" for part in material.parts] or [material.data]
         missing = [name for name in parts if not data.fetched(name)]
         for name in missing:
             accept = ("--accept",) if data.find(name).set.restriction else ()
-            self._add(PlanStep("data", name, ("data", "get", name, *accept), place(name)))
-        folder = place(material.data)
+            self._add(PlanStep("data", name, ("data", "get", name, *accept), local_path(name)))
+        folder = local_path(material.data)
         for file in (file for file in material.unpacked if not (folder / file).exists()):
             missing.append(name := f"{material.data}/{file}")
             self._add(PlanStep("data", name, ("data", "show", material.data), folder / file))

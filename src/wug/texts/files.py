@@ -33,21 +33,21 @@ def read_texts(
     """
     name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
     if column is not None:
-        found = _of_table(path, column, source)
+        texts = _of_table(path, column, source)
     elif source is not None:
         raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
     elif name.endswith(".json"):
         raise InputError("JSON, not text. Write one text per line, or a column of a table (.jsonl, .csv)", file=path)
     elif given or name.endswith((".conllu", ".conll")):
-        found = _of_words(path, part)
+        texts = _of_words(path, part)
     elif name.endswith(TABLES):
         header = ", ".join(read_table(path).header)
         raise InputError(f"is a table: name the column with the texts (--column). Columns: {header}", file=path)
     else:
-        found = _of_plain(path, part)
-    if not found:
+        texts = _of_plain(path, part)
+    if not texts:
         raise InputError("has no text in it", file=path)
-    return found
+    return texts
 
 
 def _of_plain(path: Path, part: TextUnit) -> list[Text]:
@@ -69,11 +69,11 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
             raise InputError(str(UnknownName("column", name, table.header)), file=path, place="header")
     texts: list[Text] = []
     for record in table.records:
-        found = [record.fields.get(name) for name in names]
-        for name, text in zip(names, found, strict=True):
+        values = [record.fields.get(name) for name in names]
+        for name, text in zip(names, values, strict=True):
             if not isinstance(text, str):
                 raise InputError(f"{name} is {text!r}, not text", file=path, place=record.place)
-        text, *sources = (str(text).strip() for text in found)
+        text, *sources = (str(text).strip() for text in values)
         others = {name: record.fields.get(name) for name in table.header if name != column}
         texts.append(Text(text, columns=others, source=sources[0] if sources else None))
     if empty := sum(not text.text for text in texts):
@@ -100,12 +100,12 @@ def _of_words(path: Path, part: TextUnit) -> list[Text]:
     universal = ".conll" in path.name.lower() or first.count("\t") == CONLLU_FIELDS - 1
     if part == "paragraph" and not universal:
         raise InputError("a file with one word per line has no paragraphs: use line (a sentence) or file", file=path)
-    found = list(_universal(path, lines, part) if universal else _plain_words(path, lines))
+    sentences = list(_universal(path, lines, part) if universal else _plain_words(path, lines))
     if part == "line":
-        groups = [[sentence] for sentence in found]
+        groups = [[sentence] for sentence in sentences]
     else:
         groups = []
-        for sentence in found:
+        for sentence in sentences:
             if sentence.opens or not groups:
                 groups.append([])
             groups[-1].append(sentence)
@@ -114,8 +114,8 @@ def _of_words(path: Path, part: TextUnit) -> list[Text]:
 
 def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
     words = [word for sentence in group for word in sentence.words]
-    known = any(sentence.spaced for sentence in group)
-    spaced = [space for sentence in group for space in sentence.spaced] if known else None
+    has_spacing = any(sentence.spaced for sentence in group)
+    spaced = [space for sentence in group for space in sentence.spaced] if has_spacing else None
     text, spans = joined(words, spaced)
     sentences: list[Span] = []
     first = 0

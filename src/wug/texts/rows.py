@@ -50,19 +50,19 @@ def token_rows(
 ) -> Iterator[dict[str, object]]:
     """One row per token, including special tokens after the text."""
     word_starts, sentence_starts = [start for start, _ in words], [start for start, _ in sentences]
-    for place, (start, end) in enumerate(zip(scores.starts, scores.ends, strict=True)):
+    for index, (start, end) in enumerate(zip(scores.starts, scores.ends, strict=True)):
         yield {
             "sentence_id": _number(sentence_starts, start),
             "word_id": _number(word_starts, start) if start < len(text) else None,
-            "token_id": place + 1,
-            "token": scores.tokens[place],
+            "token_id": index + 1,
+            "token": scores.tokens[index],
             "start": start,
             "end": end,
-            "surprisal": scores.surprisals[place],
-            "surprisal_boundary": scores.closed[place],
-            "entropy": scores.entropies[place],
-            "rank": scores.ranks[place],
-            "unknown": scores.unknown[place],
+            "surprisal": scores.surprisals[index],
+            "surprisal_boundary": scores.closed[index],
+            "entropy": scores.entropies[index],
+            "rank": scores.ranks[index],
+            "unknown": scores.unknown[index],
         }
 
 
@@ -71,20 +71,20 @@ def span_rows(
 ) -> Iterator[dict[str, object]]:
     """One row per word or region; `name` is the name of the column."""
     sentence_starts = [start for start, _ in sentences]
-    for number, ((start, end), here) in enumerate(zip(spans, _slices(text, scores, spans), strict=True), 1):
-        some = here.stop > here.start
+    for number, ((start, end), covered) in enumerate(zip(spans, _slices(text, scores, spans), strict=True), 1):
+        has_tokens = covered.stop > covered.start
         yield {
             "sentence_id": _number(sentence_starts, start),
             f"{name}_id": number,
             name: text[start:end],
             "start": start,
             "end": end,
-            "surprisal": _sum(scores.surprisals[here], empty=start == end),
-            "surprisal_boundary": _sum(scores.closed[here], empty=start == end),
-            "entropy": scores.entropies[here.start] if some else None,
-            "rank": scores.ranks[here.start] if some else None,
-            "tokens": here.stop - here.start,
-            "unknown": any(scores.unknown[here]),
+            "surprisal": _sum(scores.surprisals[covered], empty=start == end),
+            "surprisal_boundary": _sum(scores.closed[covered], empty=start == end),
+            "entropy": scores.entropies[covered.start] if has_tokens else None,
+            "rank": scores.ranks[covered.start] if has_tokens else None,
+            "tokens": covered.stop - covered.start,
+            "unknown": any(scores.unknown[covered]),
         }
 
 
@@ -93,11 +93,11 @@ def sentence_rows(
 ) -> Iterator[dict[str, object]]:
     """One row per sentence; a token without a probability is not counted."""
     word_starts = [start for start, _ in words]
-    for number, ((start, end), here) in enumerate(zip(sentences, _slices(text, scores, sentences), strict=True), 1):
+    for number, ((start, end), covered) in enumerate(zip(sentences, _slices(text, scores, sentences), strict=True), 1):
         if number == len(sentences):
-            here = slice(here.start, len(scores.starts))  # with special tokens after the text
-        known = [value for value in scores.surprisals[here] if value is not None]
-        closed = [value for value in scores.closed[here] if value is not None]
+            covered = slice(covered.start, len(scores.starts))  # with special tokens after the text
+        known = [value for value in scores.surprisals[covered] if value is not None]
+        closed = [value for value in scores.closed[covered] if value is not None]
         yield {
             "sentence_id": number,
             "sentence": text[start:end],
@@ -107,14 +107,14 @@ def sentence_rows(
             "surprisal_boundary": math.fsum(closed) if closed else None,
             "words": bisect_left(word_starts, end) - bisect_left(word_starts, start),
             "tokens": len(known),
-            "unknown": any(scores.unknown[here]),
+            "unknown": any(scores.unknown[covered]),
         }
 
 
 def tokenless(text: str, scores: TokenScores, words: Sequence[Span]) -> int:
     """The number of words, or regions with text, in which no token begins."""
     shared = zip(words, _slices(text, scores, words), strict=True)
-    return sum(start < end and here.start == here.stop for (start, end), here in shared)
+    return sum(start < end and covered.start == covered.stop for (start, end), covered in shared)
 
 
 def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> Iterator[slice]:
@@ -122,15 +122,15 @@ def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> Iterator[s
     last = bisect_left(scores.starts, len(text))
     bounds = [0]
     # An empty region starts where the next one does, and has no tokens.
-    for place, (start, end) in enumerate(spans):
-        follows = spans[place + 1][0] if place + 1 < len(spans) else len(text)
+    for index, (start, end) in enumerate(spans):
+        follows = spans[index + 1][0] if index + 1 < len(spans) else len(text)
         bounds.append(bounds[-1] if start == end else min(last, bisect_left(scores.starts, max(follows, end))))
     yield from (slice(low, high) for low, high in pairwise(bounds))
 
 
-def _number(starts: Sequence[int], place: int) -> int:
+def _number(starts: Sequence[int], position: int) -> int:
     """The number of the span that a position belongs to, from 1."""
-    return max(1, bisect_right(starts, place))
+    return max(1, bisect_right(starts, position))
 
 
 def _sum(values: Sequence[float | None], *, empty: bool) -> float | None:

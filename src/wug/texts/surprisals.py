@@ -61,13 +61,13 @@ class SurprisalOptions:
     window_bos: bool = True
 
     def __post_init__(self) -> None:
-        for name, value, known in (
+        for name, value, allowed in (
             ("unit", self.unit, UNITS),
             ("words", self.words, WORDS),
             ("context", self.context, (None, *CONTEXTS)),
         ):
-            if value not in known:
-                raise UnknownName(name, str(value), [one for one in known if one is not None])
+            if value not in allowed:
+                raise UnknownName(name, str(value), [option for option in allowed if option is not None])
         for name, number in (("window", self.window), ("stride", self.stride)):
             if number is not None and number < 1:
                 raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
@@ -98,16 +98,16 @@ def surprisal(
     `more` are fields of SurprisalOptions. `wug.surprisal` documents the arguments.
     """
     options = SurprisalOptions(unit=unit, **more)
-    several = models if isinstance(models, (list, tuple, Iterator)) else [models]
-    labelled = _labelled([_opened(model) for model in several])
-    given: Iterable[Text] = _with_sources(_given(texts, options, column), sources)
-    if len(labelled) > 1:
-        given = list(given)
+    listed = models if isinstance(models, (list, tuple, Iterator)) else [models]
+    models_by_label = _labelled([_opened(model) for model in listed])
+    prepared: Iterable[Text] = _with_sources(_prepared(texts, options, column), sources)
+    if len(models_by_label) > 1:
+        prepared = list(prepared)
     columns = _Columns(options)
-    for place, label in enumerate(list(labelled)):
-        counted = _Counted(progress, place, place + len(labelled))
+    for index, label in enumerate(list(models_by_label)):
+        counted = _Counted(progress, index, index + len(models_by_label))
         # Released before the next one is loaded, where the models come from an iterator.
-        _score(iter(given), labelled.pop(label), options, columns, label, cache, counted)
+        _score(iter(prepared), models_by_label.pop(label), options, columns, label, cache, counted)
     return columns.table()
 
 
@@ -128,20 +128,20 @@ def _score(
     for group in _groups(texts, whole=model.ordered):
         if any(text.source is not None for text in group) and model.options.get("score") != "source":
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
-        split = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
+        parts = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
             Request(text.text[a:b], reading=options.reading, source=text.source)
-            for text, _, _, asked in split
-            for a, b in asked
+            for text, _, _, spans_scored in parts
+            for a, b in spans_scored
         ]
         answers = iter(CachedModel(model, cache, counted).score(requests))
-        for text, spans, marked, asked in split:
-            scored = [(start, next(answers)) for start, _ in asked]
+        for text, spans, sentence_spans, spans_scored in parts:
+            scored = [(start, next(answers)) for start, _ in spans_scored]
             warnings.add([answer for _, answer in scored])
             done += 1
             scores = rows.TokenScores.of(scored)
             warnings.tokenless += rows.tokenless(text.text, scores, spans)
-            columns.add(label, done, text, _rows(text, scores, spans, marked, options))
+            columns.add(label, done, text, _rows(text, scores, spans, sentence_spans, options))
         counted.finish_group()
     warnings.log(done)
 
@@ -151,12 +151,12 @@ def _labelled(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
     if not models:
         raise InputError("there is no model: name one, such as causal:gpt2")
     distinct = {(model.id, *sorted(model.options.items())): model for model in models}.values()
-    found: dict[str, ModelHandle] = {}
+    by_label: dict[str, ModelHandle] = {}
     for model in distinct:
         others = [other.options for other in distinct if other.id == model.id]
-        differing = [f"{k}={v}" for k, v in model.options.items() if any(other.get(k) != v for other in others)]
-        found[f"{model.id}?{'&'.join(differing)}" if differing else model.id] = model
-    return found
+        differing = [f"{k}={v}" for k, v in model.options.items() if any(options.get(k) != v for options in others)]
+        by_label[f"{model.id}?{'&'.join(differing)}" if differing else model.id] = model
+    return by_label
 
 
 SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
@@ -164,8 +164,8 @@ SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span
 
 
 def _part(text: Text, words: Sequence[Span], context: Context) -> SplitText:
-    marked = sentences(text.text) if text.sentences is None else text.sentences
-    return text, words, marked, marked if context == "sentence" else [(0, len(text.text))]
+    sentence_spans = sentences(text.text) if text.sentences is None else text.sentences
+    return text, words, sentence_spans, sentence_spans if context == "sentence" else [(0, len(text.text))]
 
 
 def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions) -> list[Sequence[Span]]:
@@ -175,26 +175,26 @@ def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions)
             raise ModelError(f"{model.id} has no rule that divides text into words: use words=space, or pass them")
         return divided
     return [
-        [found.span() for found in re.finditer(r"\S+", text.text)] if text.words is None else text.words
+        [match.span() for match in re.finditer(r"\S+", text.text)] if text.words is None else text.words
         for text in texts
     ]
 
 
 def _rows(
-    text: Text, scores: rows.TokenScores, spans: Sequence[Span], marked: Sequence[Span], options: SurprisalOptions
+    text: Text, scores: rows.TokenScores, spans: Sequence[Span], sentences: Sequence[Span], options: SurprisalOptions
 ) -> Iterator[dict[str, object]]:
     match options.unit:
         case "token":
-            return rows.token_rows(text.text, scores, spans, marked)
+            return rows.token_rows(text.text, scores, spans, sentences)
         case "sentence":
-            return rows.sentence_rows(text.text, scores, spans, marked)
-    return rows.span_rows("region" if options.unit == "regions" else "word", text.text, scores, spans, marked)
+            return rows.sentence_rows(text.text, scores, spans, sentences)
+    return rows.span_rows("region" if options.unit == "regions" else "word", text.text, scores, spans, sentences)
 
 
-def _given(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
+def _prepared(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
     """The texts, read from files if they are paths."""
     listed = texts if isinstance(texts, (list, tuple)) else [texts]
-    paths = [one for one in listed if isinstance(one, Path)]
+    paths = [item for item in listed if isinstance(item, Path)]
     if len(paths) < len(listed):
         paths = []  # a Path among texts is refused below
     if column is not None and not paths:
@@ -205,8 +205,8 @@ def _given(texts: object, options: SurprisalOptions, column: str | None) -> Iter
         read = ((path, read_texts(path, column=column, given=options.words == "given")) for path in paths)
         texts = [
             replace(text, columns={**({"file": str(path)} if len(paths) > 1 else {}), **text.columns})
-            for path, found in read
-            for text in found
+            for path, file_texts in read
+            for text in file_texts
         ]
     for number, text in enumerate(texts_of(texts), 1):
         if text.words is None and (options.words == "given" or options.unit == "regions"):
@@ -223,16 +223,16 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         return
     if isinstance(sources, str) or not isinstance(sources, Iterable):
         raise InputError("sources must be a list of str, one per text; the model's option source is one for all texts")
-    given = iter(sources)
+    remaining = iter(sources)
     count = 0
     for count, text in enumerate(texts, 1):
-        source = next(given, None)
+        source = next(remaining, None)
         if not isinstance(source, str):
             rest = count + sum(1 for _ in texts)
             error = f"{rest:,} texts and {count - 1:,} sources" if source is None else f"source {count} is not a str"
             raise InputError(f"{error}. Give one source per text, as a str")
         yield replace(text, source=source)
-    if next(given, None) is not None:
+    if next(remaining, None) is not None:
         raise InputError(f"{count:,} texts and more sources. Give one source per text")
 
 
@@ -257,12 +257,12 @@ def _opened(model: Any) -> ModelHandle:
 
     if isinstance(model, str):
         model = open_model(model)
-    found: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
-    if found.returns != "scores":
-        remedy = registry.traits(ModelId.parse(found.id).kind).to_score
-        what = f"{found.id} can only generate text, and surprisals need a model that scores it. {remedy}"
+    handle: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
+    if handle.returns != "scores":
+        remedy = registry.traits(ModelId.parse(handle.id).kind).to_score
+        what = f"{handle.id} can only generate text, and surprisals need a model that scores it. {remedy}"
         raise ModelError(what.rstrip())
-    return found
+    return handle
 
 
 def can_score_sources(model: str) -> bool:
@@ -273,14 +273,14 @@ def can_score_sources(model: str) -> bool:
 class _Counted:
     """Progress over all groups and models, assuming that each model has as many requests as this one."""
 
-    def __init__(self, progress: Progress | None, place: int, models: int) -> None:
-        self._progress, self._place, self._models = progress, place, models
+    def __init__(self, progress: Progress | None, index: int, models: int) -> None:
+        self._progress, self._index, self._models = progress, index, models
         self._before = self._total = 0
 
     def __call__(self, done: int, total: int) -> None:
         self._total = self._before + total
         if self._progress is not None:
-            self._progress(self._place * self._total + self._before + done, self._models * self._total)
+            self._progress(self._index * self._total + self._before + done, self._models * self._total)
 
     def finish_group(self) -> None:
         """Add the requests of the group to those done before."""
@@ -293,18 +293,18 @@ class _Columns:
         missing = [] if reading.boundary else ["surprisal_boundary"]
         self._dropped = {*missing, *([] if reading.distribution else ["entropy", "rank"])}
         # The columns of any row, so that a table without rows has them too.
-        one = rows.TokenScores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
-        (row,) = _rows(Text("a"), one, [(0, 1)], [(0, 1)], options)
+        scores = rows.TokenScores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
+        (row,) = _rows(Text("a"), scores, [(0, 1)], [(0, 1)], options)
         names = [name for name in row if name not in self._dropped]
         self._columns: dict[str, list[Any]] = {name: [] for name in ("model", "text_id", *names)}
-        self._given: dict[str, list[Any]] = {}
+        self._file_columns: dict[str, list[Any]] = {}
         """The other columns of the texts' files."""
         self._count = 0
 
-    def add(self, model: str, number: int, text: Text, some: Iterable[dict[str, object]]) -> None:
+    def add(self, model: str, number: int, text: Text, text_rows: Iterable[dict[str, object]]) -> None:
         """Add the rows of a text."""
         before = self._count
-        for row in some:
+        for row in text_rows:
             for name in self._dropped:
                 row.pop(name, None)
             self._columns["model"].append(model)
@@ -312,17 +312,19 @@ class _Columns:
             for name, value in row.items():
                 self._columns[name].append(value)
             self._count += 1
-        for name in text.columns.keys() - self._given.keys():
-            self._given[name] = [None] * before
-        for name, values in self._given.items():
+        for name in text.columns.keys() - self._file_columns.keys():
+            self._file_columns[name] = [None] * before
+        for name, values in self._file_columns.items():
             values.extend([text.columns.get(name)] * (self._count - before))
 
     def table(self) -> Table:
         """The table; a column of a file that has the name of one of ours becomes `given_NAME`."""
-        others = {f"given_{name}" if name in self._columns else name: values for name, values in self._given.items()}
+        file_columns = {
+            f"given_{name}" if name in self._columns else name: values for name, values in self._file_columns.items()
+        }
         kinds = {name: KINDS[name] for name in self._columns if name in KINDS}
         units = {name: "bits" for name, kind in kinds.items() if kind is float}
-        return Table({**self._columns, **others}, kinds, units=units)
+        return Table({**self._columns, **file_columns}, kinds, units=units)
 
 
 class _Warnings:

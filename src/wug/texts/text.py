@@ -36,15 +36,15 @@ def sentences(text: str) -> tuple[Span, ...]:
     of Chinese or Japanese; and at a blank line. A full stop after an abbreviation or a capital letter, or before a
     lower-case letter, does not end a sentence.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     begin = 0
     for mark in _END.finditer(text):
         if mark[0].lstrip().startswith(".") and not _ends(text, mark):
             continue
-        _add(found, text, begin, mark.end())
+        _add(spans, text, begin, mark.end())
         begin = mark.end()
-    _add(found, text, begin, len(text))
-    return tuple(found)
+    _add(spans, text, begin, len(text))
+    return tuple(spans)
 
 
 def _ends(text: str, mark: re.Match[str]) -> bool:
@@ -58,11 +58,11 @@ def _ends(text: str, mark: re.Match[str]) -> bool:
     )
 
 
-def _add(found: list[Span], text: str, begin: int, end: int) -> None:
+def _add(spans: list[Span], text: str, begin: int, end: int) -> None:
     part = text[begin:end]
     start = begin + len(part) - len(part.lstrip())
     if stripped := part.strip():
-        found.append((start, start + len(stripped)))
+        spans.append((start, start + len(stripped)))
 
 
 Span: TypeAlias = tuple[int, int]
@@ -105,39 +105,39 @@ def joined(words: Sequence[str], spaced: Sequence[bool] | None = None) -> tuple[
     return text, tuple(spans)
 
 
-def texts_of(given: object) -> Iterator[Text]:
+def texts_of(texts: object) -> Iterator[Text]:
     """Texts from one string, strings, or lists of words or regions."""
-    if isinstance(given, (str, Text)):
-        yield as_text(given, 1)
+    if isinstance(texts, (str, Text)):
+        yield as_text(texts, 1)
         return
-    if isinstance(given, (Mapping, bytes)) or hasattr(given, "columns") or not isinstance(given, Iterable):
+    if isinstance(texts, (Mapping, bytes)) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise InputError(
-            f"texts must be a str, a list of them, or lists of words, not {_kind(given)}. For a table, give the column "
+            f"texts must be a str, a list of them, or lists of words, not {_kind(texts)}. For a table, give the column "
             "with the texts, such as table['sentence']"
         )
-    for number, one in enumerate(given, 1):
-        yield as_text(one, number)
+    for number, text in enumerate(texts, 1):
+        yield as_text(text, number)
 
 
-def as_text(given: object, number: int) -> Text:
+def as_text(value: object, number: int) -> Text:
     """One text from a string or a list of words."""
-    if isinstance(given, Text):
-        return given
-    if isinstance(given, str):
-        if os.path.isfile(os.path.expanduser(given)):  # noqa: PTH111, PTH113 (any text is tried, and most are not a path)
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, str):
+        if os.path.isfile(os.path.expanduser(value)):  # noqa: PTH111, PTH113 (any text is tried, and most are not a path)
             raise InputError(
-                f"{given!r} names a file. Write Path({given!r}) for the texts in it, or text=… for these characters",
+                f"{value!r} names a file. Write Path({value!r}) for the texts in it, or text=… for these characters",
                 place=f"text {number}",
             )
-        return Text(refuse_surrogates(given, f"text {number}"))
-    if isinstance(given, Path):
+        return Text(refuse_surrogates(value, f"text {number}"))
+    if isinstance(value, Path):
         raise InputError("a Path among texts. Give paths alone, or texts alone", place=f"text {number}")
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
-        raise InputError(f"expected text, found {_kind(given)}", place=f"text {number}")
-    words = list(given)
-    for place, word in enumerate(words, 1):
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        raise InputError(f"expected text, found {_kind(value)}", place=f"text {number}")
+    words = list(value)
+    for index, word in enumerate(words, 1):
         if not isinstance(word, str):
-            raise InputError(f"expected text, found {_kind(word)}", place=f"text {number}, word {place}")
+            raise InputError(f"expected text, found {_kind(word)}", place=f"text {number}, word {index}")
     text, spans = joined([word.strip() for word in words])
     return Text(refuse_surrogates(text, f"text {number}"), spans)
 
