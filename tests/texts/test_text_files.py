@@ -104,15 +104,15 @@ def test_universal_dependencies_give_words_as_they_are_written(tmp_path: Path) -
 
 def test_words_one_a_line(tmp_path: Path) -> None:
     path = write(tmp_path, "words.txt", "我\n喜欢\n猫\n\nyes\nno\n\n")
-    found = read_texts(path, given=True)
+    found = read_texts(path, words=True)
     assert [(text.text, text.words) for text in found] == [
         ("我喜欢猫", ((0, 1), (1, 3), (3, 4))),
         ("yes no", ((0, 3), (4, 6))),
     ]
     with pytest.raises(InputError, match="no paragraphs"):
-        read_texts(path, given=True, part="paragraph")
+        read_texts(path, words=True, part="paragraph")
     with pytest.raises(InputError, match="line 2: expected one word"):
-        read_texts(write(tmp_path, "two.txt", "a\nb\tc\n"), given=True)
+        read_texts(write(tmp_path, "two.txt", "a\nb\tc\n"), words=True)
 
 
 def test_the_command_writes_what_the_name_says(tmp_path: Path) -> None:

@@ -223,10 +223,10 @@ def _value(result: Result, by: str) -> str:
     return value
 
 
-def _difference(others: Sequence[Result], result: Result) -> str | None:
-    for other in others:
+def _difference(earlier_results: Sequence[Result], result: Result) -> str | None:
+    for earlier in earlier_results:
         for name, value in result.signature.fields:
-            if other.signature.get(name) != value:
+            if earlier.signature.get(name) != value:
                 return name
     return None
 

@@ -122,7 +122,7 @@ class Reading(Tabulated):
         settings, table = self._suite.prepared.settings, self._suite.prepared.table
         keys = [column for name in KEYS if (column := getattr(settings, name)) is not None]
         rows = []
-        for target, fit in self._each():
+        for target, fit in self._target_fits():
             arrays = (fit.rows, fit.y, fit.folds + 1, fit.baseline.loglik, fit.target.loglik, fit.delta)
             for row, *values in zip(*(array.tolist() for array in arrays), strict=True):
                 key_values = (table.columns[name][row] for name in keys)
@@ -133,7 +133,7 @@ class Reading(Tabulated):
     def coefficients(self) -> Table:
         """One row per term of each target model and each baseline, fitted on all rows."""
         rows = []
-        for target, fit in self._each():
+        for target, fit in self._target_fits():
             baseline_terms = [term for term in fit.terms if term not in fit.predictors]
             models = (("baseline", baseline_terms, fit.baseline.coefficients), ("target", fit.terms, fit.coefficients))
             for regression, terms, coefficients in models:
@@ -149,7 +149,7 @@ class Reading(Tabulated):
         """One row per predictor and word from t+2 to t-3, each alone with the baseline."""
         rows = [
             (fit.measure, target.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t, lag.n)
-            for target, fit in self._each()
+            for target, fit in self._target_fits()
             for lag in fit.lags or lag_effects(self._suite.prepared, target, fit.measure)
         ]
         return _table("measure model term word delta_ll slope low high t n", rows)
@@ -203,7 +203,7 @@ class Reading(Tabulated):
         regions = milliseconds.by_region(_region_rows(surprisals))
         effects = [
             (target.label, fit.measure, milliseconds.predicted_effect(fit, regions, pair, region, str(target.terms[0])))
-            for target, fit in self._each()
+            for target, fit in self._target_fits()
         ]
         if human is not None:
             columns = (human["item"], human["condition"], human["region"], human["rt"])
@@ -227,16 +227,16 @@ class Reading(Tabulated):
 
     def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table of each word alone; none if that was not fitted."""
-        if any(fit.lags for _, fit in self._each()):
+        if any(fit.lags for _, fit in self._target_fits()):
             yield "measure", "predictors", "term", "word alone", "ΔLL", "slope", "t", "n"
-        for target, fit in self._each():
+        for target, fit in self._target_fits():
             for lag in fit.lags:
                 yield (
                     *(fit.measure, names[target.label], lag.term, lag.name),
                     *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}", f"{lag.n:,}"),
                 )
 
-    def _each(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:
+    def _target_fits(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:
         return ((target, fit) for target, fits in zip(self._sets, self._fits, strict=True) for fit in fits)
 
 

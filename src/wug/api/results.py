@@ -174,7 +174,7 @@ class Results(Tabulated, Sequence[Result]):
         from wug.views.report import choose_figure
 
         style = ChartStyle(width, height, font_size, palette, labels or {})
-        figure = choose_figure(style.named(self._results), title)
+        figure = choose_figure(style.relabelled(self._results), title)
         return vega.styled_chart(charts.titled(figure, style.title_characters), style.apply)
 
 

@@ -61,7 +61,7 @@ def open_suites(
         >>> [suite.name for suite in wug.open_suites("wug_agreement_pp")]
         ['wug_agreement_pp']
     """
-    return resolve_suites(RunRequest(suites=_listed(names), suite_options=as_text(options, more), family=kind))
+    return resolve_suites(RunRequest(suites=_as_list(names), suite_options=as_text(options, more), family=kind))
 
 
 @public
@@ -261,15 +261,15 @@ def run(
     if store is not None and not isinstance(store, (Store, str, Path)):
         raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
-    if protocol is not None and any(isinstance(suite, Suite) for suite in _listed(suites)):
+    if protocol is not None and any(isinstance(suite, Suite) for suite in _as_list(suites)):
         raise InputError("protocol= is for suites given by name or path: these are already open")
-    opened = models is not None and any(map(_is_bare, _listed(models)))
+    opened = models is not None and any(map(_is_bare, _as_list(models)))
     if opened and protocol is not None:
         raise InputError("protocol= is for models given by name, or opened with wug.open_model(…)")
-    listed_suites = open_suites(suites, options, kind=kind) if opened else _listed(suites)
+    listed_suites = open_suites(suites, options, kind=kind) if opened else _as_list(suites)
     if opened:
         options = kind = None
-    listed_models = None if models is None else [_model(model, listed_suites) for model in _listed(models)]
+    listed_models = None if models is None else [_model(model, listed_suites) for model in _as_list(models)]
     ids = Counter(
         handle.id for handle in listed_models or () if isinstance(handle, ModelHandle) and handle.spec is None
     )
@@ -284,10 +284,10 @@ def run(
         model_options=as_text(model_options),
         protocol=protocol,
         family=kind,
-        tags=list(map(str, _listed(tags))),
+        tags=list(map(str, _as_list(tags))),
         limit=limit,
         interval=interval,
-        metrics=[find_metric(metric) for metric in _listed(metrics)],
+        metrics=[find_metric(metric) for metric in _as_list(metrics)],
         store=path,
         cache=None if cache is None else user_path(cache),
         executor=executor,
@@ -362,7 +362,7 @@ def metric(
     return make if function is None else make(function)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     single = isinstance(value, (str, bytes, Path, Suite, Mapping)) or not isinstance(value, Iterable)
     single = single or hasattr(value, "columns")  # a data frame
     return [value] if single else list(value)

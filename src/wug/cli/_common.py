@@ -130,8 +130,8 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group, then the options of all commands."""
         grouped = {option for group in self._groups.values() for option in group}
-        others = [option for option in self.get_params(ctx) if option not in grouped]
-        for title, options in {**self._groups, "General": others}.items():
+        general = [option for option in self.get_params(ctx) if option not in grouped]
+        for title, options in {**self._groups, "General": general}.items():
             if records := [record for option in options if (record := option.get_help_record(ctx))]:
                 with formatter.section(title):
                     formatter.write_dl(records)

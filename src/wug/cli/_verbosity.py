@@ -68,8 +68,8 @@ def add_global_flags(command: click.Command) -> click.Command:
 
     An option with one value that is given twice is refused: click would use the last one.
     """
-    known = {param.name for param in command.params}
-    command.params.extend(flag for flag in FLAGS if flag.name not in known)
+    present = {param.name for param in command.params}
+    command.params.extend(flag for flag in FLAGS if flag.name not in present)
     if not isinstance(command.make_parser, partial):
         command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
     if isinstance(command, click.Group):

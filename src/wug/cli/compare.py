@@ -122,8 +122,8 @@ def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> N
     if options.steps is not None and not options.curve:
         raise click.UsageError("--steps is for --curve")
     if options.output is not None:
-        known = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
-        common.resolve_format(options.form if common.on_command_line("form") else None, options.output, known)
+        formats = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
+        common.resolve_format(options.form if common.on_command_line("form") else None, options.output, formats)
         if options.suffix in PAGES:
             charts.require()
         else:

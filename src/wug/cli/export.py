@@ -166,10 +166,8 @@ class _Selection:
         return self.matching(results)
 
     def matching(self, results: Sequence[Result]) -> list[Result]:
-        every = not self.suites
-        return [
-            result for result in results if every or any(fnmatchcase(result.suite, pattern) for pattern in self.suites)
-        ]
+        patterns = self.suites or ("*",)
+        return [result for result in results if any(fnmatchcase(result.suite, pattern) for pattern in patterns)]
 
     def compared(self) -> RunComparison:
         from wug.results.comparison import ComparisonSettings, compare
@@ -259,6 +257,6 @@ def _chart(selection: _Selection, what: str | None, figure: str | None, output: 
     else:
         results = selection.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
-        shown = choose_figure(style.named(results), figure)
+        shown = choose_figure(style.relabelled(results), figure)
         charts.save(charts.titled(shown, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")

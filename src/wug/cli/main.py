@@ -177,11 +177,11 @@ SYNONYMS = {"batch_size": "batch"}
 def _hint(error: click.NoSuchOption) -> str:
     name = error.option_name.lstrip("-").replace("-", "_")
     name = SYNONYMS.get(name, name)
-    for folder, what, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
+    for folder, noun, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
         if any(name in options.names(module.OPTIONS) for _, module in registry.modules(folder)):
-            return f". Options of {what} are written {flag} {name}=…"
-    known = [] if error.ctx is None else [text for option in error.ctx.command.params for text in option.opts]
-    near = nearest(name, [text.removeprefix("--") for text in known if text.startswith("--")])
+            return f". Options of {noun} are written {flag} {name}=…"
+    flags = [] if error.ctx is None else [text for option in error.ctx.command.params for text in option.opts]
+    near = nearest(name, [text.removeprefix("--") for text in flags if text.startswith("--")])
     return f". Did you mean --{near}?" if near else ""
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--pool", "pooled", is_flag=True, help="Print means over runs that differ in their seed alone, ± 1 SD.")
 @click.option("--failing", is_flag=True, help="List the failing items with their sentences instead.")
 @click.option("--matrix", "as_matrix", is_flag=True, help="Show a sweep as models by suites instead of curves.")
-def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool, **given: Any) -> None:
+def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool, **values: Any) -> None:
     """Print the results of stored runs, or a sweep.
 
     RUN is a number, the beginning of a name, or last (the default). A sweep, sweep:NAME, is printed as values over
@@ -43,7 +43,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     from wug.results.run_names import side
     from wug.views.text import failing_lines, failing_table
 
-    options = common.ResultOptions.take(given)
+    options = common.ResultOptions.take(values)
     if failing and (options.summary or options.by or options.effects):
         raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
     if failing and pooled:

@@ -101,7 +101,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     text, column = options.pop("text"), options.pop("column")
     if column is not None and text != "line":
         raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
-    texts = _read(files, column, options.pop("source"), given=options["words"] == "given", part=text)
+    texts = _read(files, column, options.pop("source"), words=options["words"] == "given", part=text)
     models, model_options, device = options.pop("models"), options.pop("model_options"), options.pop("device")
     path = options.pop("cache") or common.default_cache()
     cache = None if options.pop("no_cache") else Cache(path)
@@ -123,7 +123,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
 command = common.GroupedCommand(surprisal, [FILES], GROUPS)
 
 
-def _read(files: Sequence[str], column: str | None, source: str | None, *, given: bool, part: TextUnit) -> list[Text]:
+def _read(files: Sequence[str], column: str | None, source: str | None, *, words: bool, part: TextUnit) -> list[Text]:
     """The texts of all files, with the column `file` if there are several."""
     from wug.texts import read_texts
 
@@ -133,7 +133,7 @@ def _read(files: Sequence[str], column: str | None, source: str | None, *, given
             if " " in name and not path.exists():
                 fix = f"To score a text itself: echo {shlex.quote(name)} | wug surprisal -"
                 raise InputError(f"no such file. {fix}", file=name)
-            texts = read_texts(path, column=column, given=given, part=part, source=source)
+            texts = read_texts(path, column=column, words=words, part=part, source=source)
         if len(files) > 1:
             texts = [replace(text, columns={"file": name, **text.columns}) for text in texts]
         all_texts += texts

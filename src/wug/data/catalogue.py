@@ -122,8 +122,8 @@ class TestSet:
 
     def part_names(self) -> list[str]:
         """The names of all parts: groups, folders and files without suffixes."""
-        own = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
-        return sorted({*self.parts, *(stem(file.name) for file in self.files), *own} - {"."})
+        folders = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
+        return sorted({*self.parts, *(stem(file.name) for file in self.files), *folders} - {"."})
 
     def select(self, part: str) -> tuple[File, ...]:
         """The files of a part: a group, a folder, a file with or without its suffix, or a pattern such as `*_1.csv`.
@@ -246,9 +246,9 @@ def _text() -> str:
 
 
 def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) -> TestSet:
-    cited, listed = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
+    cited, files = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
     rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    return TestSet(name=name, papers=cited, files=listed, **rest)
+    return TestSet(name=name, papers=cited, files=files, **rest)
 
 
 def _files(text: str) -> Iterator[File]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from wug.data import folder as data_folder
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, megabytes
-from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed, missing, write_record
+from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed_files, missing, write_record
 from wug.errors import DataError, InputError
 from wug.files import max_unpacked_bytes, shortened, user_path, writing
 
@@ -65,7 +65,7 @@ def _files(source: Path) -> Iterator[Path]:
 def _lacking(test_set: TestSet, absent: Sequence[File], total: int, source: Path) -> str:
     return (
         f"{source}: {len(absent)} of {total} files of {test_set.name} are not there, by their checksums:"
-        f"{listed([*(_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
+        f"{listed_files([*(_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
         f"They are in {test_set.repository} at commit {test_set.commit}"
     )
 

@@ -159,7 +159,7 @@ def refuse_altered(selection: SetSelection, name: str) -> None:
     if changed := altered(selection.set, selection.files):
         accept = " --accept" if selection.set.restriction else ""
         raise DataError(
-            f"{name}: changed since it was fetched, so it is no longer the published version:{listed(changed)}\n"
+            f"{name}: changed since it was fetched, so it is no longer the published version:{listed_files(changed)}\n"
             f"Fetch it again: wug data get {shlex.quote(name)}{accept}. To run your own version, copy it elsewhere"
         )
 
@@ -177,7 +177,7 @@ def altered(test_set: TestSet, files: Iterable[File]) -> list[Path]:
     return changed
 
 
-def listed(paths: Sequence[object]) -> str:
+def listed_files(paths: Sequence[object]) -> str:
     """The first files, one per line, for a message."""
     more = [f"… and {len(paths) - SHOWN} more"] if len(paths) > SHOWN else []
     return "".join(f"\n    {path}" for path in [*paths[:SHOWN], *more])

@@ -140,8 +140,8 @@ def _pooled(metric: str, group: str, aggregates: Sequence[Aggregate]) -> Estimat
     sizes = [aggregate.n for aggregate in aggregates if aggregate.n]
     if len(sizes) < len(aggregates):
         value = math.fsum(aggregate.value for aggregate in aggregates) / len(aggregates)
-        known = aggregates[0].error if len(aggregates) == 1 else None
-        return estimate(metric, group, value, None, known)
+        error = aggregates[0].error if len(aggregates) == 1 else None
+        return estimate(metric, group, value, None, error)
     n = sum(sizes)
     value = math.fsum(aggregate.value * size for aggregate, size in zip(aggregates, sizes, strict=True)) / n
     errors = [aggregate.error for aggregate in aggregates if aggregate.error is not None]

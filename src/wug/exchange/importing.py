@@ -200,12 +200,12 @@ class _Stored:
         """The run that was made of the same files, or has the same values; an error if values contradict it."""
         for number, key, model in self._runs:
             if key == prepared.key:
-                return self._known(number, "was imported before from the same content")
+                return self._stored_import(number, "was imported before from the same content")
             if model == prepared.run.model and self._agrees(number, prepared):
-                return self._known(number, "has the same values")
+                return self._stored_import(number, "has the same values")
         return None
 
-    def _known(self, number: int, reason: str) -> StoredImport:
+    def _stored_import(self, number: int, reason: str) -> StoredImport:
         return StoredImport(number, tuple(self._store.results(number)), f"run {number} {reason}: nothing was added")
 
     def _agrees(self, number: int, prepared: _Prepared) -> bool:
@@ -245,13 +245,13 @@ def _specification(run: ImportedRun) -> str:
     return f"{IMPORTED}:{run.name}{shots}" + (f"@{run.revision}" if run.revision else "")
 
 
-def _store(store: Store, run: _Prepared, known: StoredImport | None, sweep: int | None, command: str) -> StoredImport:
-    if known is not None:
+def _store(store: Store, run: _Prepared, stored: StoredImport | None, sweep: int | None, command: str) -> StoredImport:
+    if stored is not None:
         for _, outcomes in run.results:
             outcomes.close()
         if sweep is not None:
-            store.change("UPDATE runs SET sweep = ? WHERE id = ?", sweep, known.number)
-        return known
+            store.change("UPDATE runs SET sweep = ? WHERE id = ?", sweep, stored.number)
+        return stored
     fields = {"specification": _specification(run.run), "revision": run.run.revision or None, "sweep": sweep}
     with store.writing(run.key, run.run.model, command, **fields) as (number, add):
         results = []

@@ -24,11 +24,11 @@ _NUMBER = re.compile(r"\d+(-\d+|\.\d+)?")
 
 
 def read_texts(
-    path: Path, *, column: str | None = None, given: bool = False, part: TextUnit = "line", source: str | None = None
+    path: Path, *, column: str | None = None, words: bool = False, part: TextUnit = "line", source: str | None = None
 ) -> list[Text]:
     """The texts of a file.
 
-    With `column` it is a table, whose other columns are kept; `source` is the one with the sources. With `given`, or if
+    With `column` it is a table, whose other columns are kept; `source` is the one with the sources. With `words`, or if
     its name ends in .conllu, it has one word per line, and a sentence takes the place of a line.
     """
     name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
@@ -38,7 +38,7 @@ def read_texts(
         raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
     elif name.endswith(".json"):
         raise InputError("JSON, not text. Write one text per line, or a column of a table (.jsonl, .csv)", file=path)
-    elif given or name.endswith((".conllu", ".conll")):
+    elif words or name.endswith((".conllu", ".conll")):
         texts = _of_words(path, part)
     elif name.endswith(TABLES):
         header = ", ".join(read_table(path).header)
@@ -74,8 +74,8 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
             if not isinstance(text, str):
                 raise InputError(f"{name} is {text!r}, not text", file=path, place=record.place)
         text, *sources = (str(text).strip() for text in values)
-        others = {name: record.fields.get(name) for name in table.header if name != column}
-        texts.append(Text(text, columns=others, source=sources[0] if sources else None))
+        columns = {name: record.fields.get(name) for name in table.header if name != column}
+        texts.append(Text(text, columns=columns, source=sources[0] if sources else None))
     if empty := sum(not text.text for text in texts):
         what = "they have no words, and no rows here"
         log.warning("%s: %d of %d rows have no text in the column %r: %s", path, empty, len(texts), column, what)
@@ -109,10 +109,10 @@ def _of_words(path: Path, part: TextUnit) -> list[Text]:
             if sentence.opens or not groups:
                 groups.append([])
             groups[-1].append(sentence)
-    return [_text(group, named=part == "line") for group in groups]
+    return [_text(group, with_id=part == "line") for group in groups]
 
 
-def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
+def _text(group: Sequence[_Sentence], *, with_id: bool) -> Text:
     words = [word for sentence in group for word in sentence.words]
     has_spacing = any(sentence.spaced for sentence in group)
     spaced = [space for sentence in group for space in sentence.spaced] if has_spacing else None
@@ -123,7 +123,7 @@ def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
         last = first + len(sentence.words)
         sentences.append((spans[first][0], spans[last - 1][1]))
         first = last
-    columns = {"sent_id": group[0].name} if named and group[0].name is not None else {}
+    columns = {"sent_id": group[0].name} if with_id and group[0].name is not None else {}
     return Text(text, spans, tuple(sentences), columns)
 
 

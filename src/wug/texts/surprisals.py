@@ -125,7 +125,7 @@ def _score(
     warnings = _Warnings(model, options)
     done = 0
     context = options.context_of(model)
-    for group in _groups(texts, whole=model.ordered):
+    for group in _groups(texts, together=model.ordered):
         if any(text.source is not None for text in group) and model.options.get("score") != "source":
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
         parts = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
@@ -202,7 +202,7 @@ def _prepared(texts: object, options: SurprisalOptions, column: str | None) -> I
     if paths:
         from wug.texts.files import read_texts
 
-        read = ((path, read_texts(path, column=column, given=options.words == "given")) for path in paths)
+        read = ((path, read_texts(path, column=column, words=options.words == "given")) for path in paths)
         texts = [
             replace(text, columns={**({"file": str(path)} if len(paths) > 1 else {}), **text.columns})
             for path, file_texts in read
@@ -236,14 +236,14 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         raise InputError(f"{count:,} texts and more sources. Give one source per text")
 
 
-def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
+def _groups(texts: Iterator[Text], *, together: bool) -> Iterator[list[Text]]:
     """Texts that are scored together: all of them if outputs depend on each other."""
     group: list[Text] = []
     size = 0
     for text in texts:
         group.append(text)
         size += len(text.text)
-        if not whole and (len(group) == MAX_GROUP_TEXTS or size >= MAX_GROUP_CHARACTERS):
+        if not together and (len(group) == MAX_GROUP_TEXTS or size >= MAX_GROUP_CHARACTERS):
             yield group
             group, size = [], 0
     if group:

@@ -60,7 +60,7 @@ class ChartStyle:
         """How many more characters than usual a line of a title has room for, as a factor."""
         return (self.width or WIDTH_PX) / WIDTH_PX * FONT_SIZE / (self.font_size or FONT_SIZE)
 
-    def named(self, results: Sequence[Result]) -> list[Result]:
+    def relabelled(self, results: Sequence[Result]) -> list[Result]:
         """The results with the names of their models."""
         names = short_names(result.model for result in results)
         known = {*names, *names.values()}

@@ -80,8 +80,8 @@ def interval_note(result: Result, metric: str) -> str:
     """A sentence about the intervals of a metric."""
     if _over_runs(result, metric):
         return "Means, with one standard deviation either side."
-    known = any(e.low is not None for e in result.estimates if e.metric == metric)
-    return "Dots with 95% intervals." if known else ""
+    has_intervals = any(e.low is not None for e in result.estimates if e.metric == metric)
+    return "Dots with 95% intervals." if has_intervals else ""
 
 
 def point(
@@ -124,7 +124,7 @@ def dots(
     """
     grouped = any(p.group for p in points)
     names = list(dict.fromkeys((p.group, p.row) for p in points))
-    drawn, listed = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
+    drawn, tabled = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
     more = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
     more += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
     return Figure(
@@ -143,7 +143,7 @@ def dots(
         rows=tuple(
             (*([p.group] if grouped else []), p.row, *([p.series] if series else []), *value_cells(p, share))
             for p in points
-            if (p.group, p.row) in listed
+            if (p.group, p.row) in tabled
         ),
         records=tuple(
             {

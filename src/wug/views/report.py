@@ -273,9 +273,9 @@ def _overview(entries: Sequence[ReportSection], *, several: bool) -> Figure | No
 def _title(entries: Sequence[ReportSection]) -> str:
     suites = list(dict.fromkeys(entry.result.suite for entry in entries))
     models = list(short_names(entry.result.model for entry in entries).values())
-    what = suites[0] if len(suites) == 1 else f"{len(suites)} suites"
-    who = models[0] if len(models) == 1 else f"{len(models)} models"
-    return f"{what} · {who}"
+    suite_text = suites[0] if len(suites) == 1 else f"{len(suites)} suites"
+    model_text = models[0] if len(models) == 1 else f"{len(models)} models"
+    return f"{suite_text} · {model_text}"
 
 
 def _summary(sections: Sections) -> str:

@@ -54,18 +54,18 @@ def fields(result: Result) -> dict[str, int]:
 def default_field(result: Result) -> str | None:
     """The field that results are broken down by unless the user chooses."""
     few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
-    own = registry.family_traits(result.kind).breakdown
-    return next((name for name in (*own, *few) if name in few), None)
+    preferred = registry.family_traits(result.kind).breakdown
+    return next((name for name in (*preferred, *few) if name in few), None)
 
 
 def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
-    known = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {OVERALL}
+    available = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {OVERALL}
     for name in by:
-        if not known:
+        if not available:
             raise InputError(f"these results are not broken down by any field, so not by {name!r}")
-        if name not in known and name != ALL_FIELDS:
-            raise UnknownName("field", name, known | {ALL_FIELDS})
+        if name not in available and name != ALL_FIELDS:
+            raise UnknownName("field", name, available | {ALL_FIELDS})
     if ALL_FIELDS in by:
         return list(results)
     shown = {OVERALL, *by}

@@ -156,12 +156,12 @@ def direction(text: str) -> Direction:
 def runs(texts: Sequence[str]) -> list[DirectionRun]:
     """Texts grouped by writing direction; punctuation goes with the letters around it."""
     base = direction(" ".join(texts))
-    own_directions = [_own(text) for text in texts]
+    directions = [_text_direction(text) for text in texts]
     resolved: list[Direction] = []
-    for index, own in enumerate(own_directions):
-        after = next((direction for direction in own_directions[index + 1 :] if direction is not None), None)
+    for index, text_direction in enumerate(directions):
+        after = next((direction for direction in directions[index + 1 :] if direction is not None), None)
         neutral = resolved[-1] if resolved and resolved[-1] == after else base
-        resolved.append(own or neutral)
+        resolved.append(text_direction or neutral)
     direction_runs: list[DirectionRun] = []
     for run_direction, indices in groupby(range(len(texts)), key=resolved.__getitem__):
         positions = list(indices)
@@ -182,7 +182,7 @@ def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
     return shaped
 
 
-def _own(text: str) -> Direction | None:
+def _text_direction(text: str) -> Direction | None:
     kinds = {**_STRONG, **_NUMBERS}
     return next((kinds[kind] for kind in map(unicodedata.bidirectional, text) if kind in kinds), None)
 

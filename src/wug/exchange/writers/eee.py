@@ -91,11 +91,11 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
 def _model_info(result: Result, model: ModelName) -> Json:
     fields = dict(result.signature.fields)
     traits = registry.traits(model.id.kind)
-    known = model.id.kind in registry.names("models")
+    registered = model.id.kind in registry.names("models")
     dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
     options = {name: fields[name] for name in _option_names(model.id) if name in fields}
     details = {
-        "deployment_type": ("externally_managed" if traits.remote else "self_deployed") if known else "unknown",
+        "deployment_type": ("externally_managed" if traits.remote else "self_deployed") if registered else "unknown",
         "model_availability": "open_weights" if traits.on_hub and model.id.name == model.path else "unknown",
         "kind": model.id.kind,
         "fingerprint": model.id.fingerprint,

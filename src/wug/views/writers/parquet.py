@@ -28,8 +28,8 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[bytes]:
     import pyarrow.parquet
 
     source = table.values()
-    known = all(name in table.kinds for name in table.names)
-    first = _batch(table, list(islice(source, ROW_GROUP_ROWS if known else None))).to_arrow()
+    typed = all(name in table.kinds for name in table.names)
+    first = _batch(table, list(islice(source, ROW_GROUP_ROWS if typed else None))).to_arrow()
     out = pyarrow.BufferOutputStream()
     with pyarrow.parquet.ParquetWriter(out, first.schema) as writer:
         writer.write_table(first)
