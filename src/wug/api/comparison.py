@@ -120,8 +120,8 @@ def compare(
         raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
     if items < 0:
         raise InputError(f"items={items}: write a whole number, 0 or more")
-    settings = ComparisonSettings(_names("suites", suites), _names("metrics", metrics), all_pairs, pool, items)
-    sides = _sides(_flat(results), by)
+    settings = ComparisonSettings(_name_list("suites", suites), _name_list("metrics", metrics), all_pairs, pool, items)
+    sides = _sides(_flatten(results), by)
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared")
         try:
@@ -150,18 +150,18 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
     Examples:
         >>> wug.report(wug.run("wug_agreement_pp", limit=8), "page.html")
     """
-    target, flat = user_path(path), _flat(results)
+    target, flat = user_path(path), _flatten(results)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("a report is an HTML page: name the file .html", file=target)
     if comparison is not None and not isinstance(comparison, Comparison):
         raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
     charts.require()
-    compared = comparison or _compared(flat)
+    compared = comparison or _compare_models(flat)
     page = render([ReportedResult(result) for result in flat], None if compared is None else compared.found)
     write_text(target, page)
 
 
-def _compared(results: Sequence[Result]) -> Comparison | None:
+def _compare_models(results: Sequence[Result]) -> Comparison | None:
     """Several models compared with the first; None if there is nothing to compare."""
     if len({result.model for result in results}) < 2:
         return None
@@ -172,17 +172,17 @@ def _compared(results: Sequence[Result]) -> Comparison | None:
         return None
 
 
-def _flat(results: object) -> list[Result]:
+def _flatten(results: object) -> list[Result]:
     if isinstance(results, Result):
         return [results]
     if isinstance(results, str):
         raise InputError(f"{results!r} is not a result. Write by={results!r} to choose what distinguishes the sides")
     if not isinstance(results, Iterable) or isinstance(results, (bytes, Mapping)):
         raise InputError(f"{type(results).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
-    return [result for part in results for result in _flat(part)]
+    return [result for part in results for result in _flatten(part)]
 
 
-def _names(what: str, value: str | Sequence[str]) -> Sequence[str]:
+def _name_list(what: str, value: str | Sequence[str]) -> Sequence[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{what}={value!r}: write a name, or a list of names")
@@ -193,10 +193,10 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
     """Side → model → results, in order."""
     sides: dict[str, dict[str, list[Result]]] = {}
     for result in results:
-        side = sides.setdefault(by(result) if callable(by) else _value(result, by), {})
+        side = sides.setdefault(by(result) if callable(by) else _side_name(result, by), {})
         same_model = side.setdefault(result.model, [])
-        if duplicates := [earlier for earlier in same_model if _suite(earlier) == _suite(result)]:
-            field = _difference(duplicates, result)
+        if duplicates := [earlier for earlier in same_model if _suite_version(earlier) == _suite_version(result)]:
+            field = _differing_field(duplicates, result)
             fix = "leave one out"
             if field is not None:
                 fix = f"compare by an option in which they differ, such as by={field!r}, or {fix}"
@@ -208,11 +208,11 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
     return sides
 
 
-def _suite(result: Result) -> tuple[str, str | None]:
+def _suite_version(result: Result) -> tuple[str, str | None]:
     return result.suite, result.signature.get("suite")
 
 
-def _value(result: Result, by: str) -> str:
+def _side_name(result: Result, by: str) -> str:
     """The value of a result in the field that distinguishes sides."""
     if by == "model":
         return result.model
@@ -223,7 +223,7 @@ def _value(result: Result, by: str) -> str:
     return value
 
 
-def _difference(earlier_results: Sequence[Result], result: Result) -> str | None:
+def _differing_field(earlier_results: Sequence[Result], result: Result) -> str | None:
     for earlier in earlier_results:
         for name, value in result.signature.fields:
             if earlier.signature.get(name) != value:

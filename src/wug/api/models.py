@@ -94,7 +94,7 @@ class Model:
         if self.opened.returns != "scores":
             also = ", or open it with score='source'" if can_score_sources(self.id) else ""
             raise ModelError(f"{self.id} generates text and does not score it. Use generate(){also}")
-        several = [texts] if isinstance(texts, (str, Request)) else _several(texts)
+        several = [texts] if isinstance(texts, (str, Request)) else _as_texts(texts)
         scored = list(self.opened.score([self._request(text, index) for index, text in enumerate(several)]))
         return scored[0] if isinstance(texts, (str, Request)) else scored
 
@@ -106,15 +106,15 @@ class Model:
         """The output for a source; a list for several sources."""
         if self.opened.returns != "text":
             raise ModelError(f"{self.id} scores text and does not generate it. Use score()")
-        several = [sources] if isinstance(sources, str) else _several(sources)
-        checked = [_text(source, index) for index, source in enumerate(several)]
+        several = [sources] if isinstance(sources, str) else _as_texts(sources)
+        checked = [_checked_text(source, index) for index, source in enumerate(several)]
         outputs = [Answer(output) if isinstance(output, str) else output for output in self.opened.generate(checked)]
         return outputs[0] if isinstance(sources, str) else outputs
 
     def _request(self, text: object, index: int) -> Request:
         if not isinstance(text, Request):
-            return Request(_text(text, index))
-        _text(text.text, index)
+            return Request(_checked_text(text, index))
+        _checked_text(text.text, index)
         if text.span is not None and not _is_span(text.span, len(text.text)):
             raise InputError(
                 f"span={text.span!r}: write (start, end), within the {len(text.text):,} characters of the text",
@@ -204,7 +204,7 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
     if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
             raise InputError(
-                f"tokenizer={_shown(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
+                f"tokenizer={_short_repr(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
             )
         return Model(opening.open_loaded(model, tokenizer, options))
     if hasattr(model, "id") and hasattr(model, "options") and not options and is_function(model):
@@ -216,7 +216,7 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
         assert kind is not None
         refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
         return Model(ModelHandle.around(registry.find("models", kind).wrap(model, **(options or {}))))
-    raise InputError(f"{_shown(model)} is not a model. Give {EXPECTED}")
+    raise InputError(f"{_short_repr(model)} is not a model. Give {EXPECTED}")
 
 
 def is_function(candidate: object) -> bool:
@@ -229,7 +229,7 @@ def _is_one_model(model: object) -> bool:
     return isinstance(model, (str, Path, Mapping)) or is_function(model) or hasattr(model, "forward")
 
 
-def _several(texts: object) -> Iterable[object]:
+def _as_texts(texts: object) -> Iterable[object]:
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
         raise InputError(f"texts must be str or a list of str, not {type(texts).__name__}")
     return texts
@@ -242,13 +242,13 @@ def _is_span(span: object, length: int) -> bool:
     return False
 
 
-def _text(text: object, index: int) -> str:
+def _checked_text(text: object, index: int) -> str:
     if not isinstance(text, str):
         raise InputError(f"texts[{index}] must be str, not {type(text).__name__}")
     return refuse_surrogates(text, f"texts[{index}]")
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     text = repr(value)
     return text if len(text) < 60 else f"a {type(value).__name__}"
 

@@ -277,10 +277,10 @@ def reading(
         >>> reading = wug.reading("times.csv", "rt", "length", models="wug-causal", **columns)
         >>> frame = reading.to_pandas()
     """
-    formulas = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _several(predictors)
-    uses, where = _several(options.pop("use", None)), _several(options.pop("where", None))
+    formulas = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _as_tuple(predictors)
+    uses, where = _as_tuple(options.pop("use", None)), _as_tuple(options.pop("where", None))
     allow_mismatch = bool(options.pop("allow_mismatch", False))
-    parsed = settings({**as_text(options), "baseline": baseline}, _several(measure), where)
+    parsed = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), where)
     opened_cache = nullcontext() if cache is None else closing(Cache(user_path(cache)))
     with opened_cache as outputs:
         result = run_reading(
@@ -311,7 +311,7 @@ def _slopes(fit: MeasureFit, estimates: Mapping[str, Estimate]) -> str:
     return "; ".join(f"{name} {', '.join(values)}" for name, values in slopes.items())
 
 
-def _several(value: object) -> tuple[str, ...]:
+def _as_tuple(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, Iterable) else ()
@@ -380,9 +380,8 @@ def _result(suite: ReadingSuite, target: PredictorSet, fits: Sequence[MeasureFit
         "dropped": dropped.replace("|", "¦") or "none",
     }
     signature = build_signature(suite.name, suite.checksum, options, target.label, target.options)
-    result = build_result(
-        suite, target.label, signature, result_rows(suite.prepared, target, fits), keep=lambda _: None
-    )
+    rows = result_rows(suite.prepared, target, fits)
+    result = build_result(suite, target.label, signature, rows, keep=lambda _: None)
     return replace(result, outcomes=FitOutcomes(suite.prepared, fits))
 
 

@@ -294,12 +294,12 @@ def run(
         workers=workers,
         sweep=sweep,
     )
-    request = replace(request, command=_call(request))
+    request = replace(request, command=_call_text(request))
     report = execute(request, None if progress is None else _in_requests(progress))
     if report.failures and not report.recorded:
-        raise ModelError(_failed(report))
+        raise ModelError(_failure_message(report))
     if report.failures:
-        warnings.warn(_failed(report), stacklevel=4)  # two frames of `public`
+        warnings.warn(_failure_message(report), stacklevel=4)  # two frames of `public`
     return Results(report.results, runs=list(report.runs.values()), store=path)
 
 
@@ -401,12 +401,12 @@ def _in_requests(progress: Callable[[int, int], None]) -> Listener:
     return listen
 
 
-def _failed(report: RunReport) -> str:
+def _failure_message(report: RunReport) -> str:
     lines = "\n".join(f"  {failure.model}: {failure.message}" for failure in report.failures)
     return f"{len(report.failures)} models failed; the same call tries them again\n{lines}"
 
 
-def _call(request: RunRequest) -> str:
+def _call_text(request: RunRequest) -> str:
     suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
     models = [model.id if isinstance(model, ModelHandle) else str(model) for model in request.models or ()]
     model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"

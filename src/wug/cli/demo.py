@@ -58,7 +58,7 @@ def command(output: Path, limit: int | None) -> None:
     store, page, runs = Store(output / "store"), output / "report.html", [run.number or 0 for run in recorded]
     common.write_page(store, runs, None, page)
     common.deliver([_headline(result) for run in recorded for result in run.results], common.ResultOptions())
-    printing.echo(_next(page, store.path, runs))
+    printing.echo(_next_commands(page, store.path, runs))
 
 
 def _evaluate(model: str, suites: Sequence[Suite], output: Path) -> RecordedRun:
@@ -83,7 +83,7 @@ def _headline(result: Result) -> Result:
     return replace(result, estimates=() if result.headline is None else (result.headline,), warnings=())
 
 
-def _next(page: Path, store_path: Path, runs: Sequence[int]) -> str:
+def _next_commands(page: Path, store_path: Path, runs: Sequence[int]) -> str:
     wug = "wug" if shutil.which("wug") else sys.argv[0]
     first, second = runs[0], runs[1]
     return (

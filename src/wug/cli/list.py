@@ -114,12 +114,12 @@ def print_runs(rows: ListedRows, *, gap: bool, max_rows: int | None) -> None:
         return
     columns = ("run", "name", "started", "status", "about", "model", "suites", "command")
     shown = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
-    _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:max_rows]], head=True)
+    _print_lines([{name: _short_cell(name, row[name]) for name in shown} for row in rows[:max_rows]], head=True)
     if max_rows is not None and len(rows) > max_rows:
         printing.echo(f"{len(rows) - max_rows} more: {common.suggested_command('list', 'runs')}")
 
 
-def _short(name: str, value: object) -> object:
+def _short_cell(name: str, value: object) -> object:
     """A cell of a line: times to the minute, long messages cut."""
     if name == "about":
         return str(value) if len(str(value)) <= ABOUT_COLUMNS else f"{str(value)[: ABOUT_COLUMNS - 1]}…"
@@ -163,7 +163,7 @@ def _suites(tags: Iterable[str]) -> ListedRows:
             "family": suite.kind,
             "suite": name,
             "items": len(suite),
-            "about": suite.meta.get("description") or _about(name, paths[name].parent),
+            "about": suite.meta.get("description") or _readme_description(name, paths[name].parent),
             "tags": tags_of(suite),
         }
         for name, suite in opened
@@ -171,7 +171,7 @@ def _suites(tags: Iterable[str]) -> ListedRows:
     ]
 
 
-def _about(name: str, family: Path) -> str:
+def _readme_description(name: str, family: Path) -> str:
     """The description of a suite in the family's README: the second cell of its row."""
     for line in (family / "README.md").read_text(encoding="utf-8").splitlines():
         cells = line.split("|")

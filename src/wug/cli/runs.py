@@ -110,7 +110,7 @@ def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     with _store(store_path) as store:
         selected = _select(store, runs)
         run_admin.remove(store, selected, force=force)
-    common.say(f"removed {_described(runs, selected)}. To restore: wug runs undo")
+    common.say(f"removed {_names_of_runs(runs, selected)}. To restore: wug runs undo")
 
 
 @common.with_options(common.STORE)
@@ -130,7 +130,7 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
             common.say("no run was removed")
             return
         run_admin.restore(store, selected)
-    common.say(f"restored {_described(runs, selected)}")
+    common.say(f"restored {_names_of_runs(runs, selected)}")
 
 
 @common.with_options(common.STORE)
@@ -184,7 +184,7 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
         if unfinished is not None:
             raise InputError(f"run {unfinished.id} is {unfinished.status}: only complete runs can be shared")
         write_bundle(store.reader, selected, output)
-    common.say(f"wrote {_numbered(selected)} to {output}")
+    common.say(f"wrote {_numbers_of_runs(selected)} to {output}")
 
 
 @common.with_options(common.STORE)
@@ -202,7 +202,7 @@ def add(bundle: Path, store_path: Path | None) -> None:
         added, skipped = add_bundle(store, bundle)
         runs = [store.run(number) for number in added]
     left_out = f"; {skipped:,} left out, since the store has {'it' if skipped == 1 else 'them'}" if skipped else ""
-    common.say(f"{f'added as {_numbered(runs)}' if runs else 'nothing added'}{left_out}")
+    common.say(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
 
 
 def about(run: Run) -> Iterator[str]:
@@ -242,15 +242,15 @@ def _select(store: Store, words: Sequence[str], *, removed: bool = False) -> lis
     return list(runs.values())
 
 
-def _described(words: Sequence[str], runs: Sequence[Run]) -> str:
+def _names_of_runs(words: Sequence[str], runs: Sequence[Run]) -> str:
     """Runs as the user named them: sweeps by their names, others by number."""
     from wug.results.sweeps import PREFIX
 
     if words and all(word.startswith(PREFIX) for word in words):
         return f"{' and '.join(dict.fromkeys(words))} ({len(runs):,} run{'s' * (len(runs) != 1)})"
-    return _numbered(runs)
+    return _numbers_of_runs(runs)
 
 
-def _numbered(runs: Sequence[Run]) -> str:
+def _numbers_of_runs(runs: Sequence[Run]) -> str:
     numbers = [str(run.id) for run in runs]
     return f"run {numbers[0]}" if len(numbers) == 1 else f"runs {', '.join(numbers[:-1])} and {numbers[-1]}"

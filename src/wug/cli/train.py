@@ -25,7 +25,7 @@ SUITE = option(
 )
 
 
-def _flag(option: Option, shown_default: str | None) -> click.Option:
+def _click_option(option: Option, shown_default: str | None) -> click.Option:
     name = option.name.replace("_", "-")
     negatable = option.type is bool and option.default is None
     value_type: Any = option.type
@@ -44,7 +44,7 @@ def _flag(option: Option, shown_default: str | None) -> click.Option:
     )
 
 
-def _kind(
+def _train_command(
     name: str,
     train: Callable[[Training], None],
     data: click.Argument,
@@ -55,7 +55,7 @@ def _kind(
 
     `shown` has defaults that depend on another option.
     """
-    flags = [_flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
+    flags = [_click_option(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
     return click.Command(
         name,
         params=[data, OUTPUT, *flags, SUITE, common.STORE],
@@ -70,7 +70,7 @@ def _train(train: Callable[[Training], None], **values: Any) -> None:
 
 KINDS = (
     *(
-        _kind(
+        _train_command(
             kind,
             partial(training_tasks.token_model, kind),
             TEXTS,
@@ -78,8 +78,8 @@ KINDS = (
         )
         for kind, architecture in (("causal", "Llama"), ("masked", "ModernBERT"))
     ),
-    _kind("lstm", training_tasks.lstm, TEXTS),
-    _kind(
+    _train_command("lstm", training_tasks.lstm, TEXTS),
+    _train_command(
         "seq2seq",
         training_tasks.seq2seq,
         SOURCE,

@@ -52,7 +52,7 @@ def unpacked(archive: Path) -> Path:
 def is_as_unpacked(archive: Path) -> bool:
     """Whether the folder of an archive has exactly the archive's files, byte for byte."""
     folder = archive.with_name(archive.name + UNPACKED)
-    left = {path for path in folder.rglob("*") if path.is_file() and _counts(path.relative_to(folder).parts)}
+    left = {path for path in folder.rglob("*") if path.is_file() and _is_content(path.relative_to(folder).parts)}
     with _members(archive) as members:
         for name, opened in members:
             path, source = folder / PurePosixPath(name), opened()
@@ -96,15 +96,15 @@ def _members(archive: Path) -> Iterator[Iterator[ArchiveMember]]:
     try:
         if archive.name.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
-                yield (member for member in _zipped(archive, packed) if _counts(PurePosixPath(member[0]).parts))
+                yield (member for member in _zipped(archive, packed) if _is_content(PurePosixPath(member[0]).parts))
         else:
             with tarfile.open(archive) as tar:
-                yield (member for member in _tarred(tar) if _counts(PurePosixPath(member[0]).parts))
+                yield (member for member in _tarred(tar) if _is_content(PurePosixPath(member[0]).parts))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"{archive}: a damaged archive ({error})") from None
 
 
-def _counts(parts: Sequence[str]) -> bool:
+def _is_content(parts: Sequence[str]) -> bool:
     return not any(part in _LITTER or part.startswith("._") for part in parts)
 
 

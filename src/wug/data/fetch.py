@@ -38,7 +38,7 @@ def copy_files(test_set: TestSet, files: Sequence[File], folder: Path, source: s
         done += target.stat().st_size
         progress(done, total)
     if missing_files := [file for file in files if file not in copies]:
-        raise DataError(_lacking(test_set, missing_files, len(files), source_folder))
+        raise DataError(_missing_message(test_set, missing_files, len(files), source_folder))
 
 
 def _find(source: Path, files: Sequence[File]) -> dict[File, Path]:
@@ -62,15 +62,15 @@ def _files(source: Path) -> Iterator[Path]:
         yield from (path for name in sorted(names) if (path := Path(folder, name)).is_file())
 
 
-def _lacking(test_set: TestSet, absent: Sequence[File], total: int, source: Path) -> str:
+def _missing_message(test_set: TestSet, absent: Sequence[File], total: int, source: Path) -> str:
     return (
         f"{source}: {len(absent)} of {total} files of {test_set.name} are not there, by their checksums:"
-        f"{listed_files([*(_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
+        f"{listed_files([*(_missing_file_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
         f"They are in {test_set.repository} at commit {test_set.commit}"
     )
 
 
-def _line(file: File, source: Path) -> str:
+def _missing_file_line(file: File, source: Path) -> str:
     """A missing file; if another one has its name, how they differ."""
     name = Path(file.path).name
     namesake = next((path for path in _files(source) if path.name == name), None)

@@ -55,7 +55,7 @@ def for_a_run(name: str) -> list[Place] | None:
     # A folder is read as a whole: the family knows which files are tests.
     used = selection if len(selection.paths) == 1 else tests
     refuse_altered(used, name)
-    if len(used.paths) == 1 and (foreign := _foreign(used.set, folder_of(used.set) / used.paths[0])):
+    if len(used.paths) == 1 and (foreign := _foreign_files(used.set, folder_of(used.set) / used.paths[0])):
         raise DataError(
             f"{name}: the folder has files that are not part of the set. Move them elsewhere:{listed_files(foreign)}"
         )
@@ -93,7 +93,7 @@ def known(path: Path) -> Place | None:
     archived = [
         folder_of(test_set) / file.name for file in files if (folder_of(test_set) / _unpacked(file.name)).is_dir()
     ]
-    unchanged = not altered(test_set, files) and not _foreign(test_set, path)
+    unchanged = not altered(test_set, files) and not _foreign_files(test_set, path)
     if unchanged and all(_is_as_unpacked(test_set, archive) for archive in archived):
         return location
     log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
@@ -115,7 +115,7 @@ def _unpacked(name: str) -> str:
     return name + archives.UNPACKED
 
 
-def _foreign(test_set: TestSet, path: Path) -> list[Path]:
+def _foreign_files(test_set: TestSet, path: Path) -> list[Path]:
     """Files in the folder of a set that are not part of it; unpacked archives are checked separately."""
     folder, path = folder_of(test_set).absolute(), path.absolute()
     names = {file.name for file in test_set.files}

@@ -81,7 +81,7 @@ def import_files(
     Raises:
         InputError: If a file is damaged or of no known format, or two files contradict each other.
     """
-    runs = [run for name, files in _recognised(paths, form).items() for run in _read(name, files)]
+    runs = [run for name, files in _files_by_format(paths, form).items() for run in _read(name, files)]
     if model is not None:
         if len({run.name for run in runs if run.name}) > 1:
             names = ", ".join(sorted({run.name for run in runs}))
@@ -90,7 +90,7 @@ def import_files(
     for run in runs:
         if not run.name:
             raise InputError("the file does not name the model: give it with --model NAME", file=run.files[0])
-    prepared = [_prepare(run) for run in sorted(_merged(runs), key=_place)]
+    prepared = [_prepare(run) for run in sorted(_merge(runs), key=_run_order)]
     stored = _Stored(store)
     checked = [(prepared_run, stored.same(prepared_run)) for prepared_run in prepared]
     sweep_id = None if sweep is None else _sweep(store, sweep, [prepared_run.run for prepared_run in prepared], command)
@@ -108,7 +108,7 @@ def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
         raise InputError(message, file=file) from None
 
 
-def _recognised(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
+def _files_by_format(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
     available = readers()
     if form is not None and form not in available:
         raise UnknownName("format", form, available)
@@ -143,7 +143,7 @@ def _format(path: Path, available: Mapping[str, ModuleType]) -> str | None:
     return next((name for name, reader in available.items() if reader.recognises(path, start)), None)
 
 
-def _merged(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
+def _merge(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
     """One run per model and checkpoint; equal suites once, different ones are an error."""
     merged: dict[tuple[str, str, str, str], ImportedRun] = {}
     for run in runs:
@@ -167,7 +167,7 @@ def _merged(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
     yield from merged.values()
 
 
-def _place(run: ImportedRun) -> tuple[str, str, float, str]:
+def _run_order(run: ImportedRun) -> tuple[str, str, float, str]:
     """The models by name, and the checkpoints of each by training step."""
     return run.name, run.condition, step_of(run.revision) or 0.0, run.revision
 

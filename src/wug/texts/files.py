@@ -33,24 +33,24 @@ def read_texts(
     """
     name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
     if column is not None:
-        texts = _of_table(path, column, source)
+        texts = _table_texts(path, column, source)
     elif source is not None:
         raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
     elif name.endswith(".json"):
         raise InputError("JSON, not text. Write one text per line, or a column of a table (.jsonl, .csv)", file=path)
     elif words or name.endswith((".conllu", ".conll")):
-        texts = _of_words(path, part)
+        texts = _word_texts(path, part)
     elif name.endswith(TABLES):
         header = ", ".join(read_table(path).header)
         raise InputError(f"is a table: name the column with the texts (--column). Columns: {header}", file=path)
     else:
-        texts = _of_plain(path, part)
+        texts = _plain_texts(path, part)
     if not texts:
         raise InputError("has no text in it", file=path)
     return texts
 
 
-def _of_plain(path: Path, part: TextUnit) -> list[Text]:
+def _plain_texts(path: Path, part: TextUnit) -> list[Text]:
     if part == "line":
         return [Text(line.strip()) for line in read_lines(path) if line.strip()]
     text = read_text(path).replace("\r\n", "\n")
@@ -59,7 +59,7 @@ def _of_plain(path: Path, part: TextUnit) -> list[Text]:
     return [Text(paragraph.strip()) for paragraph in re.split(r"\n[^\S\n]*\n", text) if paragraph.strip()]
 
 
-def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
+def _table_texts(path: Path, column: str, source: str | None) -> list[Text]:
     table = read_table(path)
     if table.problems:
         raise SuiteError(table.problems, file=path)
@@ -93,14 +93,14 @@ class _Sentence:
     name: str | None = None
 
 
-def _of_words(path: Path, part: TextUnit) -> list[Text]:
+def _word_texts(path: Path, part: TextUnit) -> list[Text]:
     """The texts of a file with one word per line: one per sentence, or per document."""
     lines = read_lines(path)
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     universal = ".conll" in path.name.lower() or first.count("\t") == CONLLU_FIELDS - 1
     if part == "paragraph" and not universal:
         raise InputError("a file with one word per line has no paragraphs: use line (a sentence) or file", file=path)
-    sentences = list(_universal(path, lines, part) if universal else _plain_words(path, lines))
+    sentences = list(_conllu_sentences(path, lines, part) if universal else _plain_sentences(path, lines))
     if part == "line":
         groups = [[sentence] for sentence in sentences]
     else:
@@ -109,10 +109,10 @@ def _of_words(path: Path, part: TextUnit) -> list[Text]:
             if sentence.opens or not groups:
                 groups.append([])
             groups[-1].append(sentence)
-    return [_text(group, with_id=part == "line") for group in groups]
+    return [_text_of_sentences(group, with_id=part == "line") for group in groups]
 
 
-def _text(group: Sequence[_Sentence], *, with_id: bool) -> Text:
+def _text_of_sentences(group: Sequence[_Sentence], *, with_id: bool) -> Text:
     words = [word for sentence in group for word in sentence.words]
     has_spacing = any(sentence.spaced for sentence in group)
     spaced = [space for sentence in group for space in sentence.spaced] if has_spacing else None
@@ -127,7 +127,7 @@ def _text(group: Sequence[_Sentence], *, with_id: bool) -> Text:
     return Text(text, spans, tuple(sentences), columns)
 
 
-def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
+def _plain_sentences(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
     """One word per line, sentences separated by blank lines."""
     sentence = _Sentence()
     several = [(number, line.strip()) for number, line in enumerate(lines, 1) if len(line.split()) > 1]
@@ -145,7 +145,7 @@ def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
             sentence = _Sentence()
 
 
-def _universal(path: Path, lines: Sequence[str], part: TextUnit) -> Iterator[_Sentence]:
+def _conllu_sentences(path: Path, lines: Sequence[str], part: TextUnit) -> Iterator[_Sentence]:
     """CoNLL-U: the words as they are written, so `3-4 don't` is one word."""
     marks = ("# newdoc", "# newpar") if part == "paragraph" else ("# newdoc",)
     sentence, covered = _Sentence(), 0

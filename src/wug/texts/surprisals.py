@@ -99,8 +99,8 @@ def surprisal(
     """
     options = SurprisalOptions(unit=unit, **more)
     listed = models if isinstance(models, (list, tuple, Iterator)) else [models]
-    models_by_label = _labelled([_opened(model) for model in listed])
-    prepared: Iterable[Text] = _with_sources(_prepared(texts, options, column), sources)
+    models_by_label = _by_label([_open_scorer(model) for model in listed])
+    prepared: Iterable[Text] = _with_sources(_input_texts(texts, options, column), sources)
     if len(models_by_label) > 1:
         prepared = list(prepared)
     columns = _Columns(options)
@@ -128,7 +128,9 @@ def _score(
     for group in _groups(texts, together=model.ordered):
         if any(text.source is not None for text in group) and model.options.get("score") != "source":
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
-        parts = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
+        parts = [
+            _split_text(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)
+        ]
         requests = [
             Request(text.text[a:b], reading=options.reading, source=text.source)
             for text, _, _, spans_scored in parts
@@ -146,7 +148,7 @@ def _score(
     warnings.log(done)
 
 
-def _labelled(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
+def _by_label(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
     """The models by id, each once; options distinguish models of one id."""
     if not models:
         raise InputError("there is no model: name one, such as causal:gpt2")
@@ -163,7 +165,7 @@ SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span
 """A text with its words or regions, its sentences, and the spans that are scored separately."""
 
 
-def _part(text: Text, words: Sequence[Span], context: Context) -> SplitText:
+def _split_text(text: Text, words: Sequence[Span], context: Context) -> SplitText:
     sentence_spans = sentences(text.text) if text.sentences is None else text.sentences
     return text, words, sentence_spans, sentence_spans if context == "sentence" else [(0, len(text.text))]
 
@@ -191,7 +193,7 @@ def _rows(
     return rows.span_rows("region" if options.unit == "regions" else "word", text.text, scores, spans, sentences)
 
 
-def _prepared(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
+def _input_texts(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
     """The texts, read from files if they are paths."""
     listed = texts if isinstance(texts, (list, tuple)) else [texts]
     paths = [item for item in listed if isinstance(item, Path)]
@@ -250,7 +252,7 @@ def _groups(texts: Iterator[Text], *, together: bool) -> Iterator[list[Text]]:
         yield group
 
 
-def _opened(model: Any) -> ModelHandle:
+def _open_scorer(model: Any) -> ModelHandle:
     """An open model; one that cannot score is refused."""
     from wug.evaluation.handle import ModelHandle
     from wug.evaluation.opening import open_model

@@ -87,7 +87,7 @@ def show(comparison: RunComparison, console: Console) -> None:
             console.print(_table(first.label, second.label, contrasts))
         console.print()
         for contrast in contrasts:
-            for text in _more(contrast):
+            for text in _disagreement_lines(contrast):
                 console.print(Text(text, style="dim"))
     for note in notes(comparison):
         console.print(Text(note, style="dim"))
@@ -276,19 +276,19 @@ def explanations(disagreement: Disagreement, contrast: Contrast) -> Iterator[tup
     shared = {
         key: value for key, value in disagreement.detail_first.items() if disagreement.detail_second.get(key) == value
     }
-    yield from (("", text) for text in [_explained(shared)] if text)
+    yield from (("", text) for text in [_detail_text(shared)] if text)
     for side, detail in ((contrast.first, disagreement.detail_first), (contrast.second, disagreement.detail_second)):
-        text = _explained({key: value for key, value in detail.items() if key not in shared})
+        text = _detail_text({key: value for key, value in detail.items() if key not in shared})
         if text:
             yield side.label, text
 
 
-def _explained(detail: Mapping[str, Any]) -> str:
-    facts = [f"{key}: {_short(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
+def _detail_text(detail: Mapping[str, Any]) -> str:
+    facts = [f"{key}: {_short_value(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
     return " · ".join(facts)
 
 
-def _short(value: str | float) -> str:
+def _short_value(value: str | float) -> str:
     if isinstance(value, float):
         return number(value)
     text = " ".join(str(value).split())
@@ -336,7 +336,7 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
     return table
 
 
-def _more(contrast: Contrast) -> Iterator[str]:
+def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     if not contrast.disagreements:
         return
     about = f"{contrast.suite}, {plain(contrast.metric)}"

@@ -93,7 +93,7 @@ def point(
     chance: float | None = None,
 ) -> charts.Point:
     """An estimate as a point of a dot chart."""
-    low, high = _within(row)
+    low, high = _clipped_interval(row)
     name = row.group if name is None else name
     return charts.Point(name, row.value, low, high, row.n, series, group, row.interval, chance)
 
@@ -101,7 +101,7 @@ def point(
 def curve_points(rows: Iterable[FormattedEstimate], series: str = "") -> list[charts.LinePoint]:
     """Estimates as points of a curve, without those whose group is not a number."""
     return [
-        charts.LinePoint(float(row.group), row.value, *_within(row), row.n, series, row.interval)
+        charts.LinePoint(float(row.group), row.value, *_clipped_interval(row), row.n, series, row.interval)
         for row in rows
         if _is_number(row.group)
     ]
@@ -254,7 +254,7 @@ def value_cells(point: charts.Point | charts.LinePoint, share: bool = True) -> t
     return value_text(point.value, share=share), interval or "–", "–" if point.n is None else f"{point.n:,}"
 
 
-def _within(row: FormattedEstimate) -> tuple[float | None, float | None]:
+def _clipped_interval(row: FormattedEstimate) -> tuple[float | None, float | None]:
     if not row.share or row.low is None or row.high is None:
         return row.low, row.high
     return max(0.0, row.low), min(1.0, row.high)

@@ -137,7 +137,7 @@ def render(
         title=_title(entries) if lead is None else lead.title,
         date=max((entry.report.created or "" for entry in entries), default=""),
         summary=_summary(sections) if lead is None else "",
-        telling=_telling(sections) if lead is None and len(entries) > 1 and drawn else [],
+        telling=_featured_figures(sections) if lead is None and len(entries) > 1 and drawn else [],
         lead=lead,
         entries=entries,
         models=models,
@@ -304,7 +304,7 @@ def _summary(sections: Sections) -> str:
     return f"{best} has the highest score on {count} of {plural(len(shared), 'shared suite')}{rest}."
 
 
-def _telling(sections: Sections) -> list[Figure]:
+def _featured_figures(sections: Sections) -> list[Figure]:
     """The first figures of the results that differ most between models; of others, those with the lowest scores."""
     ranked: list[tuple[float, float, ReportSection]] = []
     for group in (group for suites in sections.values() for group in suites.values()):
@@ -438,11 +438,12 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
     about = caption([result.suite for result in results], names.values(), sizes.pop() if len(sizes) == 1 else None)
     yield from (
         replace(figure, about=figure.about or about)
-        for figure in [*([overview] if overview else []), *across_figures(results), *figures] or _plain(results)
+        for figure in [*([overview] if overview else []), *across_figures(results), *figures]
+        or _metric_figures(results)
     )
 
 
-def _plain(results: Sequence[Result]) -> Iterator[Figure]:
+def _metric_figures(results: Sequence[Result]) -> Iterator[Figure]:
     """The proportions of results without a chart."""
     estimates = [(result, row) for result in results for row in headlines(result) if row.share]
     rows = [row for _, row in estimates]

@@ -50,9 +50,9 @@ Pieces = tuple[Piece, ...]
 
 def marked(first: str, second: str) -> tuple[Pieces, Pieces]:
     """Both texts, split where they differ; whitespace is ignored."""
-    first_words, second_words = _cut(shortened(first)), _cut(shortened(second))
+    first_words, second_words = _split_words(shortened(first)), _split_words(shortened(second))
     first_differs, second_differs = differing([word for word, _ in first_words], [word for word, _ in second_words])
-    return _joined(first_words, first_differs), _joined(second_words, second_differs)
+    return _as_pieces(first_words, first_differs), _as_pieces(second_words, second_differs)
 
 
 def unmarked(text: str) -> Pieces:
@@ -95,7 +95,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]} …"
 
 
-def _cut(text: str) -> list[tuple[str, str]]:
+def _split_words(text: str) -> list[tuple[str, str]]:
     """The words of a text, each with the whitespace after it.
 
     Regular expressions split at combining marks and inside emoji: these parts are joined again.
@@ -106,10 +106,10 @@ def _cut(text: str) -> list[tuple[str, str]]:
     grouped: list[tuple[str, str]] = []
     for span in characters([word + space for word, space in words]):
         grouped.append(("".join(a + b for a, b in words[span.start : span.stop]).rstrip(), words[span.stop - 1][1]))
-    return _rejoined(grouped)
+    return _rejoin_marks(grouped)
 
 
-def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _rejoin_marks(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
     joined: list[tuple[str, str]] = []
     for word, space in words:
         before, gap = joined[-1] if joined else ("", " ")
@@ -120,7 +120,7 @@ def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return joined
 
 
-def _joined(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:
+def _as_pieces(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:
     """Neighbours of one kind as one piece, with the space between two differing words."""
     stretches: list[tuple[str, bool]] = []
     for (word, space), word_differs, next_differs in zip(words, differ, [*differ, False][1:], strict=True):

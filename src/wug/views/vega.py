@@ -137,24 +137,24 @@ def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
     """The chart as SVG, for a page without JavaScript."""
     fixed = {**_page_spec(chart), "width": WIDTH_PX, "autosize": "pad"}
     fixed["config"] = {**fixed["config"], "aria": False}
-    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _converted(fixed, "svg"))
+    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _convert(fixed, "svg"))
 
 
 @functools.cache
 def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script for an inline `<script>`."""
-    text: str = vl_convert().javascript_bundle(vl_version=_version())
+    text: str = vl_convert().javascript_bundle(vl_version=_vega_lite_version())
     return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--").strip()
 
 
 def altair() -> ModuleType:
     """altair, or MissingExtra."""
-    return _extra("altair")
+    return _require_extra("altair")
 
 
 def vl_convert() -> ModuleType:
     """vl_convert, or MissingExtra."""
-    return _extra("vl_convert")
+    return _require_extra("vl_convert")
 
 
 def can_draw() -> bool:
@@ -167,7 +167,7 @@ def can_draw() -> bool:
     return True
 
 
-def _extra(name: str) -> ModuleType:
+def _require_extra(name: str) -> ModuleType:
     with needs_extra("the report", "report"):
         return importlib.import_module(name)
 
@@ -222,14 +222,14 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
     }
 
 
-def _version() -> str:
+def _vega_lite_version() -> str:
     """Altair's Vega-Lite version in the notation of vl_convert."""
     return "_".join(str(altair().SCHEMA_VERSION).split(".")[:2])
 
 
-def _converted(spec: dict[str, Any], form: str, **options: float) -> Any:
+def _convert(spec: dict[str, Any], form: str, **options: float) -> Any:
     """The chart as svg, png or pdf."""
-    return getattr(vl_convert(), f"vegalite_to_{form}")(spec, vl_version=_version(), **options)
+    return getattr(vl_convert(), f"vegalite_to_{form}")(spec, vl_version=_vega_lite_version(), **options)
 
 
 def _html(spec: dict[str, Any]) -> bytes:
@@ -242,9 +242,9 @@ def _json(spec: dict[str, Any]) -> bytes:
 
 
 CHART_WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
-    ".svg": lambda spec: _converted(spec, "svg").encode(),
-    ".png": lambda spec: _converted(spec, "png", scale=2),
-    ".pdf": lambda spec: _converted(spec, "pdf"),
+    ".svg": lambda spec: _convert(spec, "svg").encode(),
+    ".png": lambda spec: _convert(spec, "png", scale=2),
+    ".pdf": lambda spec: _convert(spec, "pdf"),
     ".html": _html,
     ".json": _json,
 }

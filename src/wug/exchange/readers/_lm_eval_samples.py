@@ -223,14 +223,14 @@ def _sample(row: Json, doc: Any, path: Path, place: str, delimiter: str) -> Samp
     first = arguments[0]
     if not isinstance(first.get("arg_1"), str) or len(arguments) == 1:
         output = outputs[0] if outputs else ""
-        return Sample(context=str(first.get("arg_0") or ""), reference=(target,), output=_text(output))
+        return Sample(context=str(first.get("arg_0") or ""), reference=(target,), output=_first_text(output))
     if "acc_mutual_info" in (row.get("metrics") or ()) and len(arguments) % 2 == 0:
         arguments, outputs = arguments[: len(arguments) // 2], outputs[: len(outputs) // 2]
     if len(arguments) != len(outputs):
         raise InputError(f"{len(arguments)} options and {len(outputs)} responses", file=path, place=place)
     contexts = tuple(str(argument.get("arg_0") or "") for argument in arguments)
-    choices = tuple(_without(str(argument.get("arg_1")), delimiter) for argument in arguments)
-    right = _right(target, choices, path, place)
+    choices = tuple(_without_delimiter(str(argument.get("arg_1")), delimiter) for argument in arguments)
+    right = _right_choice(target, choices, path, place)
     same = len(set(contexts)) == 1
     logprobs = tuple(_logprob(output, path, place) for output in outputs)
     known_logprobs = () if None in logprobs else logprobs
@@ -246,11 +246,11 @@ def _sample(row: Json, doc: Any, path: Path, place: str, delimiter: str) -> Samp
     )
 
 
-def _without(option: str, delimiter: str) -> str:
+def _without_delimiter(option: str, delimiter: str) -> str:
     return option.removeprefix(" ") if delimiter in ("space", "") else option
 
 
-def _right(target: str, choices: Sequence[str], path: Path, place: str) -> int:
+def _right_choice(target: str, choices: Sequence[str], path: Path, place: str) -> int:
     if target.isascii() and target.isdigit() and int(target) < len(choices):
         return int(target)
     if target in choices:
@@ -273,7 +273,7 @@ def _logprob(output: object, path: Path, place: str) -> float | None:
     return number
 
 
-def _text(output: object) -> str:
+def _first_text(output: object) -> str:
     while isinstance(output, list) and output:
         output = output[0]
     return str(output)

@@ -36,16 +36,16 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per aggregate file."""
-    aggregates = [file for file in files if not _plain(file).endswith(".jsonl")]
-    aggregate_stems = {(file.parent, _plain(file).removesuffix(".json")) for file in aggregates}
+    aggregates = [file for file in files if not _unzipped_name(file).endswith(".jsonl")]
+    aggregate_stems = {(file.parent, _unzipped_name(file).removesuffix(".json")) for file in aggregates}
     for file in files:
-        if file not in aggregates and (file.parent, _plain(file).removesuffix(SAMPLES)) not in aggregate_stems:
+        if file not in aggregates and (file.parent, _unzipped_name(file).removesuffix(SAMPLES)) not in aggregate_stems:
             raise InputError("the aggregate file of these samples is missing: name it, or its folder", file=file)
     for file in aggregates:
         yield _run(file)
 
 
-def _plain(path: Path) -> str:
+def _unzipped_name(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
@@ -70,7 +70,7 @@ def _run(path: Path) -> ImportedRun:
         evaluations[name] = evaluation
     files = [path]
     if about := document.get("detailed_evaluation_results"):
-        samples = _samples_of(path)
+        samples = _samples_file(path)
         if samples is None:
             for suite in suites.values():
                 suite.warnings.append("the file of its samples is missing")
@@ -115,8 +115,8 @@ def _estimate(metric: str, group: str, value: float, uncertainty: Json, path: Pa
     return Estimate(metric, group, value, n)
 
 
-def _samples_of(path: Path) -> Path | None:
-    stem = _plain(path).removesuffix(".json")
+def _samples_file(path: Path) -> Path | None:
+    stem = _unzipped_name(path).removesuffix(".json")
     return next((file for end in ("", ".gz") if (file := path.with_name(f"{stem}{SAMPLES}{end}")).is_file()), None)
 
 
@@ -130,7 +130,7 @@ def _add_samples(
     by_wug: bool,
 ) -> None:
     """Add the outcomes of a file of samples; the first pass finds the family of each suite, and checks the file."""
-    _require_whole(path, about)
+    _require_unchanged(path, about)
     families: dict[str, list[tuple[str, Any]]] = {}
     seen: set[tuple[str, str]] = set()
     for place, row in read_objects(path):
@@ -161,7 +161,7 @@ def _add_samples(
         suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
 
 
-def _require_whole(path: Path, about: Json) -> None:
+def _require_unchanged(path: Path, about: Json) -> None:
     """Refuse a file of samples that is not the one that the aggregate describes."""
     digest, rows = hashlib.sha256(), 0
     for line in iterate_lines(path):

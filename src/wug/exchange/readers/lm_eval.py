@@ -142,7 +142,7 @@ def _task(
     path: Path,
 ) -> Task:
     size = sizes.get("effective", values.get("sample_len"))
-    n = _n(metrics) if size is None else int(finite_number(size, f"the number of items of {name}", path))
+    n = _item_count(metrics) if size is None else int(finite_number(size, f"the number of items of {name}", path))
     general = mapping(document.get("config") or {}, "config", path)
     shots = (document.get("n-shot") or {}).get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))
     version = (document.get("versions") or {}).get(name, "")
@@ -166,7 +166,7 @@ def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[fl
         yield metric_name(base, filtered), (number, standard_error)
 
 
-def _n(values: Mapping[str, tuple[float, float | None]]) -> int | None:
+def _item_count(values: Mapping[str, tuple[float, float | None]]) -> int | None:
     """The number of items from the standard error of a proportion, sqrt(p(1 - p)/(n - 1)); None if unknown."""
     for value, error in values.values():
         if error and 0 < value < 1:
@@ -190,10 +190,10 @@ def _model(document: Json, path: Path) -> tuple[str, str]:
         return match["name"] if match else "", f"step{revision}"
     name = str(arguments.get("pretrained") or document.get("model_name") or arguments.get("model") or "")
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
-    return _plain(name), "" if revision == "main" else revision
+    return _short_model_name(name), "" if revision == "main" else revision
 
 
-def _plain(name: str) -> str:
+def _short_model_name(name: str) -> str:
     """A name on the Hugging Face Hub as it is, a path by its last part."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return name if len(parts) == 2 and not name.startswith(("/", ".", "~")) else "/".join(parts[-1:])
