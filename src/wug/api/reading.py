@@ -312,9 +312,9 @@ def _slopes(fit: MeasureFit, estimates: Mapping[str, Estimate]) -> str:
 
 
 def _as_tuple(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, Iterable) else ()
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, Iterable) else ()
 
 
 def run_reading(request: ReadingRequest, name: str | None = None) -> Reading:

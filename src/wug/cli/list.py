@@ -123,7 +123,9 @@ def _short_cell(name: str, value: object) -> object:
     """A cell of a line: times to the minute, long messages cut."""
     if name == "about":
         return str(value) if len(str(value)) <= ABOUT_COLUMNS else f"{str(value)[: ABOUT_COLUMNS - 1]}…"
-    return str(value)[:16].replace("T", " ") if name == "started" else "" if value is None else value
+    if name == "started":
+        return str(value)[:16].replace("T", " ")
+    return "" if value is None else value
 
 
 def print_table(rows: ListedRows) -> None:

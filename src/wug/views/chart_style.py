@@ -66,13 +66,12 @@ class ChartStyle:
         known = {*names, *names.values()}
         if unknown := next((name for name in self.labels if name not in known), None):
             raise UnknownName("model", unknown, known)
-        return [
+        relabelled = []
+        for result in results:
+            label = self.labels.get(result.model, self.labels.get(names[result.model]))
             # A slash would be read as the end of a backend's name.
-            replace(result, model=label.replace("/", "\N{DIVISION SLASH}"))
-            if (label := self.labels.get(result.model, self.labels.get(names[result.model])))
-            else result
-            for result in results
-        ]
+            relabelled.append(replace(result, model=label.replace("/", "\N{DIVISION SLASH}")) if label else result)
+        return relabelled
 
     def apply(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """A styled Vega-Lite specification with this style."""

@@ -177,7 +177,9 @@ def curves(
     # A single item says nothing about a trend.
     line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
     many = len(series) > MAX_DISTINCT_LINES
-    size = 8 if many or len(points) > MAX_LARGE_POINTS else 70 if len(points) <= 40 else 40
+    size = 70 if len(points) <= 40 else 40
+    if many or len(points) > MAX_LARGE_POINTS:
+        size = 8
     dot = base.mark_point(style="dot", size=size).encode(y=y)
     if many:
         alone = f"length({choice.param.name}) > 0"

@@ -175,7 +175,8 @@ def summary(comparison: RunComparison) -> list[str]:
         a, b, n = names[first.label], names[second.label], len(contrasts)
         significant = [c for c in contrasts if c.significant and c.higher is not None]
         directed = all(c.better_side is not None for c in significant)
-        won = Counter(side.label for c in significant if (side := c.better_side if directed else c.higher) is not None)
+        winners = [c.better_side if directed else c.higher for c in significant]
+        won = Counter(side.label for side in winners if side is not None)
         word = "better" if directed else "higher"
         both = won[first.label] and won[second.label]
         scores = [

@@ -239,7 +239,8 @@ def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
         else alt.Scale(type="log", domain=[above[0], above[-1]], nice=False)
     )
     marks = (10.0**power * factor for power in range(-3, 16) for factor in (1, 2, 5))
-    ticks = [*([0.0] if zero else []), above[0], *(mark for mark in marks if above[0] < mark < above[-1]), above[-1]]
+    inner = [mark for mark in marks if above[0] < mark < above[-1]]
+    ticks = [*([0.0] if zero else []), above[0], *inner, above[-1]]
     # The format of an axis would give all ticks the prefix of the largest: 0k for 100.
     label = "format(datum.value, '~s')"
     axis = alt.Axis(

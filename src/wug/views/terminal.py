@@ -74,7 +74,9 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     """
     field_counts = fields_of(result)
     first = default_field(result)
-    shown = set(field_counts) if by and ALL_FIELDS in by else set(by) if by is not None else {first}
+    shown = {first} if by is None else set(by)
+    if ALL_FIELDS in shown:
+        shown = set(field_counts)
     head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", _status(result))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

@@ -105,7 +105,8 @@ def _split_words(text: str) -> list[tuple[str, str]]:
         return words
     grouped: list[tuple[str, str]] = []
     for span in characters([word + space for word, space in words]):
-        grouped.append(("".join(a + b for a, b in words[span.start : span.stop]).rstrip(), words[span.stop - 1][1]))
+        part = "".join(word + space for word, space in words[span.start : span.stop])
+        grouped.append((part.rstrip(), words[span.stop - 1][1]))
     return _rejoin_marks(grouped)
 
 

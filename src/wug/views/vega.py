@@ -228,7 +228,6 @@ def _vega_lite_version() -> str:
 
 
 def _convert(spec: dict[str, Any], form: str, **options: float) -> Any:
-    """The chart as svg, png or pdf."""
     return getattr(vl_convert(), f"vegalite_to_{form}")(spec, vl_version=_vega_lite_version(), **options)
 
 

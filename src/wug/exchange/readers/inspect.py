@@ -191,7 +191,6 @@ def _group_fields(items: Mapping[str, _Item]) -> list[str]:
 
 
 def _archive(path: Path) -> Json:
-    """The log in an archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             header = _member(archive, "header.json", path)

@@ -185,9 +185,10 @@ def _model(document: Json, path: Path) -> tuple[str, str]:
     arguments = mapping(arguments, "config.model_args", path)
     match = NEOX_FILE.match(path.name)
     step = arguments.get("iteration")
-    if match or step is not None:
-        revision = step if step is not None else match["step"] if match else ""
-        return match["name"] if match else "", f"step{revision}"
+    if match:
+        return match["name"], f"step{match['step'] if step is None else step}"
+    if step is not None:
+        return "", f"step{step}"
     name = str(arguments.get("pretrained") or document.get("model_name") or arguments.get("model") or "")
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
     return _short_model_name(name), "" if revision == "main" else revision
