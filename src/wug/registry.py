@@ -43,8 +43,9 @@ def find(folder: str, name: str) -> ModuleType:
 
 def attribute(folder: str, name: str, what: str) -> Any:
     """The attribute `what` of a module; None if it has none, is not installed, or is broken."""
+    is_there = name in _builtin(folder) or name in _entry_points(folder)
     try:
-        return getattr(find(folder, name), what, None) if name in names(folder) else None
+        return getattr(find(folder, name), what, None) if is_there else None
     except BrokenPlugin:
         return None
 
