@@ -63,12 +63,12 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     folder = version if version.is_dir() else path
     if task_of(folder) is not None:
         return [*_suites(folder)]
-    found = [suite for below in sorted(folder.iterdir()) if below.is_dir() for suite in _suites(below)]
-    if not found:
+    suites = [suite for below in sorted(folder.iterdir()) if below.is_dir() for suite in _suites(below)]
+    if not suites:
         names = ", ".join(name for task in TASKS.values() for name in task.folders)
         raise InputError(f"no task of BabyLM is in this folder. Its tasks are in folders such as {names}", file=folder)
-    left = _left_out({suite.name for suite in found}, fast or folder.name == VERSIONS[1])
-    return [replace(found[0], notices=(*found[0].notices, *left)), *found[1:]]
+    left = _left_out({suite.name for suite in suites}, fast or folder.name == VERSIONS[1])
+    return [replace(suites[0], notices=(*suites[0].notices, *left)), *suites[1:]]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -92,9 +92,9 @@ def _suites(folder: Path) -> Iterator[BabylmSuite]:
         yield BabylmSuite.of(name, folder.name, items, notices)
 
 
-def _left_out(found: Collection[str], fast: bool) -> Iterator[str]:
+def _left_out(present: Collection[str], fast: bool) -> Iterator[str]:
     """What is not run, and how to get it."""
-    missing = [name for name, task in TASKS.items() if name not in found and not (fast and task.full_only)]
+    missing = [name for name, task in TASKS.items() if name not in present and not (fast and task.full_only)]
     if missing:
         gated = f". {EWOK}" if "ewok" in missing and not fast else ""
         yield f"not run, since their data is not here: {', '.join(missing)}. {ARCHIVE}{gated}"

@@ -79,12 +79,12 @@ def word_ages(
         points: The checkpoints and surprisals of each word.
         children: The ages of children.
     """
-    found = {}
+    ages = {}
     for word in points.keys() & children.keys():
         steps = [(words_seen(step), value) for step, value in points[word]]
         if (age := model_age([(step, value) for step, value in steps if step is not None])) is not None:
-            found[word] = (age, children[word])
-    return {word: found[word] for word in points if word in found}
+            ages[word] = (age, children[word])
+    return {word: ages[word] for word in points if word in ages}
 
 
 def age_correlation(ages: Mapping[str, tuple[float, float]]) -> Estimate:
@@ -133,8 +133,8 @@ def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more
         from scipy.optimize import curve_fit
 
     def sigmoid(x: Floats, a: float, b: float, c: float, d: float) -> Floats:
-        found: Floats = a / (1 + np.exp(-b * (x - c))) + d
-        return found
+        heights: Floats = a / (1 + np.exp(-b * (x - c))) + d
+        return heights
 
     with (
         np.errstate(all="ignore"),
@@ -157,16 +157,16 @@ def read_children(folder: Path) -> dict[str, Floats]:
     months = [str(month) for month in MONTHS if str(month) in table.header]
     if not months:
         raise InputError(f"no columns {MONTHS[0]} to {MONTHS[-1]}, the months of age", file=path, place="header")
-    found: dict[str, Floats] = {}
+    proportions: dict[str, Floats] = {}
     for place, row in table.records:
         try:
             values = [math.nan if row.get(str(m), "") in MISSING else finite(row[str(m)]) for m in MONTHS]
         except ValueError as error:
             raise InputError(str(error), file=path, place=place) from None
-        found.setdefault(row["word"], np.array(values))
-    return found
+        proportions.setdefault(row["word"], np.array(values))
+    return proportions
 
 
 def child_ages(proportions: Mapping[str, Floats]) -> dict[str, float]:
     """The age of acquisition of each word that children acquire in these months."""
-    return {word: age for word, some in proportions.items() if (age := child_age(some)) is not None}
+    return {word: age for word, shares in proportions.items() if (age := child_age(shares)) is not None}

@@ -49,21 +49,21 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     for path in files:
         document = read_object(path, nan=True)
         name, revision = _model(path)
-        objects = [some for some in document.values() if isinstance(some, dict)]
-        alone = "results" in document or all("predictions" in some for some in objects)
+        objects = [part for part in document.values() if isinstance(part, dict)]
+        alone = "results" in document or all("predictions" in part for part in objects)
         tasks = {_task(path): document} if alone else document
         suites, left = [], [NOT_READ] if NOT_READ in tasks else []
-        for key, given in tasks.items():
+        for key, content in tasks.items():
             if key in TASKS:
-                gold, some = _gold(key), mapping(given, key, path)
+                gold, part = _gold(key), mapping(content, key, path)
                 if gold is None:
                     left.append(key)
                 elif key == "aoa":
-                    suites.append(_ages(gold, some, path))
+                    suites.append(_ages(gold, part, path))
                 elif key == "reading":
-                    suites.append(_reading(gold, mapping(some.get("reading"), key, path), path))
+                    suites.append(_reading(gold, mapping(part.get("reading"), key, path), path))
                 else:
-                    suites.append(_suite(key, gold, some, path))
+                    suites.append(_suite(key, gold, part, path))
         if (not suites and tasks.keys() & TASKS.keys()) or not tasks.keys() & {*TASKS, FAST}:
             raise InputError(f"none of its tasks can be scored ({', '.join(left) or 'unknown'}): {NEEDED}", file=path)
         for suite in suites:
@@ -76,8 +76,8 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
 def _model(path: Path) -> tuple[str, str]:
     """Model and revision from the tree of the pipeline, or the name of the file."""
     parts = path.absolute().parts
-    if "zero_shot" in parts and (place := parts.index("zero_shot")) >= 2:
-        return parts[place - 2], "" if parts[place - 1] == "main" else parts[place - 1]
+    if "zero_shot" in parts and (index := parts.index("zero_shot")) >= 2:
+        return parts[index - 2], "" if parts[index - 1] == "main" else parts[index - 1]
     return path.name.removesuffix(".gz").removesuffix(".json"), ""
 
 
@@ -111,12 +111,12 @@ def _imported(own: BabylmSuite) -> ImportedSuite:
     return ImportedSuite(own.name, "babylm", about, metrics, meta=dict(own.meta))
 
 
-def _take(suite: ImportedSuite, found: Estimate | Notice) -> None:
+def _take(suite: ImportedSuite, row: Estimate | Notice) -> None:
     """Add an estimate, or the reason why there is none."""
-    if isinstance(found, Estimate):
-        suite.estimates.append(found)
+    if isinstance(row, Estimate):
+        suite.estimates.append(row)
     else:
-        suite.warnings.append(found.text)
+        suite.warnings.append(row.text)
 
 
 def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
@@ -126,34 +126,34 @@ def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     if rows.keys() != {*range(len(gold.items))}:
         message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
         raise InputError(message, file=path, place="reading")
-    found: list[tuple[float, float]] = []
+    surprisals: list[tuple[float, float]] = []
     for number, (item, name) in enumerate(zip(gold.items, names(gold.items), strict=True)):
         row, place = rows[number], f"reading, {number}"
         value = finite_number(row.get("pred"), "pred", path, place)
         previous = finite_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
-        found.append((value, previous))
+        surprisals.append((value, previous))
         detail = {"options": list(item.predictions)} | ({} if math.isnan(previous) else {"prev_surprisal": previous})
         suite.add(Outcome(name, SURPRISAL, value, {"paradigm": item.uid}, detail))
-    for score in reading_scores(gold.items, found):
+    for score in reading_scores(gold.items, surprisals):
         _take(suite, score)
     return suite
 
 
-def _ages(gold: _Gold, given: Json, path: Path) -> ImportedSuite:
+def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
     """Ages of acquisition from surprisals at all checkpoints, with their correlation with those of children."""
     suite = ImportedSuite("aoa", "babylm", {"task": "aoa"})
     points: dict[str, list[tuple[str, float]]] = {}
-    rows = given.get("results")
+    rows = content.get("results")
     if not isinstance(rows, list):
         raise InputError("results is not a list", file=path, place="aoa")
     for number, row in enumerate(rows):
-        some = mapping(row, "a result", path, f"aoa, result {number}")
-        value = some.get("surprisal")
+        result = mapping(row, "a result", path, f"aoa, result {number}")
+        value = result.get("surprisal")
         if not isinstance(value, float) or not math.isnan(
             value
         ):  # the pipeline writes NaN for a word that it cannot score
             value = finite_number(value, "surprisal", path, f"aoa, result {number}")
-        points.setdefault(str(some.get("target_word")), []).append((str(some.get("step")), value))
+        points.setdefault(str(result.get("target_word")), []).append((str(result.get("step")), value))
     ages = word_ages(points, child_ages(read_children(gold.folder)))
     suite.metrics[AGE] = Metric(AGE, "score", "neither", meaning="log10 of the training words until a word is acquired")
     suite.metrics[CORRELATION] = Metric(CORRELATION, "score", meaning="correlation of the model's ages with children's")
@@ -166,14 +166,14 @@ def _ages(gold: _Gold, given: Json, path: Path) -> ImportedSuite:
 def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     own = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
     suite = _imported(own)
-    given = {uid: _predictions(uid, mapping(some, uid, path), path) for uid, some in predictions.items()}
+    by_paradigm = {uid: _predictions(uid, mapping(content, uid, path), path) for uid, content in predictions.items()}
     sizes: dict[str, int] = {}
     verdicts: dict[str, dict[str, list[bool]]] = {}
     preferences: list[float] = []
     unknown, rated = 0, own.rated
     for item, name in zip(gold.items, names(gold.items), strict=True):
         place = sizes[item.uid] = sizes.get(item.uid, -1) + 1
-        row = given.get(item.uid, {}).get(place)
+        row = by_paradigm.get(item.uid, {}).get(place)
         if row is None:
             raise InputError(f"no prediction {item.uid}_{place}: the data has one more item", file=path, place=task)
         text = str(row.get("pred")).strip()
@@ -188,7 +188,7 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
         else:
             verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(chosen == 1)
             suite.add(Outcome(name, ACCURACY, chosen == 1, groups, detail))
-    extra = {uid: len(some) for uid, some in given.items() if len(some) != sizes.get(uid, -1) + 1}
+    extra = {uid: len(content) for uid, content in by_paradigm.items() if len(content) != sizes.get(uid, -1) + 1}
     if extra:
         uid, count = next(iter(extra.items()))
         message = f"{count} predictions of {uid}, and the data has {sizes.get(uid, -1) + 1} items"
@@ -199,37 +199,37 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
     return suite
 
 
-def _predictions(uid: str, given: Json, path: Path) -> Mapping[int, Mapping[str, Any]]:
+def _predictions(uid: str, content: Json, path: Path) -> Mapping[int, Mapping[str, Any]]:
     """The predictions of a UID by their number."""
-    rows = given.get("predictions")
+    rows = content.get("predictions")
     if not isinstance(rows, list):
         raise InputError("predictions is not a list", file=path, place=uid)
-    found: dict[int, Mapping[str, Any]] = {}
+    rows_by_number: dict[int, Mapping[str, Any]] = {}
     for row in rows:
         match = re.search(r"(\d+)$", str(mapping(row, "a prediction", path, uid).get("id")))
-        if match is None or int(match[1]) in found:
+        if match is None or int(match[1]) in rows_by_number:
             raise InputError(f"the id {row.get('id')!r} has no number, or is there twice", file=path, place=uid)
-        found[int(match[1])] = row
-    return found
+        rows_by_number[int(match[1])] = row
+    return rows_by_number
 
 
 def _fast(scores: Json, name: str, path: Path) -> Iterator[ImportedRun]:
     """One run per checkpoint, with the score of each fast task."""
-    lists = {task: some for task, some in scores.items() if isinstance(some, list)}
-    for place in range(max(map(len, lists.values()), default=0)):
-        if place >= len(CHECKPOINTS):
+    lists = {task: scores_of_task for task, scores_of_task in scores.items() if isinstance(scores_of_task, list)}
+    for checkpoint in range(max(map(len, lists.values()), default=0)):
+        if checkpoint >= len(CHECKPOINTS):
             raise InputError(f"more than {len(CHECKPOINTS)} checkpoints", file=path, place=FAST)
         suites = []
-        for task, some in lists.items():
-            if place < len(some):
+        for task, scores_of_task in lists.items():
+            if checkpoint < len(scores_of_task):
                 suite = ImportedSuite(f"{task}_fast", fields={"task": f"{task}_fast"})
                 suite.declare("score", meaning="score of the task, as submitted", share=task not in CORRELATED)
-                given = some[place]
-                groups = given if isinstance(given, dict) else {"": given}
+                score = scores_of_task[checkpoint]
+                groups = score if isinstance(score, dict) else {"": score}
                 values = {uid: finite_number(value, f"{task} {uid}", path, FAST) for uid, value in groups.items()}
                 named = {OVERALL: fmean(values.values()), **{f"paradigm={uid}": v for uid, v in values.items() if uid}}
                 suite.estimates += [
                     Estimate("score", group, value, 0, method=UNSIZED) for group, value in named.items()
                 ]
                 suites.append(suite)
-        yield ImportedRun(name, CHECKPOINTS[place], "babylm", "babylm evaluation-pipeline", [path], suites)
+        yield ImportedRun(name, CHECKPOINTS[checkpoint], "babylm", "babylm evaluation-pipeline", [path], suites)

@@ -44,14 +44,14 @@ class ReadingTimesSuite(BabylmSuite):
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per word, and the two scores."""
         answers = iter(model.score(self.requests()))
-        found: list[tuple[float, float]] = []
+        surprisals: list[tuple[float, float]] = []
         for item, name in zip(self.items, names(self.items), strict=True):
             values = [-next(answers).logprob() for _ in item.texts]
-            found.append((values[0], values[1] if len(values) > 1 else np.nan))
+            surprisals.append((values[0], values[1] if len(values) > 1 else np.nan))
             previous = {"prev_surprisal": values[1]} if len(values) > 1 else {}
             detail = {"options": list(item.predictions), **previous}
             yield Outcome(name, SURPRISAL, values[0], {"paradigm": item.uid}, detail)
-        yield from reading_scores(self.items, found)
+        yield from reading_scores(self.items, surprisals)
         yield from map(Notice, self.notices)
 
     def _requests(self, item: BabylmItem) -> Iterator[Request]:
@@ -69,12 +69,12 @@ def reading_scores(
     columns = {name: np.array([item.values[name] for item in items]) for name in items[0].values}
     columns["pred"], columns["prev_pred"] = np.array(surprisals, dtype=np.float64).reshape(-1, 2).T
     gains = [_gain(columns, measure, BASE) for measure in MEASURES[:-1]]
-    for metric, found in ((EYE_TRACKING, gains), (SELF_PACED, [_gain(columns, MEASURES[-1], (*BASE, *PREVIOUS))])):
-        shares = [share for share, _ in found if share is not None]
-        if len(shares) < len(found):
+    for metric, measured in ((EYE_TRACKING, gains), (SELF_PACED, [_gain(columns, MEASURES[-1], (*BASE, *PREVIOUS))])):
+        shares = [share for share, _ in measured if share is not None]
+        if len(shares) < len(measured):
             yield Notice(f"no {metric} score: too few rows without missing values")
         else:
-            rows = min(rows for _, rows in found)
+            rows = min(rows for _, rows in measured)
             yield Estimate(metric, OVERALL, 100 * fmean(shares), rows, method="none: the pipeline has none")
 
 

@@ -49,9 +49,9 @@ def export_run(results: Sequence[tuple[Result, ModelName]], folder: Path, *, col
         raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
     single = [part for part in parts if part.task != "aoa"]
     words = sorted((part for part in parts if part.task == "aoa"), key=_file)
-    ages = {file: _by_words(list(some)) for file, some in groupby(words, _file)}
+    ages = {file: _by_words(list(surprisals)) for file, surprisals in groupby(words, _file)}
     files: dict[Path, object] = {part.file: part.predictions for part in single}
-    files |= {file: _surprisals(some) for file, some in ages.items()}
+    files |= {file: _surprisals(surprisals) for file, surprisals in ages.items()}
     collated = _collated(parts, files) if collate else {}
     for path, content in files.items():
         write_text(path, json.dumps(content, ensure_ascii=False))
@@ -59,9 +59,10 @@ def export_run(results: Sequence[tuple[Result, ModelName]], folder: Path, *, col
     for part in single:
         name = "report.txt" if part.task == "reading" else "best_temperature_report.txt"
         write_text(part.file.with_name(name), _report(part.result))
-    for some in ages.values():
-        found = age_correlation(word_ages(*_age_points(some)))
-        yield f"aoa: Pearson's r = {found.value:.3f} ({plural(found.n, 'word')}, {plural(len(some), 'checkpoint')})"
+    for surprisals in ages.values():
+        correlation = age_correlation(word_ages(*_age_points(surprisals)))
+        counts = f"{plural(correlation.n, 'word')}, {plural(len(surprisals), 'checkpoint')}"
+        yield f"aoa: Pearson's r = {correlation.value:.3f} ({counts})"
     if collate:
         path = parts[0].model / f"all_full_preds_and_fast_scores_{parts[0].backend}.json"
         write_text(path, json.dumps(collated, ensure_ascii=False))
@@ -102,18 +103,18 @@ class _Part(NamedTuple):
     @property
     def predictions(self) -> dict[str, Any]:
         """What the submission says of each item, by UID."""
-        found: dict[str, Any] = {}
-        for one in self.result.outcomes:
-            uid, detail = one.groups["paradigm"], one.detail
-            listed = found.setdefault(uid, {"predictions": []})["predictions"]
+        by_paradigm: dict[str, Any] = {}
+        for outcome in self.result.outcomes:
+            uid, detail = outcome.groups["paradigm"], outcome.detail
+            listed = by_paradigm.setdefault(uid, {"predictions": []})["predictions"]
             if self.task == "reading":
                 listed.append(
-                    {"id": len(listed), "pred": one.value, "prev_pred": detail.get("prev_surprisal", math.nan)}
+                    {"id": len(listed), "pred": outcome.value, "prev_pred": detail.get("prev_surprisal", math.nan)}
                 )
                 continue
             row = {"id": f"{uid}_{len(listed)}", "pred": detail["options"][int(detail["chosen"]) - 1]}
-            listed.append(row if detail.get("human") is None else {**row, "prob": one.value})
-        return found
+            listed.append(row if detail.get("human") is None else {**row, "prob": outcome.value})
+        return by_paradigm
 
 
 def _file(part: _Part) -> Path:
@@ -131,10 +132,12 @@ def _surprisals(parts: Sequence[_Part]) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for part in parts:
         step, seen = part.revision, Counter[str]()
-        for one in part.result.outcomes:
-            word = one.groups["paradigm"]
+        for outcome in part.result.outcomes:
+            word = outcome.groups["paradigm"]
             about = {"step": step, "word_count": int(words_seen(step) or 0), "target_word": word}
-            rows.append({**about, "context_id": seen[word], "context": one.detail["context"], "surprisal": one.value})
+            rows.append(
+                {**about, "context_id": seen[word], "context": outcome.detail["context"], "surprisal": outcome.value}
+            )
             seen[word] += 1
     about = {"model_name": parts[0].model.name, "use_bos_only": False}
     return {"metadata": {**about, "total_steps": len(parts), "completed_steps": len(parts)}, "results": rows}
@@ -145,10 +148,10 @@ def _age_points(parts: Sequence[_Part]) -> tuple[dict[str, list[tuple[str, float
     points: dict[str, list[tuple[str, float]]] = {}
     children: dict[str, float] = {}
     for part in parts:
-        for one in part.result.outcomes:
-            word = one.groups["paradigm"]
-            points.setdefault(word, []).append((part.revision, float(one.value or 0.0)))
-            if (age := one.detail.get("child_age")) is not None:
+        for outcome in part.result.outcomes:
+            word = outcome.groups["paradigm"]
+            points.setdefault(word, []).append((part.revision, float(outcome.value or 0.0)))
+            if (age := outcome.detail.get("child_age")) is not None:
                 children[word] = age
     return points, children
 
@@ -171,17 +174,20 @@ def _collated(parts: Sequence[_Part], files: Mapping[Path, object]) -> dict[str,
         whole, *short = TASKS[part.task].folders
         if part.revision in CHECKPOINTS and part.task != "aoa" and not (short and part.result.meta["folder"] == whole):
             fast.setdefault(part.task, {})[part.revision] = _scores(part.result)
-    for task, found in fast.items():
-        if lacking := [name for name in CHECKPOINTS[: len(found)] if name not in found]:
+    for task, by_checkpoint in fast.items():
+        if lacking := [name for name in CHECKPOINTS[: len(by_checkpoint)] if name not in by_checkpoint]:
             raise InputError(f"--collate: the runs lack {', '.join(lacking)} of {task}, and have later checkpoints")
-    lists = {task: [found[name] for name in CHECKPOINTS if name in found] for task, found in fast.items()}
+    lists = {
+        task: [by_checkpoint[name] for name in CHECKPOINTS if name in by_checkpoint]
+        for task, by_checkpoint in fast.items()
+    }
     return {**collated, **({FAST: lists} if lists else {})}
 
 
-def _require_size(task: str, given: Mapping[str, Any], path: Path) -> None:
+def _require_size(task: str, content: Mapping[str, Any], path: Path) -> None:
     """InputError if reading times or ages of acquisition have a number of rows that the leaderboard rejects."""
     expected = next(iter(TASKS[task].folders.values()))
-    rows = given.get("reading", {}).get("predictions") if task == "reading" else given.get("results")
+    rows = content.get("reading", {}).get("predictions") if task == "reading" else content.get("results")
     sizes = Counter(row.get("step") for row in rows or ())
     if not sizes or set(sizes.values()) != {expected}:
         raise InputError(f"not {expected:,} rows per checkpoint: the leaderboard rejects such a submission", file=path)
@@ -195,22 +201,22 @@ def _require_size(task: str, given: Mapping[str, Any], path: Path) -> None:
 
 def _scores(result: Result) -> dict[str, float]:
     """The score of each UID: accuracy, or the correlation; those of reading times as proportions."""
-    values = {one.metric: one.value for one in result.estimates if one.group == OVERALL}
+    values = {estimate.metric: estimate.value for estimate in result.estimates if estimate.group == OVERALL}
     if result.meta["task"] == "reading":
         return {short: values[metric] / 100 for short, metric in SHORT.items() if metric in values}
-    rho = {str(result.meta["task"]): one.value for one in result.estimates if one.metric == "spearman"}
-    groups = ((Group.parse(one.group), one) for one in result.estimates if one.metric == "accuracy")
-    return rho or {group.value: one.value for group, one in groups if group.field == "paradigm"}
+    rho = {str(result.meta["task"]): estimate.value for estimate in result.estimates if estimate.metric == "spearman"}
+    groups = ((Group.parse(estimate.group), estimate) for estimate in result.estimates if estimate.metric == "accuracy")
+    return rho or {group.value: estimate.value for group, estimate in groups if group.field == "paradigm"}
 
 
 def _require_all(results: Sequence[Result]) -> None:
     """InputError if a task is missing, is there twice, or has a number of items that the leaderboard rejects."""
-    found = {str(result.meta["task"]): result for result in results}
-    missing = [name for name in TASKS if name not in found and name not in FILES]
-    if missing or len(found) < len(results):
+    by_task = {str(result.meta["task"]): result for result in results}
+    missing = [name for name in TASKS if name not in by_task and name not in FILES]
+    if missing or len(by_task) < len(results):
         what = f"without {', '.join(missing)}" if missing else "with a task twice"
         raise InputError(f"--collate needs one result of every task, and the runs are {what}")
-    for name, result in found.items():
+    for name, result in by_task.items():
         counts = Counter(outcome.groups["paradigm"] for outcome in result.outcomes)
         official = next(iter(TASKS[name].folders))
         if wrong := size_warnings(name, official, counts):
@@ -231,11 +237,11 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
 
 def _report(result: Result) -> str:
     """The report in the pipeline's form: accuracies in percent, the correlation, or the scores of reading times."""
-    overall = {(one.metric, one.group): one.value for one in result.estimates}
+    overall = {(estimate.metric, estimate.group): estimate.value for estimate in result.estimates}
     if result.meta["task"] == "reading":
         titles = {EYE_TRACKING: "EYE TRACKING", SELF_PACED: "SELF-PACED READING"}
-        found = ((title, overall.get((metric, OVERALL))) for metric, title in titles.items())
-        return "".join(f"{title} SCORE: {value:.2f}\n" for title, value in found if value is not None)
+        titled = ((title, overall.get((metric, OVERALL))) for metric, title in titles.items())
+        return "".join(f"{title} SCORE: {value:.2f}\n" for title, value in titled if value is not None)
     lines = ["TEMPERATURE: 1.00", ""]
     if "spearman" in (metric for metric, _ in overall):
         rho = overall["spearman", "all"]

@@ -45,7 +45,7 @@ class BabylmSuite(ItemSuite[BabylmItem]):
     @classmethod
     def of(cls, name: str, folder: str, items: Sequence[BabylmItem], notices: tuple[str, ...] = ()) -> Self:
         """The suite of these items."""
-        columns = ((one.uid, *one.texts, *one.completions, *map(repr, one.values.values())) for one in items)
+        columns = ((item.uid, *item.texts, *item.completions, *map(repr, item.values.values())) for item in items)
         return cls(name, items, checksum(*map("\t".join, columns)), notices, folder=folder)
 
     @property
@@ -95,9 +95,9 @@ class BabylmSuite(ItemSuite[BabylmItem]):
         named = names(self.items)
         ties = 0
         for first in range(0, len(self), step):
-            some = self.items[first : first + step]
-            answers = iter(model.score([Request(text) for item in some for text in item.texts]))
-            for item, name in zip(some, named[first:], strict=False):
+            items = self.items[first : first + step]
+            answers = iter(model.score([Request(text) for item in items for text in item.texts]))
+            for item, name in zip(items, named[first:], strict=False):
                 sums = [completion_logprob(next(answers), completion) for completion in item.completions]
                 best = sums.index(max(sums))
                 ties += sums.count(max(sums)) > 1
@@ -126,10 +126,10 @@ def macro_mean(verdicts: Mapping[str, Mapping[str, Sequence[bool]]]) -> Estimate
 def rank_correlation(items: Sequence[BabylmItem], preferences: Sequence[float]) -> Estimate | Notice:
     """Spearman's correlation of the model's preferences with people's."""
     ratios = np.array([item.ratio for item in items], dtype=np.float64)
-    found = np.array(preferences)
-    if len(found) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
+    values = np.array(preferences)
+    if len(values) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
         return Notice("no correlation: too few items, or all values are the same")
-    return Estimate(SPEARMAN, OVERALL, correlation(ranks(found), ranks(ratios)), len(found))
+    return Estimate(SPEARMAN, OVERALL, correlation(ranks(values), ranks(ratios)), len(values))
 
 
 def completion_logprob(scored: Scored, completion: str) -> float:

@@ -211,11 +211,11 @@ def counts_of(items: Sequence[BabylmItem]) -> Counter[str]:
 def names(items: Sequence[BabylmItem]) -> list[str]:
     """The name of each item: its UID, and its number in the file or, counted from 0, among those of its UID."""
     seen: Counter[str] = Counter()
-    found = []
+    item_names = []
     for item in items:
-        found.append(f"{item.uid}/{seen[item.uid] if item.number is None else item.number}")
+        item_names.append(f"{item.uid}/{seen[item.uid] if item.number is None else item.number}")
         seen[item.uid] += 1
-    return found
+    return item_names
 
 
 def _files(name: str, folder: Path) -> list[Path]:
@@ -263,18 +263,18 @@ def adopt(source: Path, target: Path) -> list[str]:
     """
     if not source.is_dir():
         raise InputError("no such folder", file=source)
-    found = list(_folders(source))
+    folders = list(_folders(source))
     lines = []
-    for name, version, folder in found:
+    for name, version, folder in folders:
         items = read_task(name, folder)
         if wrong := size_warnings(name, folder.name, counts_of(items)):
             raise InputError(wrong[0], file=folder)
         lines.append(f"{version}/{folder.name}: {len(items):,} items")
-    for _, version, folder in found:
-        place = target / version / folder.name
-        with writing(place):
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(folder, place)
+    for _, version, folder in folders:
+        copy = target / version / folder.name
+        with writing(copy):
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(folder, copy)
     return lines
 
 

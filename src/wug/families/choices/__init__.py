@@ -41,7 +41,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         suites = [_task_suite(task, settings, linked) for task in read_tasks(path)]
     else:
         suites = [_table_suite(path, settings)]
-    return [suite.without(options.get("exclude"), path, lambda one: (one.item, one.groups)) for suite in suites]
+    return [
+        suite.without(options.get("exclude"), path, lambda choice: (choice.item, choice.groups)) for suite in suites
+    ]
 
 
 def _table_suite(path: Path, settings: ChoicesSettings) -> ChoicesSuite:
@@ -70,7 +72,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 def read_back(suite: ChoicesSuite) -> list[str]:
     """How a file was read: the first item, with its right option."""
     first = suite.items[0]
-    texts = [repr(shortened(one.text)) for one in first.candidates]
+    texts = [repr(shortened(candidate.text)) for candidate in first.candidates]
     right, others = texts[first.right], texts[: first.right] + texts[first.right + 1 :]
     return [f"read as {suite.format}; first item: {', '.join([f'{right} (right)', *others])}"]
 
@@ -88,6 +90,6 @@ def _checksum(choices: Sequence[ChoiceItem]) -> str:
 
 
 def _line(choice: ChoiceItem) -> str:
-    candidates = (part for one in choice.candidates for part in (one.context, one.option))
+    candidates = (part for candidate in choice.candidates for part in (candidate.context, candidate.option))
     groups = (f"{name}={value}" for name, value in choice.groups.items())
     return "\t".join((choice.item, str(choice.right), *candidates, *groups))

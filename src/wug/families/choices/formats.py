@@ -199,7 +199,7 @@ def _listed(record: Record, column: str, problems: ProblemList) -> list[str] | N
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(option, str) for option in value):
         fix = 'write a list of texts, ["the cup", "the pen"], or one column per option, option_1, option_2, …'
         problems.error(record.place, f"{column} is {_shown(value)}: {fix}")
         return None

@@ -170,7 +170,7 @@ def candidate(context: str, option: str, join: str) -> Candidate:
 
 def lint(choices: Sequence[ChoiceItem], settings: ChoicesSettings) -> Iterator[Problem]:
     """Warnings about items that make a score misleading."""
-    identical = [one.item for one in choices if len({each.text for each in one.candidates}) < len(one.candidates)]
+    identical = [item.item for item in choices if len({each.text for each in item.candidates}) < len(item.candidates)]
     if identical:
         items = plural(len(identical), "item")
         yield Problem("warning", "", f"{items} with the same option twice: {first_few(identical)}")
@@ -192,6 +192,8 @@ def lint_repeated(choices: Sequence[ChoiceItem]) -> Iterator[Problem]:
 
 def _has_wrong_space(choice: ChoiceItem) -> bool:
     return any(
-        one.option[:1].isspace() and _UNSPACED.match(one.context[-1:]) and _UNSPACED.match(one.words[:1])
-        for one in choice.candidates
+        candidate.option[:1].isspace()
+        and _UNSPACED.match(candidate.context[-1:])
+        and _UNSPACED.match(candidate.words[:1])
+        for candidate in choice.candidates
     )

@@ -45,7 +45,7 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
     def metrics(self) -> Sequence[Metric]:
         """Accuracy, chance level and ties; for EWoK also `both`."""
         first, *others = self.settings.links
-        found = [
+        declared = [
             Metric("accuracy", meaning=_meaning(first)),
             *(Metric(f"accuracy:{link}", meaning=_meaning(link)) for link in others),
             *([FIRST_MAXIMUM] if self.protocol else []),
@@ -55,11 +55,11 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
             ),
         ]
         if any(choice.source for choice in self.items):
-            found.append(Metric("both", headline=False, meaning="both items of a row are right"))
-        for place, link in enumerate(self.settings.links):
-            metric = f"accuracy:{link}" if place else "accuracy"
-            found += margin_metrics(metric, link, MARGIN, "", "the right option minus that of the best other one")
-        return tuple(found)
+            declared.append(Metric("both", headline=False, meaning="both items of a row are right"))
+        for index, link in enumerate(self.settings.links):
+            metric = f"accuracy:{link}" if index else "accuracy"
+            declared += margin_metrics(metric, link, MARGIN, "", "the right option minus that of the best other one")
+        return tuple(declared)
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -80,16 +80,16 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         return self._requests(self.items)
 
     def _requests(self, choices: Sequence[ChoiceItem]) -> list[Request]:
-        found: list[Request] = []
+        requests: list[Request] = []
         for choice in choices:
-            alone = [one.without_context(self.settings.premise) for one in choice.candidates]
+            alone = [candidate.without_context(self.settings.premise) for candidate in choice.candidates]
             scored = [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
             if self.settings.tokens == "rest":
-                found += [one.after_context for one in scored]
-                found += [Request(text, (len(text), len(text))) for text in _contexts(scored)]
+                requests += [candidate.after_context for candidate in scored]
+                requests += [Request(text, (len(text), len(text))) for text in _contexts(scored)]
             else:
-                found += [one.request for one in scored]
-        return found
+                requests += [candidate.request for candidate in scored]
+        return requests
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per item, then chance level and ties, and the warnings."""
@@ -97,9 +97,9 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         times = 2 if "pmi" in self.settings.links else 1
         step = max(1, model.chunk // (times * max((len(choice.candidates) for choice in self.items), default=1)))
         for first in range(0, len(self), step):
-            some = self.items[first : first + step]
-            answers = iter(model.score(self._requests(some)))
-            for choice in some:
+            items = self.items[first : first + step]
+            answers = iter(model.score(self._requests(items)))
+            for choice in items:
                 yield from self._outcomes(choice, [next(answers) for _ in self._requests([choice])], counts)
         yield from counts.estimates()
         yield from (Notice(text) for text in (*self.notices, *counts.notices(len(self), self.settings)))
@@ -109,13 +109,17 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         detail, settings = _detail(choice), self.settings
         size = len(choice.candidates)
         both = [*choice.candidates]
-        both += [one.without_context(settings.premise) for one in choice.candidates if "pmi" in settings.links]
+        both += [
+            candidate.without_context(settings.premise) for candidate in choice.candidates if "pmi" in settings.links
+        ]
         skipped: dict[str, int] | None = None
         if settings.tokens == "rest":
             lengths = (len(scored.starts) for scored in answers[len(both) :])
             skipped = {"": 0, **dict(zip(_contexts(both), lengths, strict=True))}
-        found = [_measure(one, scored, skipped) for one, scored in zip(both, answers[: len(both)], strict=True)]
-        measures, alone = found[:size], found[size:]
+        all_measures = [
+            _measure(candidate, scored, skipped) for candidate, scored in zip(both, answers[: len(both)], strict=True)
+        ]
+        measures, alone = all_measures[:size], all_measures[size:]
         why = next((measure.why for measure in (*measures, *alone) if measure.why), None)
         if why is not None:
             counts.events[why] += 1
@@ -126,7 +130,10 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         verdict = None
         for link in settings.links:
             if link == "pmi":
-                scores = [given.logprob - free.logprob for given, free in zip(measures, alone, strict=True)]
+                scores = [
+                    with_context.logprob - without_context.logprob
+                    for with_context, without_context in zip(measures, alone, strict=True)
+                ]
             else:
                 scores = [LINKS[link](measure.linked, settings.parameters) for measure in measures]
             best = [index for index, score in enumerate(scores) if score == max(scores)]
@@ -159,18 +166,18 @@ class _Measure(NamedTuple):
 
 
 def _contexts(candidates: Sequence[Candidate]) -> list[str]:
-    return list(dict.fromkeys(one.context for one in candidates if one.context))
+    return list(dict.fromkeys(candidate.context for candidate in candidates if candidate.context))
 
 
-def _measure(one: Candidate, scored: Scored, skipped: Mapping[str, int] | None = None) -> _Measure:
+def _measure(candidate: Candidate, scored: Scored, skipped: Mapping[str, int] | None = None) -> _Measure:
     """The log-probability of an option; `skipped`: by context, the number of tokens that are not the option's."""
     scored.require_tokens()
     if skipped is not None:
-        values = scored.logprobs[skipped[one.context] :]
+        values = scored.logprobs[skipped[candidate.context] :]
         known = [value for value in values if value is not None]
-        linked = LinkedText(one.words, math.fsum(known), len(known))
+        linked = LinkedText(candidate.words, math.fsum(known), len(known))
         return _Measure(linked, len(values) - len(known), None if known else UNSCORED)
-    start, end = one.span
+    start, end = candidate.span
     # Tokens after the text, such as </s>, are not part of the option.
     where = scored.slice(start, end)
     logprobs = scored.logprobs[where]
@@ -181,7 +188,7 @@ def _measure(one: Candidate, scored: Scored, skipped: Mapping[str, int] | None =
         why = STRADDLED if straddled else TOKENLESS
     elif missing == len(logprobs):
         why = UNSCORED
-    return _Measure(LinkedText(one.words, scored.logprob(start, end), len(logprobs) - missing), missing, why)
+    return _Measure(LinkedText(candidate.words, scored.logprob(start, end), len(logprobs) - missing), missing, why)
 
 
 @dataclass(slots=True)
@@ -247,8 +254,8 @@ def _margin(scores: Sequence[float], right: int, link: str) -> dict[str, float]:
 
 
 def _meaning(link: str) -> str:
-    given = "" if link == "pmi" else ", given its context"
-    return f"the right option has the highest {LABELS[link]}{given}"
+    condition = "" if link == "pmi" else ", given its context"
+    return f"the right option has the highest {LABELS[link]}{condition}"
 
 
 def _source(choice: ChoiceItem) -> dict[str, Any]:
@@ -257,11 +264,11 @@ def _source(choice: ChoiceItem) -> dict[str, Any]:
 
 def _detail(choice: ChoiceItem) -> dict[str, Any]:
     """The item in the details of its outcome: one context if all options share it, else all."""
-    contexts = list(dict.fromkeys(one.context for one in choice.candidates))
-    several = {"contexts": [one.context for one in choice.candidates]}
+    contexts = list(dict.fromkeys(candidate.context for candidate in choice.candidates))
+    several = {"contexts": [candidate.context for candidate in choice.candidates]}
     return {
         **({"context": contexts[0]} if len(contexts) == 1 else several),
-        "options": [one.option for one in choice.candidates],
+        "options": [candidate.option for candidate in choice.candidates],
         "right": choice.right + 1,
         **_source(choice),
     }
@@ -273,13 +280,15 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
     if "options" not in detail:
         return plain_sample(outcome, result)
     context, options = str(detail.get("context") or ""), tuple(map(str, detail["options"]))
-    given: dict[str, Any] = {
+    details: dict[str, Any] = {
         "context": context,
         "contexts": tuple(map(str, detail.get("contexts") or ())),
         "scores": tuple(detail.get("scores") or ()),
         "fields": {"context": context, "options": list(options), "answer": detail["right"]},
     }
-    return choice_sample(options, int(detail["right"]) - 1, outcome.value, tuple(detail.get("logprobs") or ()), **given)
+    return choice_sample(
+        options, int(detail["right"]) - 1, outcome.value, tuple(detail.get("logprobs") or ()), **details
+    )
 
 
 def from_sample(sample: Sample) -> dict[str, Any]:

@@ -67,14 +67,14 @@ def read_tasks(path: Path) -> list[TaskFile]:
         return [_task(fields, path)]
     listed = fields.get("task", fields["group"])
     names = listed.value if isinstance(listed.value, list) else [listed.value]
-    found: list[TaskFile] = []
+    tasks: list[TaskFile] = []
     for name in names:
         if isinstance(name, dict):
             inline = {key: TaskField(value, path, listed.line) for key, value in name.items()}
-            found.append(_task(_included(inline, path, 1), path))
+            tasks.append(_task(_included(inline, path, 1), path))
         else:
-            found.append(_task(_named(str(name), listed), path))
-    return found
+            tasks.append(_task(_named(str(name), listed), path))
+    return tasks
 
 
 def _named(name: str, listed: TaskField) -> Fields:
@@ -117,13 +117,13 @@ def _included(fields: dict[str, TaskField], path: Path, depth: int) -> Fields:
     if depth > MAX_INCLUDES:
         raise include.error("files include one another without end")
     names = include.value if isinstance(include.value, list) else [include.value]
-    found: dict[str, TaskField] = {}
+    inherited: dict[str, TaskField] = {}
     for name in names:
         target = path.parent / str(name)
         if not target.is_file():
             raise include.error(f"there is no file {name!r} to include")
-        found |= _fields(target, depth + 1)
-    return {**found, **fields}
+        inherited |= _fields(target, depth + 1)
+    return {**inherited, **fields}
 
 
 def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
@@ -138,8 +138,8 @@ def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
             place=f"line {node.start_mark.line + 1}",
         )
     for child in node.value if isinstance(node.value, list) else ():
-        for one in child if isinstance(child, tuple) else (child,):
-            _refuse_tags(one, path, seen)
+        for node_of_child in child if isinstance(child, tuple) else (child,):
+            _refuse_tags(node_of_child, path, seen)
 
 
 def _task(fields: Fields, path: Path) -> TaskFile:
@@ -163,13 +163,13 @@ def _links(fields: Fields) -> tuple[str, ...]:
     if "metric_list" not in fields:
         return ("sum",)
     listed = fields["metric_list"]
-    found = []
-    for one in listed.value if isinstance(listed.value, list) else [listed.value]:
-        metric = one.get("metric") if isinstance(one, dict) else one
+    links = []
+    for entry in listed.value if isinstance(listed.value, list) else [listed.value]:
+        metric = entry.get("metric") if isinstance(entry, dict) else entry
         if metric not in LINKS:
             raise listed.error(f"the metric {metric!r} is not supported: only {', '.join(LINKS)}")
-        found.append(LINKS[metric])
-    return tuple(dict.fromkeys(["sum", *found]))
+        links.append(LINKS[metric])
+    return tuple(dict.fromkeys(["sum", *links]))
 
 
 def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
@@ -179,15 +179,15 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
     if source.value not in ("json", "csv"):
         return _published(fields, source, form)
     split = fields.get("test_split", fields.get("validation_split"))
-    given = fields["dataset_kwargs"].value if "dataset_kwargs" in fields else None
-    files = given.get("data_files") if isinstance(given, dict) else None
+    arguments = fields["dataset_kwargs"].value if "dataset_kwargs" in fields else None
+    files = arguments.get("data_files") if isinstance(arguments, dict) else None
     wanted = "test" if split is None else str(split.value)
     if isinstance(files, dict):
         files = files.get(wanted)
     if not isinstance(files, str):
         raise (fields.get("dataset_kwargs") or source).error(f"no file for the split {wanted!r}: write {form}")
-    places = [path.parent / files, Path(files)]
-    data = next((place for place in places if place.is_file()), None)
+    candidates = [path.parent / files, Path(files)]
+    data = next((candidate for candidate in candidates if candidate.is_file()), None)
     if data is None:
         raise fields["dataset_kwargs"].error(f"there is no file {files!r}")
     if data.suffix == ".json" and (text := read_text(data)).lstrip().startswith("["):
@@ -231,16 +231,16 @@ def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> 
         raise fields["doc_to_text"].error(f"document {number}: the context is {shortened(repr(context))}, not text")
     described = fields["description"].value if "description" in fields else ""
     delimiter = fields["target_delimiter"].value if "target_delimiter" in fields else " "
-    given = _need(fields, "doc_to_choice", path)
-    options = _rendered(given, row, number)
+    field = _need(fields, "doc_to_choice", path)
+    options = _rendered(field, row, number)
     if isinstance(options, str):
         try:
             options = ast.literal_eval(options)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise given.error(f"document {number}: {shortened(repr(options))} is not a list of options") from None
+            raise field.error(f"document {number}: {shortened(repr(options))} is not a list of options") from None
     options = list(options.values()) if isinstance(options, dict) else options
     if not isinstance(options, list) or len(options) < 2:
-        raise given.error(f"document {number}: {shortened(repr(options))} is not a list of at least two options")
+        raise field.error(f"document {number}: {shortened(repr(options))} is not a list of at least two options")
     texts = [str(option) for option in options]
     target = _need(fields, "doc_to_target", path)
     right = _rendered(target, row, number)

@@ -75,11 +75,11 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
     options, right = detail.get("options"), detail.get("right")
     if not isinstance(options, list | tuple) or not isinstance(right, int) or not 0 < right <= len(options):
         return None
-    given = detail.get("contexts")
-    several = given if isinstance(given, list | tuple) and len(given) == len(options) else None
+    listed = detail.get("contexts")
+    several = listed if isinstance(listed, list | tuple) and len(listed) == len(options) else None
     contexts = several or [detail.get("context", "")] * len(options)
-    found = detail.get("scores", detail.get("logprobs"))
-    scores = [finite(score) for score in found] if isinstance(found, list | tuple) else []
+    values = detail.get("scores", detail.get("logprobs"))
+    scores = [finite(score) for score in values] if isinstance(values, list | tuple) else []
     known = tuple(score * factor for score in scores if score is not None)
     return ChoiceOutcome(
         tuple(map(str, contexts)),
@@ -91,42 +91,42 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
-    found = choice_outcome(row.outcome, factor)
-    if found is None:
+    choice = choice_outcome(row.outcome, factor)
+    if choice is None:
         return page.ItemView(
             fails=row.outcome.value is False, parts=(page.FactsPart(row.outcome.detail),) if row.outcome.detail else ()
         )
-    texts = [f"{context}{option}" for context, option in zip(found.contexts, found.options, strict=True)]
-    sentences = (texts[found.right], texts[found.rival]) if found.rival is not None else ()
+    texts = [f"{context}{option}" for context, option in zip(choice.contexts, choice.options, strict=True)]
+    sentences = (texts[choice.right], texts[choice.rival]) if choice.rival is not None else ()
     return page.ItemView(
-        note=_note(row.outcome, found),
+        note=_note(row.outcome, choice),
         fails=row.outcome.value is False,
-        parts=(page.LinesPart(tuple(_lines(found))),),
+        parts=(page.LinesPart(tuple(_lines(choice))),),
         sentences=sentences,
     )
 
 
-def _lines(found: ChoiceOutcome) -> Iterator[page.LabelledText]:
-    if found.shared and found.contexts[0]:
-        yield page.LabelledText("context", (Piece(shortened(found.contexts[0])),))
-    for index, (context, option) in enumerate(zip(found.contexts, found.options, strict=True)):
-        right, chosen = index == found.right, index in found.chosen
+def _lines(choice: ChoiceOutcome) -> Iterator[page.LabelledText]:
+    if choice.shared and choice.contexts[0]:
+        yield page.LabelledText("context", (Piece(shortened(choice.contexts[0])),))
+    for index, (context, option) in enumerate(zip(choice.contexts, choice.options, strict=True)):
+        right, chosen = index == choice.right, index in choice.chosen
         pieces: Pieces = (Piece(shortened(option.strip()), differs=chosen),)
-        if not found.shared:
+        if not choice.shared:
             pieces = (Piece(shortened(context), differs=chosen), Piece(shortened(option)))
-        value = bits(found.scores[index]) if found.scores else ""
+        value = bits(choice.scores[index]) if choice.scores else ""
         yield page.LabelledText("right" if right else "other", pieces, "ins" if right else "del", value)
 
 
-def _note(outcome: Outcome, found: ChoiceOutcome) -> str:
-    if found.rival is None:
+def _note(outcome: Outcome, choice: ChoiceOutcome) -> str:
+    if choice.rival is None:
         return str(outcome.detail.get("why") or "")
-    return "tie" if found.tied else f"by {bits(found.scores[found.right] - found.scores[found.rival])}"
+    return "tie" if choice.tied else f"by {bits(choice.scores[choice.right] - choice.scores[choice.rival])}"
 
 
 def _tally(rows: Rows) -> page.CountsPart:
     wrong = rows.each(Filter(METRIC, value="false"), keys=("options", "right", "scores", "logprobs"))
-    tied = sum(found.tied for row in wrong if (found := choice_outcome(row.outcome)) is not None)
+    tied = sum(choice.tied for row in wrong if (choice := choice_outcome(row.outcome)) is not None)
     unjudged = rows.each(Filter(METRIC, value="none"), keys=("why",))
     why = Counter(str(row.outcome.detail.get("why") or "") for row in unjudged)
     reasons = "; ".join(reason for reason, _ in why.most_common(4) if reason)

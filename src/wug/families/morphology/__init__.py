@@ -65,33 +65,33 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     """The suite of a file; SuiteError with everything that is wrong with it."""
-    given = read_options(OPTIONS, options, "morphology")
-    parsed, problems = _parsed(path, given)
+    chosen = read_options(OPTIONS, options, "morphology")
+    parsed, problems = _parsed(path, chosen)
     refuse_errors(problems, path)
     if not parsed.items:
         raise InputError("there are no items in it", file=path)
     parsed = replace(parsed, problems=tuple(problems))
     elicitation = ElicitationOptions(
-        given["normalise"],
-        given["prior"],
-        given["space"],
-        given["source"],
-        given["chat"],
-        None if given["chat_template"] is None else read_text(given["chat_template"]),
-        () if given["carriers"] is None else carriers.read_carriers(given["carriers"]),
-        given["individual"],
-        _real_words(parsed, given["lexicon"]),
+        chosen["normalise"],
+        chosen["prior"],
+        chosen["space"],
+        chosen["source"],
+        chosen["chat"],
+        None if chosen["chat_template"] is None else read_text(chosen["chat_template"]),
+        () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"]),
+        chosen["individual"],
+        _real_words(parsed, chosen["lexicon"]),
     )
-    signature = {name: str(given[name]) for name in ("normalise", "prior", "source", "scale", "by")}
-    if given["chat_template"] is not None and given["chat"] == "no":
+    signature = {name: str(chosen[name]) for name in ("normalise", "prior", "source", "scale", "by")}
+    if chosen["chat_template"] is not None and chosen["chat"] == "no":
         raise InputError("chat_template is for -S chat=score and chat=write")
-    if not given["space"]:
+    if not chosen["space"]:
         signature["space"] = "no"
     if elicitation.carriers:
         signature["carriers"] = checksum(*elicitation.carriers)
     name = path.name.removesuffix(".gz")
     stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
-    metric_options = MetricOptions(given["scale"], given["by"])
+    metric_options = MetricOptions(chosen["scale"], chosen["by"])
     return [
         MorphologySuite(
             stem,
@@ -107,8 +107,8 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning of a file."""
-    given = read_options(OPTIONS, options or {}, "morphology")
-    parsed, problems = _parsed(path, given)
+    chosen = read_options(OPTIONS, options or {}, "morphology")
+    parsed, problems = _parsed(path, chosen)
     if not parsed.items and not problems:
         problems.error("", "there are no items in it")
     return capped(problems)
@@ -124,26 +124,26 @@ def read_back(suite: MorphologySuite) -> list[str]:
     return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
 
 
-def _parsed(path: Path, given: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList]:
-    options = formats.ReadOptions(given["format"], given["language"], given["task"], given["rating"])
+def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList]:
+    options = formats.ReadOptions(chosen["format"], chosen["language"], chosen["task"], chosen["rating"])
     parsed = formats.parse(path, options)
-    sentences = () if given["carriers"] is None else carriers.read_carriers(given["carriers"])
+    sentences = () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"])
     problems = ProblemList([*parsed.problems, *_revealed(parsed, sentences)])
-    if given["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
+    if chosen["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
         problems.error("header", "by=token needs a column frequency")
     return parsed, problems
 
 
 def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> ProblemList:
     """Carriers that show a candidate form before the gap."""
-    found = ProblemList()
+    problems = ProblemList()
     for item in parsed.items:
         for carrier in carriers.carriers_of(item, sentences) if item.lemma else ():
             form = carriers.revealed_form(carrier, item)
             if form is not None:
                 message = f"the carrier {carrier!r} shows the form {form!r} before the gap"
-                found.error(item.forms[0].place or item.item, message)
-    return found
+                problems.error(item.forms[0].place or item.item, message)
+    return problems
 
 
 def _real_words(parsed: ParsedForms, lexicon: Path | None) -> frozenset[str]:

@@ -36,10 +36,10 @@ def _languages() -> Mapping[str, Any]:
     return tomllib.loads(files("wug").joinpath("assets", "morphology", "carriers.toml").read_text(encoding="utf-8"))
 
 
-def carriers_of(item: WugItem, given: Sequence[str] = ()) -> tuple[str, ...]:
+def carriers_of(item: WugItem, sentences: Sequence[str] = ()) -> tuple[str, ...]:
     """The carriers of an item: its own, those of the user, or the built-in ones for its task and language."""
     builtin = _languages().get(item.language, {"tasks": {}})["tasks"].get(item.task)
-    return item.carriers or tuple(given) or tuple(builtin or GENERIC)
+    return item.carriers or tuple(sentences) or tuple(builtin or GENERIC)
 
 
 def neutral_carrier(language: str) -> str:

@@ -15,9 +15,9 @@ def _make(*, task: str, language: str, output: Path, seed: int, items: int, lexi
     from wug.files import refuse_existing, write_text
 
     refuse_existing([output], force=force)
-    made = make.make(task, items, seed, lexicon, language)
-    write_text(output, make.as_csv(made))
-    family.say(f"wrote {output}: {items:,} items, {len(made):,} forms")
+    forms = make.make(task, items, seed, lexicon, language)
+    write_text(output, make.as_csv(forms))
+    family.say(f"wrote {output}: {items:,} items, {len(forms):,} forms")
 
 
 def score_morphology(
@@ -42,8 +42,8 @@ def score_morphology(
     """
     from wug.families.morphology import read, scoring
 
-    given = {"rating": rating, "language": language, "scale": f"{scale:g}"}
-    (opened,) = read(gold, {name: value for name, value in given.items() if value is not None})
+    chosen = {"rating": rating, "language": language, "scale": f"{scale:g}"}
+    (opened,) = read(gold, {name: value for name, value in chosen.items() if value is not None})
     columns = {} if rating is None else {"rating": rating}
     suite = opened.for_file(scale=f"{scale:g}", join="merge" if reference_compat else "order", **columns)
     for path in paths:
@@ -53,8 +53,8 @@ def score_morphology(
                 yield suite, family.model_id(path.name if len(runs) == 1 else f"{path.name} row {number}", path), rows
         else:
             options = suite.metric_options
-            found = scoring.scored_rows(suite.parsed, path, options, as_merge=reference_compat, individual=individual)
-            yield suite, family.model_id(path.name, path), list(found)
+            scored = scoring.scored_rows(suite.parsed, path, options, as_merge=reference_compat, individual=individual)
+            yield suite, family.model_id(path.name, path), list(scored)
 
 
 MAKE = (

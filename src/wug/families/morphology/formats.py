@@ -69,7 +69,7 @@ def parse(path: Path, options: ReadOptions) -> ParsedForms:
     if not any(line.strip() for line in lines):
         raise InputError("the file is empty", file=path)
     format = options.format or format_of(path, "\n".join(lines[:20]))
-    language = options.language or (found[0] if (found := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
+    language = options.language or (match[0] if (match := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
     options = options._replace(language=language)
     if format is None or format not in _READERS:
         raise InputError(
@@ -118,21 +118,21 @@ def _items(rows: Sequence[_Row], options: ReadOptions) -> Iterator[WugItem]:
         cells.setdefault((row.lemma, row.tag), []).append(row)
     names = Counter(lemma for lemma, _ in cells)
     language = options.language or ""
-    for (lemma, tag), some in cells.items():
-        forms = tuple(row.form for row in some)
-        expected = [place for place, form in enumerate(forms) if form.type == REGULAR]
+    for (lemma, tag), rows_of_lemma in cells.items():
+        forms = tuple(row.form for row in rows_of_lemma)
+        expected = [index for index, form in enumerate(forms) if form.type == REGULAR]
         unrated = all(form.rating is None for form in forms)
         yield WugItem(
             item=joined(lemma) if names[lemma] == 1 else f"{joined(lemma)} {tag}",
-            lemma=some[0].text or lemma,
+            lemma=rows_of_lemma[0].text or lemma,
             symbols=lemma,
             tag=tag,
             task=options.task or task_of(tag, language),
-            language=some[0].groups.get("language") or language,
+            language=rows_of_lemma[0].groups.get("language") or language,
             forms=forms,
-            groups=some[0].groups,
+            groups=rows_of_lemma[0].groups,
             expected=expected[0] if unrated and len(expected) == 1 else None,
-            weight=some[0].weight,
+            weight=rows_of_lemma[0].weight,
         )
 
 
@@ -159,8 +159,8 @@ def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
             mapped += "ɡ" in fields[0] + fields[1]
             lemma, form = plain_g(fields[0]), plain_g(fields[1])
             type = _regularity(lemma, form, options.language or "")
-            found = Form(joined(form), form, rating, type, place)
-            rows.append(_Row(lemma, fields[2], found, {"tag": fields[2]}, joined(lemma)))
+            parsed_form = Form(joined(form), form, rating, type, place)
+            rows.append(_Row(lemma, fields[2], parsed_form, {"tag": fields[2]}, joined(lemma)))
     if mapped:
         problems.warn("", f"{mapped:,} lines have the IPA letter ɡ, which is read as g")
     items = tuple(_items(rows, options))
@@ -172,9 +172,9 @@ def repeated_forms(items: Sequence[WugItem]) -> Iterator[Problem]:
     for item in items:
         for text, times in Counter(form.symbols for form in item.forms).items():
             if times > 1:
-                places = ", ".join(form.place for form in item.forms if form.symbols == text)
+                lines = ", ".join(form.place for form in item.forms if form.symbols == text)
                 message = f"the form {text!r} of {item.symbols!r} is there {times} times: rows are matched in order"
-                yield Problem("warning", places, message)
+                yield Problem("warning", lines, message)
 
 
 def _regularity(lemma: str, form: str, language: str) -> str:
@@ -235,13 +235,13 @@ def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], P
     """The ratings of nonce forms by rater, lemma and form; ɡ is read as g."""
     table = read_table(path)
     problems = ProblemList(table.problems)
-    found: dict[tuple[str, str, str], float] = {}
+    ratings: dict[tuple[str, str, str], float] = {}
     for record in table.records:
         value = number_of(record, "past_rating", problems)
         if value is not None and plain(record.fields.get("isreal")) != "1":
             pid, lemma, form = (plain_g(plain(record.fields[name])) for name in ("pid", "lemma", "form"))
-            found[pid, lemma, form] = value
-    return found, problems
+            ratings[pid, lemma, form] = value
+    return ratings, problems
 
 
 def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
@@ -262,11 +262,11 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
         )
         cells.setdefault(row["lemma"], []).append((form, row))
     items = []
-    for lemma, some in cells.items():
-        row = some[0][1]
+    for lemma, forms_of_lemma in cells.items():
+        row = forms_of_lemma[0][1]
         groups = {"island": plain(row.get("lemma_type")), "ending": plain(row.get("regular_island"))}
         in_island = None if groups["island"] == "Peripheral" else groups["island"] in ("IOR both", "IOR Reg.")
-        forms = tuple(form for form, _ in some)
+        forms = tuple(form for form, _ in forms_of_lemma)
         items.append(
             WugItem(lemma, lemma, row["lemma_ipa"], "V;PST", "past", "eng", forms, groups, in_island=in_island)
         )
@@ -293,8 +293,8 @@ def _answers(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedFo
     """One column per word and one row per person, as Weissweiler et al. (2023) have them."""
     rows = read_answers(path, options.language or "")
     items = []
-    for lemma, given in rows.items():
-        counts = Counter(given)
+    for lemma, answers in rows.items():
+        counts = Counter(answers)
         forms = tuple(Form(text, text, float(times)) for text, times in counts.items())
         task = options.task or {"deu": "plural"}.get(options.language or "", "past")
         items.append(WugItem(lemma, lemma, lemma, "", task, options.language or "", forms))
@@ -312,7 +312,7 @@ def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
     if not rows:
         raise InputError("there are no answers below the header", file=path)
     change = {"eng": str.lower, "deu": str.capitalize}.get(language, str)
-    return {name: [change(row[place].replace("\n", "").strip()) for row in rows] for place, name in enumerate(header)}
+    return {name: [change(row[index].replace("\n", "").strip()) for row in rows] for index, name in enumerate(header)}
 
 
 def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
@@ -334,8 +334,8 @@ def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForm
             texts.get("orthography") or _text(form),
             texts.get("lemma_orthography") or _text(lemma),
         )
-        found = Form(spelling, form, value, texts.get("type", "").lower(), record.place)
-        rows.append(_Row(lemma, tag, found, groups, lemma_spelling, 1.0 if weight is None else weight))
+        parsed_form = Form(spelling, form, value, texts.get("type", "").lower(), record.place)
+        rows.append(_Row(lemma, tag, parsed_form, groups, lemma_spelling, 1.0 if weight is None else weight))
         languages.add(texts.get("language", ""))
         tasks.add(texts.get("task", ""))
     language = options.language or (languages.pop() if len(languages) == 1 else "")

@@ -62,8 +62,8 @@ class WugItem:
     @property
     def regular(self) -> int | None:
         """The place of the only regular form; None if there is none, or several."""
-        found = [place for place, form in enumerate(self.forms) if form.type == REGULAR]
-        return found[0] if len(found) == 1 and len(self.forms) > 1 else None
+        indices = [index for index, form in enumerate(self.forms) if form.type == REGULAR]
+        return indices[0] if len(indices) == 1 and len(self.forms) > 1 else None
 
     def best(self, count: int) -> list[str]:
         """The forms that people rate highest, or give most often; equal ones in the order of the file."""

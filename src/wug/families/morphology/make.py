@@ -65,9 +65,9 @@ def make(task: str, items: int, seed: int, lexicon: Path | None = None, language
             kind = f"{ending}, {rhyme or 'none'}"
             raise InputError(f"no more new words of the kind {kind} for {task}: ask for fewer items")
         lemmas.add(word.lemma)
-        found = list(word.forms.items())
-        draw.shuffle(found)  # the order of the forms must tell nothing
-        rows += ({"lemma": word.lemma, "form": form, "type": type, **word.groups} for type, form in found)
+        forms = list(word.forms.items())
+        draw.shuffle(forms)  # the order of the forms must tell nothing
+        rows += ({"lemma": word.lemma, "form": form, "type": type, **word.groups} for type, form in forms)
     return rows
 
 
@@ -147,8 +147,8 @@ def word_list(language: str) -> list[str]:
 
 
 def _one_away(word: str) -> Iterator[str]:
-    for place in range(len(word) + 1):
-        before, after = word[:place], word[place:]
+    for position in range(len(word) + 1):
+        before, after = word[:position], word[position:]
         if after:
             yield before + after[1:]
             yield from (before + letter + after[1:] for letter in LETTERS)

@@ -85,10 +85,10 @@ class MetricOptions(NamedTuple):
 
 def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[Row]:
     """Outcomes and estimates of items with scores; `suffix` is for a second kind of scores."""
-    judged = [one for one in scored if len(one.item.forms) > 1]
+    judged = [scored_item for scored_item in scored if len(scored_item.item.forms) > 1]
     unjudged = Counter[str]()
-    for one in scored:
-        for outcome in _outcomes(one, suffix):
+    for scored_item in scored:
+        for outcome in _outcomes(scored_item, suffix):
             yield outcome
             if outcome.value is None:
                 unjudged[str(outcome.detail.get("why"))] += 1
@@ -96,17 +96,24 @@ def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str
         for why, count in unjudged.items():
             yield Notice(f"{count:,} of {len(scored):,} items left out of the accuracy: {why}")
     yield from _carrier_estimates(judged, suffix)
-    with_regular = [one for one in judged if one.item.regular is not None]
-    yield from _regular_rates([(one.item, top(one.scores) == one.item.regular) for one in with_regular], suffix)
+    with_regular = [scored_item for scored_item in judged if scored_item.item.regular is not None]
+    yield from _regular_rates(
+        [(scored_item.item, top(scored_item.scores) == scored_item.item.regular) for scored_item in with_regular],
+        suffix,
+    )
     if options.by == "token":
         yield from _by_token(judged, suffix)
-    expected = [one for one in judged if one.item.expected is not None]
+    expected = [scored_item for scored_item in judged if scored_item.item.expected is not None]
     if expected and not suffix:
-        yield Estimate(CHANCE, OVERALL, fmean(1 / len(one.item.forms) for one in expected), len(expected))
-    rated = [one for one in scored if one.item.rated and one.item.carriers != ("{form}",)]
+        yield Estimate(
+            CHANCE, OVERALL, fmean(1 / len(scored_item.item.forms) for scored_item in expected), len(expected)
+        )
+    rated = [
+        scored_item for scored_item in scored if scored_item.item.rated and scored_item.item.carriers != ("{form}",)
+    ]
     if rated:
         yield from _rated_rows(rated, options, suffix)
-    yield from _ratio_rows([one for one in scored if one.item.carriers == ("{form}",)], suffix)
+    yield from _ratio_rows([scored_item for scored_item in scored if scored_item.item.carriers == ("{form}",)], suffix)
     yield from _island_rows(judged, suffix)
 
 
@@ -117,18 +124,18 @@ def preferred(item: WugItem) -> tuple[int | None, str]:
     if not item.rated:
         return item.expected, "it has no ratings and no expected form"
     ratings = [rating or 0.0 for rating in item.ratings]
-    best = [place for place, rating in enumerate(ratings) if rating == max(ratings)]
+    best = [index for index, rating in enumerate(ratings) if rating == max(ratings)]
     return (best[0], "") if len(best) == 1 else (None, TIED_RATINGS)
 
 
 def top(scores: Sequence[float]) -> int | None:
     """The place of the highest score; None for a tie."""
-    best = [place for place, score in enumerate(scores) if score == max(scores)]
+    best = [index for index, score in enumerate(scores) if score == max(scores)]
     return best[0] if len(best) == 1 else None
 
 
-def _outcomes(one: ScoredItem, suffix: str) -> Iterator[Outcome]:
-    item = one.item
+def _outcomes(scored: ScoredItem, suffix: str) -> Iterator[Outcome]:
+    item = scored.item
     metric = PREFERENCE if item.rated else ACCURACY
     target, why = preferred(item)
     detail = {
@@ -136,21 +143,25 @@ def _outcomes(one: ScoredItem, suffix: str) -> Iterator[Outcome]:
         "forms": [form.text for form in item.forms],
         "types": [form.type for form in item.forms],
         "ratings": list(item.ratings) if item.rated else [],
-        "scores": list(one.scores),
+        "scores": list(scored.scores),
         **({} if target is None else {"target": target + 1}),
-        **one.detail,
+        **scored.detail,
     }
-    value = None if target is None else top(one.scores) == target
+    value = None if target is None else top(scored.scores) == target
     yield Outcome(item.item, metric + suffix, value, item.groups, {**detail, **({"why": why} if value is None else {})})
 
 
 def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
-    targets = [(one, target) for one in scored if (target := preferred(one.item)[0]) is not None]
-    for place in range(max((len(one.by_carrier) for one, _ in targets), default=0)):
-        found = [(one, target) for one, target in targets if place < len(one.by_carrier)]
-        metric = (PREFERENCE if found[0][0].item.rated else ACCURACY) + suffix
-        right = [top(one.by_carrier[place]) == target for one, target in found]
-        yield estimate(metric, str(Group("carrier", str(place + 1))), right)
+    targets = [
+        (item_scores, target) for item_scores in scored if (target := preferred(item_scores.item)[0]) is not None
+    ]
+    for carrier in range(max((len(item_scores.by_carrier) for item_scores, _ in targets), default=0)):
+        with_carrier = [
+            (item_scores, target) for item_scores, target in targets if carrier < len(item_scores.by_carrier)
+        ]
+        metric = (PREFERENCE if with_carrier[0][0].item.rated else ACCURACY) + suffix
+        right = [top(item_scores.by_carrier[carrier]) == target for item_scores, target in with_carrier]
+        yield estimate(metric, str(Group("carrier", str(carrier + 1))), right)
 
 
 def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> Iterator[Estimate]:
@@ -159,19 +170,19 @@ def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> 
     for item, regular in chosen:
         for group in (OVERALL, *(str(Group(name, value)) for name, value in item.groups.items())):
             cells.setdefault(group, []).append((item, regular))
-    for group, some in cells.items():
-        units = [item.item for item, _ in some]
-        yield estimate(REGULAR_RATE + suffix, group, [regular for _, regular in some], "wilson", units, "item")
+    for group, judgements in cells.items():
+        units = [item.item for item, _ in judgements]
+        yield estimate(REGULAR_RATE + suffix, group, [regular for _, regular in judgements], "wilson", units, "item")
 
 
 def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
     """Accuracy weighted by the frequency of the lemmas, with Wilson's interval of Kish's effective number."""
     cells: dict[str, list[tuple[bool, float]]] = {}
-    for one in scored:
-        target = preferred(one.item)[0]
+    for item_scores in scored:
+        target = preferred(item_scores.item)[0]
         if target is not None:
-            metric = PREFERENCE if one.item.rated else ACCURACY
-            cells.setdefault(metric, []).append((top(one.scores) == target, one.item.weight))
+            metric = PREFERENCE if item_scores.item.rated else ACCURACY
+            cells.setdefault(metric, []).append((top(item_scores.scores) == target, item_scores.item.weight))
     for metric, values in cells.items():
         weights = np.array([weight for _, weight in values])
         share = float(sum(weight for right, weight in values if right) / weights.sum())
@@ -184,20 +195,24 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
 
 def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
     yield from _by_lemma(scored, suffix)
-    flat = [(one.item, form, score) for one in scored for form, score in zip(one.item.forms, one.scores, strict=True)]
+    flat = [
+        (item_scores.item, form, score)
+        for item_scores in scored
+        for form, score in zip(item_scores.item.forms, item_scores.scores, strict=True)
+    ]
     types = dict.fromkeys(form.type for _, form, _ in flat if form.type)
-    for group, some in [
+    for group, rated_forms in [
         (OVERALL, flat),
         *((str(Group("form", type)), [row for row in flat if row[1].type == type]) for type in types),
     ]:
-        ratings = np.array([form.rating for _, form, _ in some], np.float64)
-        scores = np.array([score for *_, score in some])
-        units = [item.item for item, *_ in some]
+        ratings = np.array([form.rating for _, form, _ in rated_forms], np.float64)
+        scores = np.array([score for *_, score in rated_forms])
+        units = [item.item for item, *_ in rated_forms]
         for name, statistic in (("pearson", pearson), ("spearman", spearman)):
             value = statistic(ratings, scores)
             if value is not None:
                 interval = bootstrap_correlation(statistic, ratings, scores, units)
-                yield _estimate(name + suffix, group, value, len(some), interval, "bootstrap over lemmas")
+                yield _estimate(name + suffix, group, value, len(rated_forms), interval, "bootstrap over lemmas")
     if not suffix:
         yield from _regression(flat, options)
 
@@ -205,11 +220,11 @@ def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: st
 def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
     groups: dict[str, list[float]] = {}
     undefined = 0
-    for one in scored:
-        ratings, scores = np.array(one.item.ratings, np.float64), np.array(one.scores)
+    for item_scores in scored:
+        ratings, scores = np.array(item_scores.item.ratings, np.float64), np.array(item_scores.scores)
         value = spearman(ratings, scores)
         undefined += value is None
-        fields = (str(Group(name, text)) for name, text in one.item.groups.items())
+        fields = (str(Group(name, text)) for name, text in item_scores.item.groups.items())
         for group in (OVERALL, *fields) if value is not None else ():
             groups.setdefault(group, []).append(value or 0.0)
     for group, values in groups.items():
@@ -245,8 +260,8 @@ def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]
     """BabyLM: the softmax of the two scores against the proportion of people who chose the first."""
     if len(scored) < 3:
         return
-    model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (one.scores for one in scored)])
-    value = spearman(model, np.array([one.item.ratings[0] for one in scored], np.float64))
+    model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (item_scores.scores for item_scores in scored)])
+    value = spearman(model, np.array([item_scores.item.ratings[0] for item_scores in scored], np.float64))
     if value is not None:
         interval = correlation_interval(value, len(scored), 0.5)
         yield _estimate(f"human_ratio_spearman{suffix}", OVERALL, value, len(scored), interval, "bonett-wright")
@@ -255,11 +270,11 @@ def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]
 def _island_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
     """The advantage of regular forms in islands of reliability over that elsewhere, with Welch's interval."""
     sides: dict[bool, list[float]] = {True: [], False: []}
-    for one in scored:
-        place = one.item.regular
-        if place is not None and one.item.in_island is not None:
-            others = [score for number, score in enumerate(one.scores) if number != place]
-            sides[one.item.in_island].append(one.scores[place] - max(others))
+    for item_scores in scored:
+        regular = item_scores.item.regular
+        if regular is not None and item_scores.item.in_island is not None:
+            others = [score for number, score in enumerate(item_scores.scores) if number != regular]
+            sides[item_scores.item.in_island].append(item_scores.scores[regular] - max(others))
     inside, outside = (np.array(sides[side]) for side in (True, False))
     if min(len(inside), len(outside)) < 2:
         return
@@ -277,10 +292,10 @@ def answer_rows(
     items: Sequence[WugItem], answers: Sequence[Sequence[str]], details: Sequence[Mapping[str, Any]]
 ) -> Iterator[Row]:
     """Outcomes of free answers, one per carrier of each item."""
-    for item, given, detail in zip(items, answers, details, strict=True):
-        shown = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(given), **detail}
-        for carrier, answer in enumerate(given, 1):
-            groups = {**item.groups, **({"carrier": str(carrier)} if len(given) > 1 else {})}
+    for item, written, detail in zip(items, answers, details, strict=True):
+        shown = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(written), **detail}
+        for carrier, answer in enumerate(written, 1):
+            groups = {**item.groups, **({"carrier": str(carrier)} if len(written) > 1 else {})}
             for k in TOP:
                 right = answer in item.best(k) if item.best(1) else None
                 about = {**shown, "answer": answer} if k == 1 else {}
@@ -288,9 +303,9 @@ def answer_rows(
     yield from _regular_rates(
         [
             (item, answer == item.forms[item.regular].text)
-            for item, given in zip(items, answers, strict=True)
+            for item, written in zip(items, answers, strict=True)
             if item.regular is not None
-            for answer in given
+            for answer in written
         ]
     )
 
@@ -301,11 +316,11 @@ def answer_ceiling(answers: Mapping[str, Sequence[str]]) -> Iterator[Estimate]:
     for k in TOP:
         shares = []
         for person in range(people):
-            found = []
-            for given in answers.values():
-                others = Counter(answer for number, answer in enumerate(given) if number != person)
-                found.append(given[person] in [answer for answer, _ in others.most_common(k)])
-            shares.append(fmean(found))
+            agreements = []
+            for of_people in answers.values():
+                others = Counter(answer for number, answer in enumerate(of_people) if number != person)
+                agreements.append(of_people[person] in [answer for answer, _ in others.most_common(k)])
+            shares.append(fmean(agreements))
         name = "human_ceiling" if k == 1 else f"human_ceiling:exact_match@{k}"
         yield _estimate(name, OVERALL, fmean(shares), people, _bootstrap_mean(shares), "bootstrap over people")
 
@@ -328,9 +343,9 @@ def rating_ceiling(ratings: Mapping[tuple[str, str, str], float]) -> Iterator[Es
                 for form in forms
                 if len(by_form[form]) > 1
             ]
-            found = statistic(*np.array(pairs, np.float64).T) if len(pairs) > 2 else None
-            if found is not None:
-                values.append(found)
+            coefficient = statistic(*np.array(pairs, np.float64).T) if len(pairs) > 2 else None
+            if coefficient is not None:
+                values.append(coefficient)
         if values:
             yield _estimate(name, OVERALL, fmean(values), len(values), _bootstrap_mean(values), "bootstrap over raters")
 

@@ -30,17 +30,17 @@ def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
     column = next((name for name in SCORE_COLUMNS if name in columns), "score")
     named = {"lemma", "form", column} <= columns
     table = read_table(path, header=() if named else ("lemma", "form", "tag", column), quoted="\t" not in first)
-    found, problems = [], ProblemList(table.problems)
+    rows, problems = [], ProblemList(table.problems)
     for record in table.records:
         lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
         if math.isfinite(score := as_number(text)):
-            found.append((plain_g(lemma), plain_g(form), score, record.place))
+            rows.append((plain_g(lemma), plain_g(form), score, record.place))
         else:
             problems.error(record.place, f"the score {text!r} is not a finite number")
     refuse_errors(problems, path)
-    if not found:
+    if not rows:
         raise InputError("there are no scores in it", file=path)
-    return found
+    return rows
 
 
 def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list[metrics.ScoredItem], list[str]]:
@@ -54,23 +54,23 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
         scores.setdefault((joined(lemma), joined(text)), []).append((score, place))
     keys = {_key(item, form) for item in gold.items for form in item.forms}
     problems = ProblemList()
-    for key, found in scores.items():
+    for key, scores_of_form in scores.items():
         if key not in keys:
-            problems.error(found[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
+            problems.error(scores_of_form[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
     matched, used = [], dict.fromkeys(scores, 0)
     for item in gold.items:
         forms: list[Form] = []
         values: list[float] = []
         for form in item.forms:
             key = _key(item, form)
-            given = scores.get(key, [])
-            some = given if as_merge else given[used[key] : used[key] + 1] if given else []
-            if not some:
+            known_scores = scores.get(key, [])
+            used_scores = known_scores if as_merge else known_scores[used[key] : used[key] + 1] if known_scores else []
+            if not used_scores:
                 problems.error("", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
                 continue
             used[key] += 1
-            forms += [form] * len(some)
-            values += [score for score, _ in some]
+            forms += [form] * len(used_scores)
+            values += [score for score, _ in used_scores]
         matched.append(metrics.ScoredItem(replace(item, forms=tuple(forms)), tuple(values)))
     if not as_merge:
         for key, count in used.items():
@@ -86,9 +86,9 @@ def scored_rows(
 ) -> Iterator[Row]:
     """Outcomes, estimates and warnings for one file of scores."""
     matched, warnings = match_scores(gold, path, as_merge=as_merge)
-    alone = [one for one in matched if len(one.item.forms) < 2]
+    alone = [scored for scored in matched if len(scored.item.forms) < 2]
     if alone:
-        lines = ", ".join(form.place for one in alone for form in one.item.forms)
+        lines = ", ".join(form.place for scored in alone for form in scored.item.forms)
         warnings.append(f"{len(alone)} lemmas with one form only are left out of comparisons of forms ({lines})")
     yield from metrics.score_rows(matched, options)
     if individual is not None:
@@ -99,19 +99,21 @@ def scored_rows(
 
 def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]:
     """The rows of each run in a file of free answers: one column per word, one row per run."""
-    given = read_answers(path, language)
+    answers = read_answers(path, language)
     names = {item.item: item for item in gold.items}
-    unknown = [name for name in given if name not in names]
-    missing = [name for name in names if name not in given]
+    unknown = [name for name in answers if name not in names]
+    missing = [name for name in names if name not in answers]
     if unknown or missing:
         what = f"the word {unknown[0]!r} is not in the gold file" if unknown else f"no answers to {missing[0]!r}"
         raise InputError(what, file=path)
     return [
         [
-            *metrics.answer_rows(gold.items, [[given[item.item][run]] for item in gold.items], [{}] * len(gold.items)),
+            *metrics.answer_rows(
+                gold.items, [[answers[item.item][run]] for item in gold.items], [{}] * len(gold.items)
+            ),
             *metrics.answer_ceiling(gold.answers),
         ]
-        for run in range(len(next(iter(given.values()))))
+        for run in range(len(next(iter(answers.values()))))
     ]
 
 

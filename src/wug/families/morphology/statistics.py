@@ -41,37 +41,37 @@ class MixedFit(NamedTuple):
         return 2 * PARAMETERS - 2 * self.log_likelihood
 
 
-def pearson(one: Floats, other: Floats) -> float | None:
+def pearson(first: Floats, second: Floats) -> float | None:
     """Pearson's correlation; None if a column is constant."""
-    if len(one) < 2 or one.min() == one.max() or other.min() == other.max():
+    if len(first) < 2 or first.min() == first.max() or second.min() == second.max():
         return None
-    return correlation(one, other)
+    return correlation(first, second)
 
 
-def spearman(one: Floats, other: Floats) -> float | None:
+def spearman(first: Floats, second: Floats) -> float | None:
     """Spearman's correlation, with mean ranks for ties; None if a column is constant."""
-    return pearson(ranks(one), ranks(other))
+    return pearson(ranks(first), ranks(second))
 
 
 def bootstrap_correlation(
-    statistic: Callable[[Floats, Floats], float | None], one: Floats, other: Floats, units: Sequence[str]
+    statistic: Callable[[Floats, Floats], float | None], first: Floats, second: Floats, units: Sequence[str]
 ) -> Interval | None:
     """The 95% percentile interval of a correlation, resampling units (lemmas), whose rows are not independent."""
     rows: dict[str, list[int]] = {}
-    for place, unit in enumerate(units):
-        rows.setdefault(unit, []).append(place)
-    clusters = [np.asarray(places) for places in rows.values()]
+    for row, unit in enumerate(units):
+        rows.setdefault(unit, []).append(row)
+    clusters = [np.asarray(rows_of_unit) for rows_of_unit in rows.values()]
     if len(clusters) < 4:
         return None
     draw = np.random.default_rng(1958)
-    found = []
+    resampled = []
     for _ in range(BOOTSTRAP_SAMPLES):
-        some = np.concatenate([clusters[n] for n in draw.integers(0, len(clusters), len(clusters))])
-        value = statistic(one[some], other[some])
+        chosen = np.concatenate([clusters[n] for n in draw.integers(0, len(clusters), len(clusters))])
+        value = statistic(first[chosen], second[chosen])
         if value is not None:
-            found.append(value)
-    low, high = np.quantile(found, (0.025, 0.975)) if found else (math.nan, math.nan)
-    return Interval(float(low), float(high)) if found else None
+            resampled.append(value)
+    low, high = np.quantile(resampled, (0.025, 0.975)) if resampled else (math.nan, math.nan)
+    return Interval(float(low), float(high)) if resampled else None
 
 
 def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) -> MixedFit:
@@ -96,8 +96,8 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
     flat = optimize.minimize(loss, [float(logits.mean()), slope, precision])
     fits = [(flat.fun, np.append(flat.x, 0.0))]
     for deviation in START_DEVIATIONS:
-        found = optimize.minimize(loss, [*flat.x, deviation])
-        fits.append((found.fun, found.x))
+        solution = optimize.minimize(loss, [*flat.x, deviation])
+        fits.append((solution.fun, solution.x))
     worst, point = min(fits, key=lambda fit: fit[0])
     return MixedFit(-float(worst), float(point[1]), abs(float(point[3])) / math.exp(point[2] / 2))
 
@@ -155,20 +155,20 @@ class _Laplace:
 
     def _joint(self, effects: Floats, fixed: Floats, precision: float, deviation: float) -> Floats:
         density = self._log_density(fixed + deviation * effects[self.groups], precision)
-        found: Floats = self._sum(density) - effects**2 / 2
-        return found
+        logarithms: Floats = self._sum(density) - effects**2 / 2
+        return logarithms
 
     def _sum(self, values: Floats) -> Floats:
-        found: Floats = np.bincount(self.groups, weights=values, minlength=self.count).astype(np.float64)
-        return found
+        sums: Floats = np.bincount(self.groups, weights=values, minlength=self.count).astype(np.float64)
+        return sums
 
     def _log_density(self, predictor: Floats, precision: float) -> Floats:
         from scipy.special import betaln
 
         mean = _logistic(predictor)
         a, b = mean * precision, (1 - mean) * precision
-        found: Floats = (a - 1) * np.log(self.shares) + (b - 1) * np.log1p(-self.shares) - betaln(a, b)
-        return found
+        densities: Floats = (a - 1) * np.log(self.shares) + (b - 1) * np.log1p(-self.shares) - betaln(a, b)
+        return densities
 
     def _derivatives(self, predictor: Floats, precision: float) -> tuple[Floats, Floats]:
         """Of the log density of each row with respect to its linear predictor: the first and the second."""
@@ -185,5 +185,5 @@ class _Laplace:
 
 
 def _logistic(x: Floats) -> Floats:
-    found: Floats = np.clip(1 / (1 + np.exp(-np.clip(x, -700, 700))), 1e-15, 1 - 1e-15)
-    return found
+    probabilities: Floats = np.clip(1 / (1 + np.exp(-np.clip(x, -700, 700))), 1e-15, 1 - 1e-15)
+    return probabilities

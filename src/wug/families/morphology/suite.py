@@ -112,14 +112,14 @@ class MorphologySuite(ItemSuite[WugItem]):
         writes = self.elicitation_options.chat == "write"
         chat = Chat((), self.elicitation_options.template, answers=writes)
         wrapper = form.wrapper(_with_question(chat, "{question}"))
-        found = replace(
+        asked = replace(
             self,
             elicitation="answer" if writes else "continuation",
             chat=replace(chat, wrapper=wrapper.checksum),
             notices=(*self.notices, *wrapper.notices),
         )
-        form.check([one for one in found.requests() if isinstance(one, Request)])
-        return found
+        form.check([request for request in asked.requests() if isinstance(request, Request)])
+        return asked
 
     def for_file(self, **options: str) -> MorphologySuite:
         """The suite for predictions in a file, with the options that count for them."""
@@ -141,7 +141,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         if self.elicitation_options.individual is not None:
             yield from measures.rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
         names = {item.item for item in self.items}
-        if answers := {name: given for name, given in self.parsed.answers.items() if name in names}:
+        if answers := {name: answers_of_item for name, answers_of_item in self.parsed.answers.items() if name in names}:
             yield from measures.answer_ceiling(answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
         if real := self.elicitation_options.real_words:
@@ -164,12 +164,12 @@ class MorphologySuite(ItemSuite[WugItem]):
             else ((scored.pieces or ("",))[0] for scored in model.score(requests))
         )
         answers, details, long = [], [], 0
-        for item, some in zip(self.items, questions, strict=True):
-            raw = [next(outputs) for _ in some]
-            given = [first_word(text, item) for text in raw]
+        for item, questions_of_item in zip(self.items, questions, strict=True):
+            raw = [next(outputs) for _ in questions_of_item]
+            words = [first_word(text, item) for text in raw]
             long += sum(len(text.split()) > 1 for text in raw)
-            answers.append(given)
-            details.append({"question": some[0].text, "outputs": raw})
+            answers.append(words)
+            details.append({"question": questions_of_item[0].text, "outputs": raw})
         yield from measures.answer_rows(self.items, answers, details)
         total = sum(map(len, questions))
         if long:
@@ -179,15 +179,15 @@ class MorphologySuite(ItemSuite[WugItem]):
         """The forms in each carrier, then, for `prior`, in the neutral one."""
         if self.elicitation == "source":
             return [Request(_spaced(form.symbols), source=source_of(item)) for form in item.forms]
-        found = [
+        requests = [
             self._request(carrier, item, form.text)
             for carrier in carriers_of(item, self.elicitation_options.carriers)
             for form in item.forms
         ]
         if self._uses_prior(item):
             neutral = neutral_carrier(item.language)
-            found += [self._request(neutral, item, form.text) for form in item.forms]
-        return found
+            requests += [self._request(neutral, item, form.text) for form in item.forms]
+        return requests
 
     def _request(self, carrier: str, item: WugItem, form: str) -> Request:
         if carrier == "{form}":  # a whole sentence
@@ -205,13 +205,13 @@ class MorphologySuite(ItemSuite[WugItem]):
 
     def _scored(self, model: Any) -> Iterator[Row]:
         requests = [self._requests(item) for item in self.items]
-        outputs = iter(model.score([request for some in requests for request in some]))
+        outputs = iter(model.score([request for requests_of_item in requests for request in requests_of_item]))
         plain: list[measures.ScoredItem] = []
         prior: list[measures.ScoredItem] = []
         unscored: list[Outcome] = []
         counts: Counter[str] = Counter()
-        for item, some in zip(self.items, requests, strict=True):
-            scored = [(request, next(outputs)) for request in some]
+        for item, requests_of_item in zip(self.items, requests, strict=True):
+            scored = [(request, next(outputs)) for request in requests_of_item]
             counts["tokens"] += sum(_tokens(*pair) for pair in scored)
             counts["bytes"] += sum(_byte_tokens(*pair) for pair in scored)
             values = [_score(*pair, self.elicitation_options.normalise) for pair in scored]

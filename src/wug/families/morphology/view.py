@@ -116,16 +116,16 @@ def _forms(detail: Mapping[str, Any]) -> page.TablePart:
     label = "people's choice" if ratings else "expected"
     highest = max((rating for rating in ratings if rating is not None), default=0.0)
     table = []
-    for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
-        expected = place == target
+    for index in sorted(range(len(scores)), key=lambda index: -scores[index]):
+        expected = index == target
         cells = [
-            page.TableCell(str(detail["forms"][place]), small=label if expected else ""),
-            page.TableCell(plain(str(types[place]))),
-            page.TableCell(shown=_bar(percent(shares[place]), shares[place])),
-            page.TableCell(number(scores[place])),
+            page.TableCell(str(detail["forms"][index]), small=label if expected else ""),
+            page.TableCell(plain(str(types[index]))),
+            page.TableCell(shown=_bar(percent(shares[index]), shares[index])),
+            page.TableCell(number(scores[index])),
         ]
         if ratings:
-            rating = ratings[place]
+            rating = ratings[index]
             bar = None if rating is None else _bar(number(rating), rating / (highest or 1.0))
             cells.append(page.TableCell("–", shown=bar))
         table.append(page.TablePartRow(tuple(cells), quiet=not expected))
@@ -148,14 +148,14 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
     counts: Counter[str] = Counter()
     for row in rows.each(Filter(metric), keys=("scores", "types")):
         scores, types = row.outcome.detail.get("scores") or [], row.outcome.detail.get("types") or []
-        best = [place for place, score in enumerate(scores) if score == max(scores)]
+        best = [index for index, score in enumerate(scores) if score == max(scores)]
         if len(best) == 1 and best[0] < len(types) and types[best[0]]:
             counts[str(types[best[0]])] += 1
     total = counts.total()
     if not total:
         return None
     columns = (page.TableColumn("type of form"), page.TableColumn("preferred"), page.TableColumn("items", numeric=True))
-    found = (
+    table_rows = (
         page.TablePartRow(
             (
                 page.TableCell(plain(type)),
@@ -165,4 +165,4 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
         )
         for type, count in counts.most_common(MAX_FORM_TYPES)
     )
-    return page.TablePart("types", "What the model prefers", columns, (("", tuple(found)),))
+    return page.TablePart("types", "What the model prefers", columns, (("", tuple(table_rows)),))

@@ -94,12 +94,12 @@ def analyse(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> list[list[
         raise InputError("no predictors: name terms (--predictors), a model (--model) or a table (--surprisals)")
     each = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
     unused = tuple(_unused_frequency(prepared, sets))
-    fits = [[fit._replace(warnings=(*fit.warnings, *unused)) for fit in some] for some in each]
+    fits = [[fit._replace(warnings=(*fit.warnings, *unused)) for fit in fits_of_model] for fits_of_model in each]
     return [list(own) for own in zip(*fits, strict=True)]
 
 
 def _unused_frequency(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Iterator[str]:
-    terms = (*prepared.baseline, *(term for one in sets for term in one.terms))
+    terms = (*prepared.baseline, *(term for predictors in sets for term in predictors.terms))
     used = {factor.column for term in terms for factor in term.factors}
     if prepared.settings.frequency is not None and FREQUENCY not in used:
         yield f"--frequency makes {FREQUENCY}, which no term uses: add it to --baseline"
@@ -114,23 +114,23 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
     design = design_of(prepared, sets)
     _refuse_measure_as_term(prepared, design, measure)
     rows, dropped, missing = complete_rows(prepared, design, y, targets, measure)
-    found = _fit(prepared, design, y, rows)
+    results = _fit(prepared, design, y, rows)
     units, unclustered = prepared.units(rows)
     general = [prepared.fold_warning(rows), unclustered, *_implausible(prepared, times[rows], measure)]
     codes = None if units is None else np.unique(units, return_inverse=True)[1]
     draws, seed = prepared.settings.permutations, prepared.settings.seed
     fits = []
-    for place, (one, (folds, baseline, target, coefficients)) in enumerate(zip(sets, found, strict=True)):
-        first = design.columns[design.targets[place][len(design.baseline)]]
-        made = MeasureFit(
+    for index, (predictors, (folds, baseline, target, coefficients)) in enumerate(zip(sets, results, strict=True)):
+        first = design.columns[design.targets[index][len(design.baseline)]]
+        fit = MeasureFit(
             measure=measure,
             rows=rows,
             y=y[rows],
             folds=folds,
             baseline=baseline,
             target=target,
-            terms=design.terms[place],
-            predictors=design.added[place],
+            terms=design.terms[index],
+            predictors=design.added[index],
             coefficients=coefficients,
             x=first[rows],
             units=units,
@@ -139,11 +139,13 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
             missing=missing,
             zeros=zeros,
         )
-        lags = lag_effects(prepared, one, measure) if prepared.settings.lags and one.with_spillover else ()
-        warnings = [*filter(None, general), *_lag_warnings(lags, made)]
-        if one.with_spillover:
-            warnings += _suspicious(prepared, design, y, one, place, made)
-        fits.append(made._replace(lags=lags, warnings=tuple(warnings)))
+        lags = (
+            lag_effects(prepared, predictors, measure) if prepared.settings.lags and predictors.with_spillover else ()
+        )
+        warnings = [*filter(None, general), *_lag_warnings(lags, fit)]
+        if predictors.with_spillover:
+            warnings += _suspicious(prepared, design, y, predictors, index, fit)
+        fits.append(fit._replace(lags=lags, warnings=tuple(warnings)))
     return fits
 
 
@@ -156,19 +158,19 @@ def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> l
         raise InputError("no rows are left", file=prepared.table.file)
     folds = _folds(prepared, rows)
     x = np.empty((len(rows), len(design.columns)), order="F")
-    for place, values in enumerate(design.columns):
-        x[:, place] = values[rows]
+    for index, values in enumerate(design.columns):
+        x[:, index] = values[rows]
     try:
         model = Regression(x, y[rows], None if settings.split == "none" else folds, design.names)
         baseline = model.validate(design.baseline, settings.sigma)
-        found = []
+        results = []
         for columns in design.targets:
             target = model.validate(columns, settings.sigma)
             shown = model.fit(columns, scaled=True) if settings.scale else target.coefficients
-            found.append((folds, baseline, target, shown))
+            results.append((folds, baseline, target, shown))
     except InputError as error:
         raise InputError(error.message, file=prepared.table.file) from None
-    return found
+    return results
 
 
 def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
@@ -179,10 +181,10 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
     count = settings.folds
     if column is not None:
         groups = prepared.table.codes(column)[rows]
-        if (found := len(np.unique(groups))) < count:
+        if (values := len(np.unique(groups))) < count:
             raise InputError(
-                f"{column!r} has {found} values in {len(rows):,} rows, fewer than the {count} folds. Use --folds "
-                f"{found}",
+                f"{column!r} has {values} values in {len(rows):,} rows, fewer than the {count} folds. Use --folds "
+                f"{values}",
                 file=prepared.table.file,
             )
         return regression.grouped(groups, count)
@@ -195,12 +197,15 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
     return regression.contiguous(len(rows), count)
 
 
-def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tuple[LagEffect, ...]:
+def lag_effects(prepared: PreparedTable, predictors: PredictorSet, measure: str) -> tuple[LagEffect, ...]:
     """The predictors at each of the words t+2 to t-3 alone, on the rows that have all of these words."""
-    alone = [replace(one, terms=tuple(term.at(lag) for term in one.terms), with_spillover=False) for lag in LAGS]
+    alone = [
+        replace(predictors, terms=tuple(term.at(lag) for term in predictors.terms), with_spillover=False)
+        for lag in LAGS
+    ]
     quiet = prepared._replace(settings=replace(prepared.settings, lags=False, allow_missing=True))
     fits = _fit_measure(quiet, alone, measure)
-    found = []
+    effects = []
     for lag, fit in zip(LAGS, fits, strict=True):
         for term in fit.predictors:
             column = fit.slope_of(term)
@@ -209,8 +214,8 @@ def lag_effects(prepared: PreparedTable, one: PredictorSet, measure: str) -> tup
             t = fit.coefficients.t(column)
             delta = float(fit.delta.mean())
             n = len(fit.rows)
-            found.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t, n))
-    return tuple(found)
+            effects.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t, n))
+    return tuple(effects)
 
 
 def _lag_warnings(lags: Sequence[LagEffect], fit: MeasureFit) -> Iterator[str]:
@@ -229,21 +234,21 @@ def _lag_warnings(lags: Sequence[LagEffect], fit: MeasureFit) -> Iterator[str]:
 
 
 def _suspicious(
-    prepared: PreparedTable, design: Design, y: Floats, one: PredictorSet, place: int, fit: MeasureFit
+    prepared: PreparedTable, design: Design, y: Floats, predictors: PredictorSet, index: int, fit: MeasureFit
 ) -> Iterator[str]:
     """Warnings about rows that may carry an effect by themselves, with ΔLL without them."""
     rows, measure = fit.rows, fit.measure
-    kinds = dict(one.suspicious)
-    for term in design.added[place]:
+    kinds = dict(predictors.suspicious)
+    for term in design.added[index]:
         if len(term.factors) == 1 and term.factors[0].lag == 0:
             name = term.factors[0].column
-            values = one.columns[name] if name in one.columns else prepared.table.numbers(name)
+            values = predictors.columns[name] if name in predictors.columns else prepared.table.numbers(name)
             kinds[f"{name} is 0"] = values == 0
     if "unknown" in prepared.table.columns and "unknown word" not in kinds:
         kinds["unknown word"] = flagged(prepared.table)
     if prepared.words is not None and "punctuation" not in prepared.settings.exclude:
         kinds["word with punctuation"] = np.array([has_punctuation(word) for word in prepared.words], bool)
-    single = replace(design, targets=[design.targets[place]])
+    single = replace(design, targets=[design.targets[index]])
     for kind, mask in kinds.items():
         count = int(np.count_nonzero(mask[rows]))
         if not count:

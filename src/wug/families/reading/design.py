@@ -47,34 +47,34 @@ class Design:
 
 def design_of(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Design:
     """The columns of the baseline and of each target model, each once."""
-    made = Design([], [], [], [], [], [])
+    design = Design([], [], [], [], [], [])
     known: dict[tuple[int, tuple[Factor, ...]], int] = {}
 
-    def column(term: RegressionTerm, one: PredictorSet | None, owner: int) -> int:
-        own = one is not None and any(factor.column in one.columns for factor in term.factors)
+    def column(term: RegressionTerm, predictors: PredictorSet | None, owner: int) -> int:
+        own = predictors is not None and any(factor.column in predictors.columns for factor in term.factors)
         key = (owner if own else -1, term.key)
         if key not in known:
-            known[key] = len(made.columns)
-            own_columns = one.columns if one is not None else {}
-            made.columns.append(term_values(prepared, term, own_columns))
+            known[key] = len(design.columns)
+            own_columns = predictors.columns if predictors is not None else {}
+            design.columns.append(term_values(prepared, term, own_columns))
             for factor in term.factors:
-                _note_absent(made.absent, prepared, factor, own_columns)
-            made.names.append(str(term))
+                _note_absent(design.absent, prepared, factor, own_columns)
+            design.names.append(str(term))
         return known[key]
 
     baseline = prepared.baseline
-    made.baseline = [column(term, None, -1) for term in baseline]
+    design.baseline = [column(term, None, -1) for term in baseline]
     words = prepared.settings.spillover_words
-    for owner, one in enumerate(sets):
-        own = spread(one.terms, words if one.with_spillover else 0, prepared.settings.position)
+    for owner, predictors in enumerate(sets):
+        own = spread(predictors.terms, words if predictors.with_spillover else 0, prepared.settings.position)
         terms = distinct([*baseline, *own])
         added = terms[len(baseline) :]
         if not added:
-            raise InputError(f"predictors {written(one.terms)!r} are all in the baseline: nothing to compare")
-        made.terms.append(terms)
-        made.added.append(added)
-        made.targets.append([*made.baseline, *(column(term, one, owner) for term in added)])
-    return made
+            raise InputError(f"predictors {written(predictors.terms)!r} are all in the baseline: nothing to compare")
+        design.terms.append(terms)
+        design.added.append(added)
+        design.targets.append([*design.baseline, *(column(term, predictors, owner) for term in added)])
+    return design
 
 
 def _note_absent(absent: dict[str, Mask], prepared: PreparedTable, factor: Factor, own: Mapping[str, Floats]) -> None:
@@ -110,7 +110,7 @@ def term_values(prepared: PreparedTable, term: RegressionTerm, own: Mapping[str,
     """The product of a term's factors in every row."""
     return reduce(
         np.multiply,
-        (prepared.values_at(_column(prepared, one.column, own), one.lag, str(one)) for one in term.factors),
+        (prepared.values_at(_column(prepared, factor.column, own), factor.lag, str(factor)) for factor in term.factors),
     )
 
 

@@ -36,10 +36,12 @@ class Keys:
     @classmethod
     def of(cls, table: WordTable, text: str | None, position: str, subject: str | None) -> Keys:
         """The keys of a table; a key that is there twice is an error."""
-        given = table.numbers(position)
-        if len(bad := np.flatnonzero(np.isnan(given) | (given != np.round(given)) | (np.abs(given) > MAX_POSITION))):
+        numbers = table.numbers(position)
+        if len(
+            bad := np.flatnonzero(np.isnan(numbers) | (numbers != np.round(numbers)) | (np.abs(numbers) > MAX_POSITION))
+        ):
             raise table.error("positions must be whole numbers", bad, position)
-        positions = given.astype(np.int64)
+        positions = numbers.astype(np.int64)
         texts = np.zeros(len(table), np.intp) if text is None else table.codes(text)
         units = texts if subject is None else texts * (int(table.codes(subject).max()) + 1) + table.codes(subject)
         stride = int(np.ptp(positions)) + 1 if len(positions) else 1
@@ -55,12 +57,12 @@ class Keys:
     def neighbour(self, words_back: int) -> Indices:
         """The row of the word `words_back` positions earlier in the same text; -1 if there is none."""
         lowest = int(self.positions.min()) if len(self.positions) else 0
-        place = self.positions - lowest - words_back
-        inside = (place >= 0) & (place < self._stride)
-        wanted = self.units.astype(np.int64) * self._stride + place
-        at = np.minimum(np.searchsorted(self._sorted, wanted), max(0, len(self._sorted) - 1))
-        found = inside & (self._sorted[at] == wanted) if len(self._sorted) else inside
-        return np.where(found, self._order[at], -1)
+        offset = self.positions - lowest - words_back
+        inside = (offset >= 0) & (offset < self._stride)
+        key = self.units.astype(np.int64) * self._stride + offset
+        at = np.minimum(np.searchsorted(self._sorted, key), max(0, len(self._sorted) - 1))
+        present = inside & (self._sorted[at] == key) if len(self._sorted) else inside
+        return np.where(present, self._order[at], -1)
 
     def edges(self, groups: Indices, *, last: bool) -> Mask:
         """The first or last word of every group of every text and participant."""

@@ -38,13 +38,13 @@ class ConditionEffect(NamedTuple):
 
 def by_region(rows: Iterable[tuple[Any, Any, Any, Any]]) -> dict[tuple[str, str], dict[int, float]]:
     """Surprisals by region, from rows of item, condition, region and bits."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    surprisals: dict[tuple[str, str], dict[int, float]] = {}
     for item, condition, region, value in rows:
         if value is not None:
-            found.setdefault((str(item), str(condition)), {})[int(region)] = float(value)
-    if not found:
+            surprisals.setdefault((str(item), str(condition)), {})[int(region)] = float(value)
+    if not surprisals:
         raise InputError("these results have no surprisals of regions: pass results of a SyntaxGym suite")
-    return found
+    return surprisals
 
 
 def predicted_effect(
@@ -94,14 +94,14 @@ def _differences(surprisals: Surprisals, conditions: tuple[str, str], region: in
     for condition in conditions:
         if condition not in known:
             raise UnknownName("condition", condition, known)
-    found = []
+    rows = []
     for item in dict.fromkeys(item for item, _ in surprisals):
         first, second = surprisals.get((item, conditions[0])), surprisals.get((item, conditions[1]))
         if first is None or second is None:
             continue
         if region not in first or region not in second:
             raise InputError(f"item {item} has no region {region}. Regions: {', '.join(map(str, sorted(first)))}")
-        found.append([first.get(region - lag, 0.0) - second.get(region - lag, 0.0) for lag in lags])
-    if not found:
+        rows.append([first.get(region - lag, 0.0) - second.get(region - lag, 0.0) for lag in lags])
+    if not rows:
         raise InputError(f"no item has both conditions {conditions[0]!r} and {conditions[1]!r}")
-    return np.array(found)
+    return np.array(rows)

@@ -92,10 +92,10 @@ class PreparedTable(NamedTuple):
         text, count = self.settings.text, self.settings.folds
         if self.settings.split is not None or text is None or self.split_column(rows) is not None:
             return None
-        found = len(np.unique(self.table.codes(text)[rows]))
-        fix = f"Use --folds {found}" if found > 1 else "Words of the text are in training and test"
+        groups = len(np.unique(self.table.codes(text)[rows]))
+        fix = f"Use --folds {groups}" if groups > 1 else "Words of the text are in training and test"
         return (
-            f"{text!r} has {plural(found, 'value')}, fewer than {count} folds: folds are blocks of rows, not texts. "
+            f"{text!r} has {plural(groups, 'value')}, fewer than {count} folds: folds are blocks of rows, not texts. "
             f"{fix}"
         )
 
@@ -113,9 +113,9 @@ class PreparedTable(NamedTuple):
                 f"independent: --cluster {by} clusters them"
             )
         values = self.table.texts(column)
-        found = [values[row] for row in rows]
-        if (clusters := len(set(found))) >= MIN_CLUSTERS:
-            return found, None
+        labels = [values[row] for row in rows]
+        if (clusters := len(set(labels))) >= MIN_CLUSTERS:
+            return labels, None
         return None, (
             f"{column!r} has {plural(clusters, 'value')}, too few for an interval between clusters ({MIN_CLUSTERS} are "
             f"needed): intervals and p-values treat {self._independent(rows)}, and are too optimistic"

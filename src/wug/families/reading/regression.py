@@ -52,8 +52,8 @@ class Coefficients(NamedTuple):
     @property
     def errors(self) -> Floats:
         """Standard errors."""
-        found: Floats = np.sqrt(np.diag(self.covariance))
-        return found
+        deviations: Floats = np.sqrt(np.diag(self.covariance))
+        return deviations
 
     def t(self, column: int) -> float:
         """The t value of a column's slope; the intercept is column -1."""
@@ -92,7 +92,7 @@ class Regression:
         self._middle = float(y.mean())
         count = 1 if folds is None else int(folds.max()) + 1
         self._rows: list[Indices | slice] = [slice(0, len(y))] if folds is None else _rows_by_fold(folds, count)
-        self._sums = [self._products(some) for some in self._rows]
+        self._sums = [self._products(part) for part in self._rows]
         self._total: Floats = np.sum(self._sums, axis=0)
         self._spread = np.sqrt(np.diag(self._total)[1:-1] / max(1, len(x)))
         """Standard deviation of each column."""
@@ -135,13 +135,13 @@ class Regression:
         """Cross-products of 1, the columns and the centred dependent variable."""
         width = self._x.shape[1] + 2
         total = np.zeros((width, width))
-        made = np.ones((self._block, width))
+        buffer = np.ones((self._block, width))
         for block in self._blocks(rows):
             y = self._y[block]
-            some = made[: len(y)]
-            some[:, 1:-1] = self._x[block]
-            some[:, -1] = y - self._middle
-            total += some.T @ some
+            block_rows = buffer[: len(y)]
+            block_rows[:, 1:-1] = self._x[block]
+            block_rows[:, -1] = y - self._middle
+            total += block_rows.T @ block_rows
         return total
 
     def _solve(self, products: Floats, columns: list[int], fold: int | None) -> _Solution:
@@ -172,25 +172,25 @@ class Regression:
         """The Cholesky factor of the correlations, and the smallest variance that a column has left."""
         where = "" if fold is None else f" in the training set of fold {fold + 1}"
         limit = math.sqrt(len(self._y)) * np.maximum(1e-6 * self._spread, 1e-13 * np.abs(self._means))
-        for place, column in enumerate(columns):
-            if own[place] <= limit[column]:
+        for index, column in enumerate(columns):
+            if own[index] <= limit[column]:
                 raise InputError(f"term {self._names[column]!r} is constant{where}: leave it out, or use other folds")
         correlations = square / np.outer(own, own)
         lower = np.zeros_like(correlations)
         smallest = 1.0
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             row: Floats = np.zeros(0)
-            if place:
-                row = np.asarray(np.linalg.solve(lower[:place, :place], correlations[:place, place]), np.float64)
-                lower[place, :place] = row
-            left = float(correlations[place, place] - row @ row)
+            if index:
+                row = np.asarray(np.linalg.solve(lower[:index, :index], correlations[:index, index]), np.float64)
+                lower[index, :index] = row
+            left = float(correlations[index, index] - row @ row)
             if left < COLLINEAR:
-                others = [self._names[other] for other in columns[:place]]
+                others = [self._names[other] for other in columns[:index]]
                 raise InputError(
-                    f"term {self._names[column]!r} is collinear with {_closest(correlations[place], others)}{where}: "
+                    f"term {self._names[column]!r} is collinear with {_closest(correlations[index], others)}{where}: "
                     "leave one of them out"
                 )
-            lower[place, place] = math.sqrt(left)
+            lower[index, index] = math.sqrt(left)
             smallest = min(smallest, left)
         return lower, smallest
 
@@ -279,7 +279,7 @@ def _back(lower: Floats, own: Floats, right: Floats) -> Floats:
 
 def _closest(correlations: Floats, names: Sequence[str]) -> str:
     """The earlier term that correlates most, and whether there are others."""
-    best = max(range(len(names)), key=lambda place: abs(float(correlations[place])))
+    best = max(range(len(names)), key=lambda index: abs(float(correlations[index])))
     return f"{names[best]!r}" if abs(correlations[best]) > 1 - 1e-9 else ", ".join(map(repr, names))
 
 
@@ -293,15 +293,15 @@ def cut(rows: int, folds: int) -> Indices:
     """R's `cut(seq(1, n), breaks = K)`: row r is in fold ⌈(r − 1)·K/(n − 1)⌉, and row 1 in fold 1."""
     if rows < 2:
         return np.zeros(rows, np.intp)
-    made = -(-np.arange(rows) * folds // (rows - 1)) - 1
-    return np.maximum(made, 0).astype(np.intp)
+    fold_numbers = -(-np.arange(rows) * folds // (rows - 1)) - 1
+    return np.maximum(fold_numbers, 0).astype(np.intp)
 
 
 def shuffled(rows: int, folds: int, seed: int) -> Indices:
     """Contiguous folds of the rows in a random order."""
-    found = np.empty(rows, np.intp)
-    found[np.random.default_rng(seed).permutation(rows)] = contiguous(rows, folds)
-    return found
+    fold_numbers = np.empty(rows, np.intp)
+    fold_numbers[np.random.default_rng(seed).permutation(rows)] = contiguous(rows, folds)
+    return fold_numbers
 
 
 def grouped(groups: Indices, folds: int) -> Indices:

@@ -51,10 +51,10 @@ def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) ->
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*RESERVED, *map(_variable, factors)])
-    for place in range(len(fit.rows)):
-        given = [keys[name][place] for name in ("item", "text", "subject", "word")]
-        values = [repr(values[place]) for values in columns]
-        writer.writerow([*given, int(fit.folds[place]) + 1, repr(float(fit.y[place])), *values])
+    for row in range(len(fit.rows)):
+        cells = [keys[name][row] for name in ("item", "text", "subject", "word")]
+        values = [repr(values[row]) for values in columns]
+        writer.writerow([*cells, int(fit.folds[row]) + 1, repr(float(fit.y[row])), *values])
     return out.getvalue()
 
 
@@ -114,5 +114,5 @@ def _variable(factor: Factor) -> str:
 
 
 def _name(text: str) -> str:
-    made = re.sub(r"[^A-Za-z0-9_.]", "_", text)
-    return made if re.match(r"[A-Za-z]", made) else f"x{made}"
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", text)
+    return name if re.match(r"[A-Za-z]", name) else f"x{name}"

@@ -96,11 +96,11 @@ class ReadingSettings:
 
     def signature(self) -> dict[str, str]:
         """Every setting that can change a number."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in (*KEYS, "context", "shift")}
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*KEYS, "context", "shift")}
         return {
             "measure": "+".join(self.measure),
             "spillover": str(self.spillover_words),
-            **{name: str(value) for name, value in given.items() if value},
+            **{name: str(value) for name, value in values.items() if value},
             "where": " & ".join(self.where).replace("|", "¦") or "all",
             "exclude": "+".join(self.exclude) or "none",
             "folds": "1" if self.split == "none" else str(self.folds),
@@ -117,13 +117,13 @@ def settings(options: Mapping[str, str], measure: Sequence[str] = (), where: Seq
     values["measure"] = tuple(measure) or values["measure"]
     parts = where or values["where"].split(";")
     values["where"] = tuple(part.strip() for part in parts if part.strip())
-    made = ReadingSettings(**values)
-    if made.split is not None and made.split not in SPLITS and not made.split.startswith(BY):
-        raise InputError(f"split={made.split}: use one of {', '.join(SPLITS)}, or by:COLUMN")
-    if not made.measure:
+    chosen = ReadingSettings(**values)
+    if chosen.split is not None and chosen.split not in SPLITS and not chosen.split.startswith(BY):
+        raise InputError(f"split={chosen.split}: use one of {', '.join(SPLITS)}, or by:COLUMN")
+    if not chosen.measure:
         raise InputError("no measure given. Name the column with the reading times: --measure COLUMN")
-    refuse_unknown_use(made.use)
-    return made
+    refuse_unknown_use(chosen.use)
+    return chosen
 
 
 def refuse_unknown_use(use: str) -> None:

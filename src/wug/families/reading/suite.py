@@ -97,11 +97,11 @@ class ReadingSuite:
     def run(self, model: Scorer) -> Iterator[Row]:
         """Compute the surprisal of every word, fit both models, and compare them."""
         settings = self.prepared.settings
-        made = predict(self.prepared, model, settings.predictors or settings.use)
+        predictors = predict(self.prepared, model, settings.predictors or settings.use)
         if settings.predictors is not None:
-            made = replace(made, terms=parse(settings.predictors))
-        (fits,) = analyse(self.prepared, [made])
-        yield from result_rows(self.prepared, made, fits)
+            predictors = replace(predictors, terms=parse(settings.predictors))
+        (fits,) = analyse(self.prepared, [predictors])
+        yield from result_rows(self.prepared, predictors, fits)
 
 
 def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequence[MeasureFit]) -> Iterator[Row]:
@@ -165,10 +165,10 @@ class FitOutcomes(Sequence[Outcome]):
             for first in range(0, len(fit.rows), AT_ONCE):
                 yield from _outcomes(self.prepared, fit, slice(first, first + AT_ONCE))
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
-        at, fits = range(len(self))[place], iter(self.fits)
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return [self[at] for at in range(len(self))[key]]
+        at, fits = range(len(self))[key], iter(self.fits)
         while at >= len((fit := next(fits)).rows):
             at -= len(fit.rows)
         return next(_outcomes(self.prepared, fit, slice(at, at + 1)))
@@ -180,9 +180,9 @@ def _outcomes(prepared: PreparedTable, fit: MeasureFit, at: slice) -> Iterator[O
     arrays = (fit.y[at], fit.x[at], fit.target.predicted[at], fit.folds[at] + 1, below, above, above - below)
     rows = fit.rows[at].tolist()
     columns = zip(rows, prepared.items(rows), *(array.tolist() for array in arrays), strict=True)
-    for place, (row, item, y, x, predicted, fold, low, high, delta) in enumerate(columns, at.start):
+    for index, (row, item, y, x, predicted, fold, low, high, delta) in enumerate(columns, at.start):
         detail: dict[str, Any] = {} if words is None else {"word": words[row]}
         detail |= {"y": y, "x": x, "predicted": predicted, "fold": fold, "ll_baseline": low, "ll_target": high}
         if units is not None:
-            detail["source"] = units[place]
+            detail["source"] = units[index]
         yield Outcome(item, DELTA, delta, groups, detail)

@@ -43,19 +43,19 @@ def running_texts(prepared: PreparedTable) -> list[RunningText]:
         raise InputError("a model needs the words in order: name the columns --word, --text and --position")
     words = prepared.words or ()
     marks = None if settings.sentence is None else table.texts(settings.sentence)
-    found = []
+    texts = []
     order = np.lexsort((keys.positions, keys.texts))
     for text in np.split(order, np.flatnonzero(np.diff(keys.texts[order])) + 1):
-        places = np.split(text, np.flatnonzero(np.diff(keys.positions[text])) + 1)
-        for rows in places:
+        tokens_by_word = np.split(text, np.flatnonzero(np.diff(keys.positions[text])) + 1)
+        for rows in tokens_by_word:
             if len({words[row] for row in rows}) > 1:
                 raise table.error("different words have the same text and position", rows, settings.word)
             if not words[rows[0]]:
                 raise table.error("a word is empty", rows, settings.word)
-        joint, spans = joined([words[rows[0]] for rows in places])
-        bounds = sentences(joint) if marks is None else _bounds([marks[rows[0]] for rows in places], spans)
-        found.append(RunningText(joint, spans, bounds, tuple(places)))
-    return found
+        joint, spans = joined([words[rows[0]] for rows in tokens_by_word])
+        bounds = sentences(joint) if marks is None else _bounds([marks[rows[0]] for rows in tokens_by_word], spans)
+        texts.append(RunningText(joint, spans, bounds, tuple(tokens_by_word)))
+    return texts
 
 
 def gaps(prepared: PreparedTable) -> int:
@@ -74,22 +74,22 @@ def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
     reading = TextReading(distribution="entropy" in use, boundary="boundary" in use)
     trained_on = getattr(model, "training_context", None)
     context = prepared.settings.context or ("sentence" if trained_on == "sentence" else "text")
-    asked = [[(0, len(one.text))] if context == "text" else list(one.sentences) for one in texts]
+    spans_by_text = [[(0, len(text.text))] if context == "text" else list(text.sentences) for text in texts]
     requests = [
-        Request(one.text[start:end], reading=reading)
-        for one, stretches in zip(texts, asked, strict=True)
+        Request(text.text[start:end], reading=reading)
+        for text, stretches in zip(texts, spans_by_text, strict=True)
         for start, end in stretches
     ]
     answers = iter(model.score(requests))
     columns = {name: np.full(len(prepared.table), np.nan) for name in MODEL_COLUMNS}
     unknown, tokenless = np.zeros(len(prepared.table), bool), np.zeros(len(prepared.table), bool)
-    for one, stretches in zip(texts, asked, strict=True):
+    for text, stretches in zip(texts, spans_by_text, strict=True):
         scored: list[tuple[int, Scored]] = [(start, next(answers)) for start, _ in stretches]
         if reading.boundary and any(answer.logprobs_with_word_end is None for _, answer in scored):
             raise ModelError(f"{model.id} does not report word boundaries: leave out surprisal_boundary")
         scores = text_rows.TokenScores.of(scored)
-        found = text_rows.span_rows("word", one.text, scores, one.spans, one.sentences)
-        for rows, values in zip(one.rows, found, strict=True):
+        rows_of_words = text_rows.span_rows("word", text.text, scores, text.spans, text.sentences)
+        for rows, values in zip(text.rows, rows_of_words, strict=True):
             for name, column in columns.items():
                 column[rows] = np.nan if values[name] is None else values[name]
             unknown[rows], tokenless[rows] = values["unknown"], values["tokens"] == 0
@@ -152,19 +152,19 @@ def _matched(prepared: PreparedTable, part: WordTable) -> Indices:
     theirs = [""] * len(part) if text is None else part.texts(text)
     ours = [""] * len(own) if settings.text is None else own.texts(settings.text)
     if text == TEXT_KEYS[0] and text != settings.text and not set(ours) & set(theirs):
-        numbers = {name: str(place) for place, name in enumerate(dict.fromkeys(ours), 1)}
+        numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(ours), 1)}
         ours = [numbers[name] for name in ours]
-    places = part.numbers(position).astype(int)
-    known = {key: row for row, key in enumerate(zip(theirs, places.tolist(), strict=True))}
+    position_numbers = part.numbers(position).astype(int)
+    known = {key: row for row, key in enumerate(zip(theirs, position_numbers.tolist(), strict=True))}
     wanted = zip(ours, own.numbers(settings.position).astype(int).tolist(), strict=True)
     return np.array([known.get(key, -1) for key in wanted], np.intp)
 
 
 def _key_column(table: WordTable, name: str, others: Sequence[str]) -> str:
-    found = next((column for column in (name, *others) if column in table.columns), None)
-    if found is None:
+    present = next((column for column in (name, *others) if column in table.columns), None)
+    if present is None:
         table.require(name, "key column")
-    return found or name
+    return present or name
 
 
 def _differing(prepared: PreparedTable, part: WordTable, at: Indices) -> Indices:
@@ -203,13 +203,13 @@ def _mismatch(prepared: PreparedTable, part: WordTable, at: Indices, differing: 
 
 def _bounds(marks: Sequence[str], spans: Sequence[Span]) -> tuple[Span, ...]:
     """Sentences from the values of a column: words in a row with the same value."""
-    found: list[Span] = []
-    for place, (mark, (start, end)) in enumerate(zip(marks, spans, strict=True)):
-        if place and mark == marks[place - 1]:
-            found[-1] = (found[-1][0], end)
+    sentence_spans: list[Span] = []
+    for index, (mark, (start, end)) in enumerate(zip(marks, spans, strict=True)):
+        if index and mark == marks[index - 1]:
+            sentence_spans[-1] = (sentence_spans[-1][0], end)
         else:
-            found.append((start, end))
-    return tuple(found)
+            sentence_spans.append((start, end))
+    return tuple(sentence_spans)
 
 
 def _norm(word: str) -> str:

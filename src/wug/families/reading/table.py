@@ -78,22 +78,22 @@ class WordTable:
         """The values as numbers, NaN where one is missing or not finite."""
         if column not in self._numbers:
             self.require(column)
-            found, wrong = _converted(self.columns[column])
+            converted, wrong = _converted(self.columns[column])
             if wrong:
                 value = shortened(str(self.columns[column][wrong[0]]), 60)
                 comma = re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value)
                 fix = "Is the comma a decimal comma? Use a point" if comma else "Missing values are empty or NA"
                 raise self.error(f"{value!r} is not a number. {fix}", wrong, column)
-            self._numbers[column] = found
+            self._numbers[column] = converted
         return self._numbers[column]
 
     def is_numeric(self, column: str) -> bool:
         """Whether every value is a number or missing, and one is a number."""
         if column not in self._numbers:
-            found, wrong = _converted(self.columns[column])
-            if wrong or not np.isfinite(found).any():
+            converted, wrong = _converted(self.columns[column])
+            if wrong or not np.isfinite(converted).any():
                 return False
-            self._numbers[column] = found
+            self._numbers[column] = converted
         return True
 
     def codes(self, column: str) -> Indices:
@@ -121,8 +121,8 @@ class WordTable:
                 pattern = re.compile(value)
             except re.error as error:
                 raise InputError(f"where {condition!r}: not a regular expression ({error})") from None
-            found = np.array([pattern.search(text) is not None for text in self.texts(column)], bool)
-            return found if operator == "=~" else ~found
+            matches = np.array([pattern.search(text) is not None for text in self.texts(column)], bool)
+            return matches if operator == "=~" else ~matches
         number = _number(value)
         if number is None or not self.is_numeric(column):
             if operator not in ("=", "!="):
@@ -236,9 +236,9 @@ def _converted(values: Sequence[Any]) -> tuple[Floats, list[int]]:
         for texts in (values, map(_ABSENT.get, values, values)):
             with suppress(ValueError):
                 return _finite(np.fromiter(map(float, texts), np.float64, len(values))), []
-    found = [_number(value) for value in values]
-    wrong = [row for row, number in enumerate(found) if number is None]
-    return _finite(np.array([math.nan if number is None else number for number in found], np.float64)), wrong
+    numbers = [_number(value) for value in values]
+    wrong = [row for row, number in enumerate(numbers) if number is None]
+    return _finite(np.array([math.nan if number is None else number for number in numbers], np.float64)), wrong
 
 
 def _finite(numbers: Floats) -> Floats:

@@ -44,12 +44,12 @@ class RegressionTerm(NamedTuple):
 
 def parse(text: str) -> tuple[RegressionTerm, ...]:
     """The terms of a formula, each once; `1` is the intercept, which every model has."""
-    found: list[RegressionTerm] = []
+    terms: list[RegressionTerm] = []
     for summand in _summands(text):
         for size in range(1, len(summand) + 1):
             for chosen in combinations(summand, size):
-                found.append(RegressionTerm(tuple(factor for product in chosen for factor in product)))
-    return distinct(found)
+                terms.append(RegressionTerm(tuple(factor for product in chosen for factor in product)))
+    return distinct(terms)
 
 
 def spread(terms: Iterable[RegressionTerm], spillover: int, position: str | None = None) -> tuple[RegressionTerm, ...]:
@@ -64,10 +64,10 @@ def spread(terms: Iterable[RegressionTerm], spillover: int, position: str | None
 
 def distinct(terms: Iterable[RegressionTerm]) -> tuple[RegressionTerm, ...]:
     """The terms in order, each once."""
-    found: dict[tuple[Factor, ...], RegressionTerm] = {}
+    by_key: dict[tuple[Factor, ...], RegressionTerm] = {}
     for term in terms:
-        found.setdefault(term.key, term)
-    return tuple(found.values())
+        by_key.setdefault(term.key, term)
+    return tuple(by_key.values())
 
 
 def written(terms: Iterable[RegressionTerm]) -> str:
@@ -93,8 +93,8 @@ def _split(text: str, operator: str) -> list[str]:
 
 
 def _factor(text: str, formula: str) -> Factor:
-    found = _FACTOR.fullmatch(text)
-    if found is None:
+    match = _FACTOR.fullmatch(text)
+    if match is None:
         what = f"cannot read {text.strip()!r}" if text.strip() else "a term is missing"
         raise InputError(f"terms {formula!r}: {what}. Write such as 'freq + len*surp@1'")
-    return Factor(found["name"].strip().strip("`"), int(found["lag"] or 0))
+    return Factor(match["name"].strip().strip("`"), int(match["lag"] or 0))

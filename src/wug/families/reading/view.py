@@ -40,20 +40,20 @@ def question(result: Result) -> str:
 def example(result: Result, rows: Rows) -> page.LinesPart:
     """The first words with their values, and with those that the regression predicts."""
     chosen = Filter(DELTA, group=(MEASURE, next(iter(_measures(result)), "")))
-    found = [row.outcome.detail for row in rows.each(chosen, limit=EXAMPLE_WORDS)]
-    lines = ((label, [(detail.get("word") or "–", detail[key]) for detail in found]) for label, key in EXAMPLE_LINES)
+    details = [row.outcome.detail for row in rows.each(chosen, limit=EXAMPLE_WORDS)]
+    lines = ((label, [(detail.get("word") or "–", detail[key]) for detail in details]) for label, key in EXAMPLE_LINES)
     return page.LinesPart(tuple(page.LabelledText(label, tuple(_with_values(words))) for label, words in lines))
 
 
 def verdict(result: Result) -> str:
     """Whether the interval of the first ΔLL excludes 0."""
-    found = result.headline
-    if found is None or found.low is None or found.high is None:
+    delta = result.headline
+    if delta is None or delta.low is None or delta.high is None:
         return ""
-    interval = f"its 95% interval {interval_text(found.low, found.high, found.method, share=False)}"
-    if found.low <= 0 <= found.high:
+    interval = f"its 95% interval {interval_text(delta.low, delta.high, delta.method, share=False)}"
+    if delta.low <= 0 <= delta.high:
         return f"No better than the baseline: a ΔLL of 0 is in {interval}."
-    return f"{'Better' if found.low > 0 else 'Worse'} than the baseline: a ΔLL of 0 is outside {interval}."
+    return f"{'Better' if delta.low > 0 else 'Worse'} than the baseline: a ΔLL of 0 is outside {interval}."
 
 
 def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
@@ -84,14 +84,14 @@ def measures_table(result: Result) -> page.TablePart:
     draws = (result.signature.get("permutations") or "").partition(",")[0]
     least = 1 / (1 + int(draws)) if draws.isdecimal() else 0.0
     for measure in _measures(result):
-        found = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
-        delta = found[DELTA]
+        by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
+        delta = by_metric[DELTA]
         cells = [measure, number(delta.value), interval_text(delta.low, delta.high, delta.method, share=False)]
-        cells += [p_text(found["p"].value, least) if "p" in found else "", f"{delta.n:,}"]
-        cells += [number(found[name].value) if name in found else "" for name in ("partial_r2", *terms)]
+        cells += [p_text(by_metric["p"].value, least) if "p" in by_metric else "", f"{delta.n:,}"]
+        cells += [number(by_metric[name].value) if name in by_metric else "" for name in ("partial_r2", *terms)]
         body.append(page.TablePartRow(tuple(page.TableCell(text) for text in cells)))
     heads = tuple(
-        page.TableColumn(name.removeprefix("slope:"), numeric=place > 0) for place, name in enumerate(columns)
+        page.TableColumn(name.removeprefix("slope:"), numeric=index > 0) for index, name in enumerate(columns)
     )
     note = "Slopes are changes of the measure per unit of the term, for surprisal per bit, fitted on all rows."
     note += f" {LEAST_SQUARES}"
@@ -125,7 +125,7 @@ def delta_figure(results: Sequence[Result]) -> page.Figure | None:
 def slope_figures(result: Result) -> Iterator[page.Figure]:
     """The slope of each predictor at the word and at earlier words, and alone at each lag if that was fitted."""
     slopes = _lags(result, "slope")
-    if any(len(found) > 1 for found in slopes.values()):
+    if any(len(effects) > 1 for effects in slopes.values()):
         note = f"All lags are in one model. {LEAST_SQUARES}"
         yield _lag_figure("slopes", "Slope by lag", slopes, _slope_axis(result, slopes), note)
     for metric, title in (("lag_delta_ll", "ΔLL"), ("lag_slope", "Slope")):
@@ -139,20 +139,20 @@ def slope_figures(result: Result) -> Iterator[page.Figure]:
 def calibration_figure(result: Result, rows: Rows, measure: str) -> page.Figure | None:
     """Predicted and observed means per bin of the first predictor."""
     chosen = Filter(DELTA, group=(MEASURE, measure))
-    found = [row.outcome.detail for row in rows.each(chosen, keys=("x", "y", "predicted"))]
-    if len(found) < 2 * BINS:
+    details = [row.outcome.detail for row in rows.each(chosen, keys=("x", "y", "predicted"))]
+    if len(details) < 2 * BINS:
         return None
-    x, y, predicted = (np.array([detail[name] for detail in found], float) for name in ("x", "y", "predicted"))
+    x, y, predicted = (np.array([detail[name] for detail in details], float) for name in ("x", "y", "predicted"))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
     bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, max(0, len(edges) - 2))
     points = []
-    for place in np.unique(bins):
-        here = bins == place
-        count, middle = int(here.sum()), float(x[here].mean())
-        half = 1.96 * float(y[here].std(ddof=1)) / count**0.5 if count > 1 else 0.0
-        mean = float(y[here].mean())
+    for bin_number in np.unique(bins):
+        in_bin = bins == bin_number
+        count, middle = int(in_bin.sum()), float(x[in_bin].mean())
+        half = 1.96 * float(y[in_bin].std(ddof=1)) / count**0.5 if count > 1 else 0.0
+        mean = float(y[in_bin].mean())
         points.append(charts.LinePoint(middle, mean, mean - half, mean + half, count, "observed"))
-        points.append(charts.LinePoint(middle, float(predicted[here].mean()), n=count, series="predicted"))
+        points.append(charts.LinePoint(middle, float(predicted[in_bin].mean()), n=count, series="predicted"))
     name = next((term.removeprefix("slope:") for term in _slopes(result)), "predictor")
     return page.Figure(
         id=f"calibration-{measure}",
@@ -174,22 +174,22 @@ def across(results: Sequence[Result]) -> Iterator[page.Figure]:
 def perplexity_figure(results: Sequence[Result]) -> page.Figure | None:
     """ΔLL against perplexity per word, a dot per model."""
     names = short_names(result.model for result in results)
-    found = []
+    dots = []
     for result in results:
         whole = {e.metric: e.value for e in result.estimates if e.group == "all"}
         if "perplexity" in whole and DELTA in whole:
-            found.append(charts.ScatterPoint(names[result.model], whole["perplexity"], whole[DELTA], result.suite))
-    if len(found) < 2:
+            dots.append(charts.ScatterPoint(names[result.model], whole["perplexity"], whole[DELTA], result.suite))
+    if len(dots) < 2:
         return None
-    suites = {name: place for place, name in enumerate(dict.fromkeys(dot.series for dot in found), 1)}
+    suites = {name: series_number for series_number, name in enumerate(dict.fromkeys(dot.series for dot in dots), 1)}
     return page.Figure(
         id="perplexity",
-        draw=partial(charts.scatter, found, x="perplexity per word", y=NATS, colours=suites),
+        draw=partial(charts.scatter, dots, x="perplexity per word", y=NATS, colours=suites),
         title="ΔLL by perplexity",
         note="Perplexity is that of the words whose times were predicted.",
         columns=("model", "perplexity", "ΔLL"),
-        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in found),
-        records=tuple({"model": dot.name, "perplexity": dot.x, "delta_ll": dot.y} for dot in found),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in dots),
+        records=tuple({"model": dot.name, "perplexity": dot.x, "delta_ll": dot.y} for dot in dots),
     )
 
 
@@ -219,7 +219,7 @@ def _columns(terms: str) -> set[str]:
 
 
 def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
-    found: dict[str, list[tuple[str, Estimate]]] = {}
+    effects: dict[str, list[tuple[str, Estimate]]] = {}
     several = len(_measures(result)) > 1
     shown = set(_slopes(result))
     for estimate in result.estimates:
@@ -229,8 +229,8 @@ def _lags(result: Result, metric: str) -> dict[str, list[tuple[str, Estimate]]]:
         name, _, lag = term.partition("@")
         where = lag if lag.startswith("t") else f"t-{lag}" if lag else "t"
         measure = f", {Group.parse(estimate.group).value}" if several else ""
-        found.setdefault(f"{name}{measure}", []).append((where, estimate))
-    return found
+        effects.setdefault(f"{name}{measure}", []).append((where, estimate))
+    return effects
 
 
 def _slope_axis(result: Result, predictors: Collection[str]) -> str:
@@ -242,9 +242,11 @@ def _slope_axis(result: Result, predictors: Collection[str]) -> str:
 
 
 def _lag_figure(
-    id: str, title: str, found: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
+    id: str, title: str, effects: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
 ) -> page.Figure:
-    points = [_point(lag, estimate, series) for series, some in found.items() for lag, estimate in some]
+    points = [
+        _point(lag, estimate, series) for series, series_effects in effects.items() for lag, estimate in series_effects
+    ]
     note = f"Dots with 95% intervals. {note}"
     return dots(id, title, points, note=note, what=what, first="word", series="predictor", share=False)
 
@@ -268,5 +270,5 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
 
 
 def _words(rows: Rows, chosen: Filter) -> Iterator[tuple[int, str]]:
-    found = rows.each(chosen, keys=("word",))
-    return ((row.position, str(row.outcome.detail.get("word", ""))) for row in found)
+    words = rows.each(chosen, keys=("word",))
+    return ((row.position, str(row.outcome.detail.get("word", ""))) for row in words)

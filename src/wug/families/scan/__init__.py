@@ -48,11 +48,11 @@ def read(path: Path, options: Mapping[str, str]) -> list[ScanSuite]:
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every problem in a file, or in all SCAN files of a folder; every target is computed again."""
-    found: list[Problem] = []
+    all_problems: list[Problem] = []
     for file in _files(path, _FILE) if path.is_dir() else [path]:
         lines, problems = read_tasks(file)
-        found += problems + wrong_targets(lines, file)
-    return found
+        all_problems += problems + wrong_targets(lines, file)
+    return all_problems
 
 
 def oracle(source: str, *, exception: bool = False) -> str:
@@ -62,7 +62,7 @@ def oracle(source: str, *, exception: bool = False) -> str:
 
 def _files(folder: Path, name: re.Pattern[str]) -> list[Path]:
     try:
-        found = [file for file in sorted(folder.iterdir()) if name.fullmatch(file.name) and file.is_file()]
+        files = [file for file in sorted(folder.iterdir()) if name.fullmatch(file.name) and file.is_file()]
     except OSError:
         return []
-    return [file for file in found if looks_like_tasks(head_of(file))]
+    return [file for file in files if looks_like_tasks(head_of(file))]

@@ -26,27 +26,27 @@ def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> fam
     from wug.families.scan.suite import score_outputs
 
     for path in paths:
-        found = score_outputs(path, gold, oracle_length=oracle_length)
-        yield found.suite, family.model_id(path.name, path), found.rows
+        scored = score_outputs(path, gold, oracle_length=oracle_length)
+        yield scored.suite, family.model_id(path.name, path), scored.rows
 
 
-def make_scan(*, output: Path | None, check: Path | None, force: bool, **given: Any) -> str | None:
+def make_scan(*, output: Path | None, check: Path | None, force: bool, **options: Any) -> str | None:
     """Write the files of a split, and compare them with published ones."""
     from wug.errors import InputError
     from wug.families.scan import make
 
     if output is None and check is None:
         raise click.UsageError("give a folder with -o, or one to compare with, --check")
-    plan = make.ScanPlan(**{name: value for name, value in given.items() if value not in (None, ())})
+    plan = make.ScanPlan(**{name: value for name, value in options.items() if value not in (None, ())})
     files = make.make(plan)
     if output is not None:
         family.write_made(files, output, force=force)
     if check is None:
         return None
     random = plan.split in make.RANDOM
-    found = list(make.differences(files, check, random=random))
-    if found:
-        raise InputError("not the same\n  " + "\n  ".join(found), file=check)
+    differences = list(make.differences(files, check, random=random))
+    if differences:
+        raise InputError("not the same\n  " + "\n  ".join(differences), file=check)
     return f"{check}: the same {'numbers' if random else 'sets'} of lines"
 
 

@@ -89,8 +89,8 @@ class ScanCommand(NamedTuple):
         }
 
     def _which(self, pair: Mapping[str, object]) -> str:
-        found = [word for word in pair if word in self.words]
-        return "both" if len(found) > 1 else next(iter(found), "none")
+        known = [word for word in pair if word in self.words]
+        return "both" if len(known) > 1 else next(iter(known), "none")
 
 
 def length_bin(length: int) -> str:

@@ -88,7 +88,7 @@ def _template(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
     for template in HELD_OUT_TEMPLATES:
         held_out = [template] if template.startswith("jump") else [f"{verb} {template}" for verb in _moves()]
         known = _without_turn(every, template.removeprefix("jump "))
-        yield f"template_{template.replace(' ', '_')}", _split(known, lambda one: _has(one, held_out))  # noqa: B023
+        yield f"template_{template.replace(' ', '_')}", _split(known, lambda command: _has(command, held_out))  # noqa: B023
 
 
 def _filler(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
@@ -142,4 +142,4 @@ def _has(command: str, phrases: Iterable[str]) -> bool:
 
 
 def _split(every: list[str], held_out: Callable[[str], bool]) -> Parts:
-    return [one for one in every if not held_out(one)], [one for one in every if held_out(one)]
+    return [command for command in every if not held_out(command)], [command for command in every if held_out(command)]

@@ -71,14 +71,14 @@ class ScanSuite(common.PcfgSuite[ScanLine]):
         right: defaultdict[str, list[bool]] = defaultdict(list)
         for line, output in zip(self.items, outputs, strict=True):
             item, groups, correct = str(line.number), line.groups, output == line.target
-            given, target = output.split(), line.target.split()
+            written, target = output.split(), line.target.split()
             detail = {"source": line.source, "target": line.target, "answer": output}
-            same = sum(one == other for one, other in zip(given, target, strict=False))
+            same = sum(action == expected for action, expected in zip(written, target, strict=False))
             yield Outcome(item, "accuracy", correct, groups, detail)
-            yield Outcome(item, "action_accuracy", same / max(len(given), len(target)), groups)
-            yield Outcome(item, "length_correct", len(given) == len(target), groups)
+            yield Outcome(item, "action_accuracy", same / max(len(written), len(target)), groups)
+            yield Outcome(item, "length_correct", len(written) == len(target), groups)
             if ORACLE_LENGTH.keys() <= self.settings.keys():
-                yield Outcome(item, "oracle_length_accuracy", given[: len(target)] == target, groups)
+                yield Outcome(item, "oracle_length_accuracy", written[: len(target)] == target, groups)
             if not correct:
                 for metric, value in common.ended_early(output, line.target).items():
                     yield Outcome(item, metric, value, groups)
@@ -173,10 +173,10 @@ def looks_like_tasks(head: str) -> bool:
 
 def suite_name(path: Path) -> str:
     """The name of a suite: `scan_length` for `tasks_test_length.txt`."""
-    found = re.fullmatch(r"tasks_(train|test)_(.+)", stem(path))
-    if not found:
+    match = re.fullmatch(r"tasks_(train|test)_(.+)", stem(path))
+    if not match:
         return stem(path)
-    return f"scan_{found[2]}" if found[1] == "test" else f"scan_{found[2]}_train"
+    return f"scan_{match[2]}" if match[1] == "test" else f"scan_{match[2]}_train"
 
 
 def training_file(path: Path) -> Path | None:
@@ -192,9 +192,9 @@ def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:
     known: list[list[str]] = [match[1].split() for match in map(_TASK.fullmatch, read_lines(training)) if match]
     words = {word for command in known for word in command}
     pairs = {pair for command in known for pair in pairwise(command)}
-    found = []
+    labelled_lines = []
     for line in lines:
         own = line.command.words
         most = "some" if not words.issuperset(own) else "pairs" if pairs.issuperset(pairwise(own)) else "words"
-        found.append(line._replace(groups={**line.groups, "seen": most}))
-    return found
+        labelled_lines.append(line._replace(groups={**line.groups, "seen": most}))
+    return labelled_lines

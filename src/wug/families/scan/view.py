@@ -23,7 +23,7 @@ FIELDS = {
     "seen": "what training has of the command",
     "actions": "number of actions",
 }
-_ORDER = {name: place for place, name in enumerate((*VERBS, *TEMPLATES, "none", *REPETITIONS))}
+_ORDER = {name: index for index, name in enumerate((*VERBS, *TEMPLATES, "none", *REPETITIONS))}
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
