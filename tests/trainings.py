@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from wug.results.store import Store
 
 PAIRS = 4
+ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
+"""A program that knows what to copy is."""
 
 
 def checkpoint(path: Path, learned: int) -> Path:
@@ -39,3 +45,17 @@ def with_suites(folder: Path) -> None:
     (folder / "copying").mkdir()
     (folder / "copying" / "test.src").write_text("copy A1\ncopy B2\n")
     (folder / "copying" / "test.tgt").write_text("A1\nB2\n")
+
+
+def kept(name: str) -> list[Any]:
+    """All that a store has, run by run, without times and places."""
+    store = Store(Path(name))
+    return [
+        (
+            run.specification,
+            run.model,
+            run.status,
+            [replace(found, outcomes=tuple(found.outcomes)) for found in store.results(run.id)],
+        )
+        for run in sorted(store.runs(), key=lambda run: run.specification or "")
+    ]

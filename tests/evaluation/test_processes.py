@@ -23,6 +23,7 @@ import tiny
 import trainings
 from command_line import refused, wug
 from timeouts import PATIENCE
+from trainings import ECHO, kept
 from wug import registry, stages
 from wug.errors import ModelError
 from wug.evaluation import capacity
@@ -35,9 +36,6 @@ from wug.results.store import Store
 from wug.results.sweeps import find, runs_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
-
-ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
-"""A program that knows what to copy is."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,20 +54,6 @@ def both_ways(*command: str) -> None:
     assert shared.err.splitlines()[-1] == plain.err.splitlines()[-1]  # how far it is, at the end
     assert kept("shared.db") == kept("plain.db")
     assert cached("shared.cache") == cached("plain.cache") != []
-
-
-def kept(name: str) -> list[Any]:
-    """All that a store has, run by run, without times and places."""
-    store = Store(Path(name))
-    return [
-        (
-            run.specification,
-            run.model,
-            run.status,
-            [dataclasses.replace(found, outcomes=tuple(found.outcomes)) for found in store.results(run.id)],
-        )
-        for run in sorted(store.runs(), key=lambda run: run.specification or "")
-    ]
 
 
 def cached(name: str) -> list[Any]:

@@ -26,6 +26,7 @@ import trainings
 from answers import texts
 from command_line import Said, refused, wug
 from timeouts import PATIENCE
+from trainings import ECHO, kept
 from wug.errors import ModelError
 from wug.evaluation import remote
 from wug.evaluation.executors import ray as on_ray
@@ -38,9 +39,6 @@ from wug.types import Request
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
-"""A program that knows what to copy is."""
 
 
 @contextmanager
@@ -78,22 +76,6 @@ def both_ways(*command: str) -> tuple[Said, Said]:
     here = wug(*command, "--store", "here.db", "--cache", "here.cache")
     there = wug(*command, "--store", "there.db", "--cache", "there.cache", "--executor", "ray")
     return here, there
-
-
-def kept(name: str) -> list[Any]:
-    """All that a store has, run by run, without times and places."""
-    store = Store(Path(name))
-    runs = sorted(store.runs(), key=lambda run: run.specification or "")
-    return [
-        (run.specification, run.model, run.status, [(r, list(r.outcomes)) for r in _plain(store.results(run.id))])
-        for run in runs
-    ]
-
-
-def _plain(results: Any) -> list[Any]:
-    import dataclasses
-
-    return [dataclasses.replace(result, outcomes=tuple(result.outcomes)) for result in results]
 
 
 def test_a_sweep_on_a_cluster_keeps_what_one_on_this_machine_does(cluster: Any, tmp_path: Path) -> None:
