@@ -20,11 +20,11 @@ def read_object(path: Path, *, nan: bool = False) -> Json:
     """The object in a JSON file; keys that are there twice are refused, and NaN unless the format has it."""
 
     def unique(pairs: list[tuple[str, Any]]) -> Json:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        unique_pairs = dict(pairs)
+        if len(unique_pairs) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             raise InputError(f"the key {shortened(repr(twice))} is there twice in one object", file=path)
-        return found
+        return unique_pairs
 
     return _parsed(read_text(path), path, None, nan=nan, pairs=unique)
 

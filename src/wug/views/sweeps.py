@@ -78,8 +78,8 @@ def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> Non
     if total > MAX_COLUMNS:
         curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if whole else MAX_ROWS))
         shown, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
-        left_out = [f"{n:,} of {of:,} {what}" for n, of, what in
-                    ((shown, total, "curves"), (len(steps), len(_steps(curves)), "steps")) if n < of]  # fmt: skip
+        counts = ((shown, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
+        left_out = [f"{count:,} of {every:,} {noun}" for count, every, noun in counts if count < every]
         if left_out:
             console.print(Text(f"{', '.join(left_out)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))
@@ -365,7 +365,7 @@ def _spread(steps: Sequence[float], most: int) -> list[float]:
     """As many of the steps, from the first to the last."""
     if len(steps) <= most:
         return list(steps)
-    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
+    return [steps[round(index * (len(steps) - 1) / (most - 1))] for index in range(most)]
 
 
 def _value(value: float, share: bool) -> str:
