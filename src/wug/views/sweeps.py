@@ -79,7 +79,7 @@ def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> Non
         curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if whole else MAX_ROWS))
         shown, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
         counts = ((shown, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
-        left_out = [f"{count:,} of {every:,} {noun}" for count, every, noun in counts if count < every]
+        left_out = [f"{count:,} of {available:,} {noun}" for count, available, noun in counts if count < available]
         if left_out:
             console.print(Text(f"{', '.join(left_out)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))

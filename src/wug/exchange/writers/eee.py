@@ -26,7 +26,7 @@ from wug.exchange.export import (
     write_samples,
 )
 from wug.files import write_text
-from wug.identity import OVERALL, ModelId
+from wug.identity import OVERALL
 from wug.samples import Sample
 from wug.types import DATA, Estimate, Metric, Outcome, Result
 
@@ -93,7 +93,7 @@ def _model_info(result: Result, model: ModelName) -> Json:
     traits = registry.traits(model.id.kind)
     registered = model.id.kind in registry.names("models")
     dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
-    options = {name: fields[name] for name in _option_names(model.id) if name in fields}
+    options = registry.attribute("models", model.id.kind, "OPTIONS") or ()
     details = {
         "deployment_type": ("externally_managed" if traits.remote else "self_deployed") if registered else "unknown",
         "model_availability": "open_weights" if traits.on_hub and model.id.name == model.path else "unknown",
@@ -101,7 +101,7 @@ def _model_info(result: Result, model: ModelName) -> Json:
         "fingerprint": model.id.fingerprint,
         "revision": model.revision,
         "dtype": dtype,
-        **options,
+        **{option.name: fields[option.name] for option in options if option.name in fields},
     }
     return {
         "name": result.model,
@@ -109,10 +109,6 @@ def _model_info(result: Result, model: ModelName) -> Json:
         "developer": model.developer,
         "additional_details": {name: value for name, value in details.items() if value},
     }
-
-
-def _option_names(model: ModelId) -> list[str]:
-    return [option.name for option in registry.attribute("models", model.kind, "OPTIONS") or ()]
 
 
 def _evaluation(result: Result, estimate: Estimate) -> Json:
