@@ -54,8 +54,12 @@ class CachedModel:
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec(handle) if handle.returns == "scores" else TextCodec(handle)
         self._complete = False
-        self._prepared: tuple[object, bytes, list[int] | None] = (None, b"", None)
-        """The last prepared requests, their keys, and the positions of missing ones."""
+        self._prepared: tuple[object, bytes] = (None, b"")
+        """The last prepared requests, and their keys."""
+        self._missing: list[int] | None = None
+        """The positions of those without an output, until they are computed."""
+        self._next = 0
+        """The position of the prepared request that a suite sends next."""
         self._outputs = 0
         self._warnings: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -110,18 +114,15 @@ class CachedModel:
         keys = self._codec.keys(requests)
         missing, distinct = self._cache.missing(self._key, keys)
         self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
-        self._complete = not missing
+        self._complete, self._prepared, self._missing, self._next = not missing, (requests, keys), missing, 0
         if missing:
-            self._prepared = (requests, keys, missing)
             _ = self.handle.backend
 
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite sends them."""
         if not self._complete:
-            (prepared, keys, missing), self._prepared = self._prepared, (None, b"", None)
-            if prepared is not requests:
-                keys, missing = self._codec.keys(requests), None
-            self._compute(requests, keys, missing)
+            missing, self._missing = self._missing, None
+            self._compute(requests, self._keys(requests), missing if self._prepared[0] is requests else None)
         self._progress(self.done, self.total)
 
     def pop_warnings(self) -> Iterator[Notice]:
@@ -132,13 +133,23 @@ class CachedModel:
         self._examples = {}
 
     def _from_cache(self, requests: Any) -> Any:
-        keys = self._codec.keys(requests)
+        keys = self._keys(requests)
+        self._next += len(requests)
         while None in (values := self._cache.read(self._key, keys)):
             missing, _ = self._cache.missing(self._key, keys)  # not requested before, or damaged
             self.total += len(missing)
             self._compute(requests, keys, missing)
         self._progress(self.done, self.total)
         return self._codec.decode(requests, values)
+
+    def _keys(self, requests: Requests) -> bytes:
+        """The keys of requests; suites mostly send what was prepared, in its order, and these keys are known."""
+        known, keys = self._prepared
+        first, last = self._next, self._next + len(requests)
+        if isinstance(known, Texts) and isinstance(requests, Texts) and known.texts[first:last] == requests.texts:
+            return keys[KEY_BYTES * first : KEY_BYTES * last]
+        found: bytes = self._codec.keys(requests)
+        return found
 
     def _compute(self, requests: Any, keys: bytes, missing: list[int] | None) -> None:
         """Compute missing outputs, and store each chunk before the next is computed."""

@@ -40,6 +40,8 @@ KNOWN_GROUPS = 1_024
 """Mappings of groups that are recognised by identity."""
 MEASURED = ("item", "metric", "value", "judged")
 PARQUET = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
+PART = "FORMAT parquet, COMPRESSION snappy"
+"""The format of part files, which are read once."""
 FIRST_COLUMN = 5
 """Position, item, metric, value and judged come before groups and details in a query."""
 NO_VALUES = np.empty(0)
@@ -120,7 +122,7 @@ class OutcomeCollector:
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="wug-outcomes-")
             db.register("part", arrays)
-            db.execute(f"COPY part TO {literal(str(self._part_path(len(self._parts))))} ({PARQUET})")
+            db.execute(f"COPY part TO {literal(str(self._part_path(len(self._parts))))} ({PART})")
         self._parts.append({key: chunk._replace(array=NO_VALUES) for key, chunk in part.items()})
 
     def _part_path(self, number: int) -> Path:

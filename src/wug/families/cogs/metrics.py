@@ -6,6 +6,7 @@ same name, or a column that `score_lines` adds.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -149,8 +150,6 @@ def score_lines(
 
 def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
     """Corpus BLEU as sacrebleu computes it without a tokenizer; n-grams are counted as arrays, which is much faster."""
-    from sacrebleu.metrics.bleu import BLEU
-
     right = np.array([len(form.split()) for form, answer in zip(gold, predictions, strict=True) if form == answer])
     wrong = [(answer, form) for form, answer in zip(gold, predictions, strict=True) if form != answer]
     vocabulary: defaultdict[str, int] = defaultdict(lambda: len(vocabulary))
@@ -174,7 +173,18 @@ def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
         correct.append(same + int(np.minimum(counts[first], limits[second]).sum()))
         total.append(same + len(keys[0]))
     lengths = [int(right.sum()) + len(words) for words, _ in sides]
-    return float(BLEU.compute_bleu(correct, total, *lengths, smooth_method="exp").score)
+    return _bleu(correct, total, *lengths)
+
+
+def _bleu(correct: Sequence[int], total: Sequence[int], length: int, gold_length: int) -> float:
+    """BLEU from the n-grams of each order that are correct, with exponential smoothing (Chen & Cherry, 2014)."""
+    if not any(correct) or 0 in total:
+        return 0.0
+    logs, halvings = 0.0, 0
+    for common, predicted in zip(correct, total, strict=True):
+        halvings += common == 0
+        logs += math.log((common or 0.5**halvings) / predicted)
+    return 100 * math.exp(min(0.0, 1 - gold_length / length) + logs / MAX_NGRAM)
 
 
 def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, ClassVar, Literal
 
 from wug.families.links import COUNTED, LABELS, margin_metrics
@@ -132,8 +133,13 @@ class PairsSuite(ItemSuite[Pair]):
 
     def _outcomes(self, numbers: Sequence[int], model: Scorer, counts: _Counts) -> Iterator[Outcome]:
         scorable = self._scorable(numbers)
-        scores = Scores.of(model.score(self._requests(scorable)))
-        measures = measure(scores, [span for n in scorable for span in self._spans(self.items[n])], self.settings)
+        requests = self._requests(scorable)
+        scores = Scores.of(model.score(requests))
+        whole = isinstance(requests, Texts)
+        spans = (
+            repeat(None, len(requests)) if whole else (span for n in scorable for span in self._spans(self.items[n]))
+        )
+        measures = measure(scores, list(spans), self.settings)
         place = 0
         for number in numbers:
             pair = self.items[number]
