@@ -43,8 +43,8 @@ TRAITS = FamilyTraits(builtin_model="wug-cogs", breakdown=("type",))
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has sentences with logical forms or syntax, or a folder has files called dev, test or gen."""
     if path.is_dir():
-        found = _files(path)
-        return bool(found) and all(_is_gold(head_of(file)) for file in found.values())
+        files = _files(path)
+        return bool(files) and all(_is_gold(head_of(file)) for file in files.values())
     return _is_gold(head)
 
 
@@ -54,9 +54,9 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         return {}
     chosen = read_options(OPTIONS, options, "cogs")["split"]
     selected = chosen or [name for name in SPLITS if name != "train"]
-    found = {file: "" if name in selected else f"run with -S split={name}" for name, file in _files(folder).items()}
+    reasons = {file: "" if name in selected else f"run with -S split={name}" for name, file in _files(folder).items()}
     others = [file for file in sorted(folder.glob("*.tsv*")) if _is_gold(head_of(file))] if chosen else []
-    return dict.fromkeys(others, f"not in the split {', '.join(chosen or ())}") | found
+    return dict.fromkeys(others, f"not in the split {', '.join(chosen or ())}") | reasons
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite]:
@@ -84,17 +84,19 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     files = [file for name, file in named.items() if name in (values["split"] or named)] if path.is_dir() else [path]
     if not files:
         return [Problem("error", "", f"the folder has none of {', '.join(f'{name}.tsv' for name in SPLITS)}")]
-    found: list[Problem] = []
+    every: list[Problem] = []
     for file in files:
         try:
             syntax = syntax_dialect(file, values["dialect"])
-            some = list(syntax_problems(file, syntax) if syntax else problems(file, values["dialect"]))
+            problems_of_file = list(syntax_problems(file, syntax) if syntax else problems(file, values["dialect"]))
         except InputError as error:
-            some = [Problem("error", error.place or "", error.message)]
+            problems_of_file = [Problem("error", error.place or "", error.message)]
         if len(files) > 1:
-            some = [replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in some]
-        found += some
-    return found
+            problems_of_file = [
+                replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in problems_of_file
+            ]
+        every += problems_of_file
+    return every
 
 
 def score(
@@ -126,9 +128,9 @@ def _suite(path: Path, dialect: str | None, options: CogsMetricOptions) -> CogsS
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in SPLITS:
         for ending in (".tsv", ".tsv.gz"):
             if (folder / f"{name}{ending}").is_file():
-                found.setdefault(name, folder / f"{name}{ending}")
-    return found
+                files.setdefault(name, folder / f"{name}{ending}")
+    return files

@@ -42,8 +42,8 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
         if per_line is not None:
             raise click.UsageError("--per-line is for logical forms")
         suite = read_syntax(gold, syntax)
-        given = [read_predictions(path, suite.items) for path in paths]
-        for path, (forms, _) in zip(paths, given, strict=True):
+        predictions = [read_predictions(path, suite.items) for path in paths]
+        for path, (forms, _) in zip(paths, predictions, strict=True):
             yield suite, family.model_id(path.name, path), suite.score(forms)
         return
     systems = score(gold, paths, **options)

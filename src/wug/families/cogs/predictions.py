@@ -43,8 +43,8 @@ def _unnamed_columns(
     if width > 3:
         message = f"{width} columns: a table has two or three, or a header line"
         raise InputError(message, file=path, place="line 1")
-    place = 2 if width == 3 and _is_paste(cells, path, gold, warnings) else 1
-    return [readers.PredictedRow(number, row[place], readers.squeeze(row[0])) for number, row in enumerate(cells, 1)]
+    column = 2 if width == 3 and _is_paste(cells, path, gold, warnings) else 1
+    return [readers.PredictedRow(number, row[column], readers.squeeze(row[0])) for number, row in enumerate(cells, 1)]
 
 
 def _is_paste(cells: Sequence[Sequence[str]], path: Path, gold: Sequence[GoldLine], warnings: list[str]) -> bool:

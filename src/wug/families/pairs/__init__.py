@@ -89,7 +89,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     if aligned is not None and not isinstance(aligned, Problem):
         suite = replace(suite, items=aligned[0], lines=aligned[1])
     suite = suite.without(options.get("exclude"), path, lambda pair: (pair.item, pair.groups))
-    return [presented(suite, one.presentation) for one in (settings, *others)]
+    return [presented(suite, each.presentation) for each in (settings, *others)]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
@@ -102,9 +102,9 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """All errors and warnings about a file or folder."""
-    given = dict(options or {})
-    PairsSettings.each(given)
-    parsed = formats.parse(path, given)
+    chosen = dict(options or {})
+    PairsSettings.each(chosen)
+    parsed = formats.parse(path, chosen)
     problems = ProblemList([*parsed.problems, *lint(parsed.pairs)])
     if not parsed.pairs and not problems:
         problems.error("", "the file has no pairs")
@@ -121,14 +121,14 @@ def read_back(suite: PairsSuite) -> list[str]:
 
 def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with their target words; InputError if none has one."""
-    found = [pair if pair.target is not None else pair._replace(target=target_of(pair)) for pair in pairs]
-    if all(pair.target is None for pair in found):
+    targeted = [pair if pair.target is not None else pair._replace(target=target_of(pair)) for pair in pairs]
+    if all(pair.target is None for pair in targeted):
         raise InputError(
             "target=word needs pairs that differ in one place, and none of these do "
             f"({pairs[0].good!r}, {pairs[0].bad!r}). Use target=sentence",
             file=path,
         )
-    return found
+    return targeted
 
 
 def _running_text(path: Path, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], tuple[str, ...]] | Problem | None:
@@ -159,15 +159,15 @@ def _running_text(path: Path, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], 
 
 
 def _notices(parsed: ParsedPairs, settings: PairsSettings) -> list[str]:
-    found = [str(problem) for problem in parsed.problems if problem.level == "warning"]
-    if len(found) > 5:
-        found = [*found[:5], f"{len(found) - 5} more warnings about the file: see `wug check`"]
+    notices = [str(problem) for problem in parsed.problems if problem.level == "warning"]
+    if len(notices) > 5:
+        notices = [*notices[:5], f"{len(notices) - 5} more warnings about the file: see `wug check`"]
     if settings.target == "word" and parsed.blind:
-        found.append(
+        notices.append(
             f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "
             "file): a left-to-right model cannot distinguish them by the target word"
         )
-    return found
+    return notices
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:

@@ -37,18 +37,18 @@ TEMPLATE_OPTIONS = (
 )
 
 
-def _make(category: str, *, path: Path | None, layout: str, spaced: bool, force: bool, **given: Any) -> str | None:
+def _make(category: str, *, path: Path | None, layout: str, spaced: bool, force: bool, **chosen: Any) -> str | None:
     """Write pairs to a file, or return their text; further options say which pairs are made."""
     from wug.families.pairs import templates
     from wug.files import format_of, refuse_existing, write_text
 
-    if given["everything"] and given["n"] is not None:
+    if chosen["everything"] and chosen["n"] is not None:
         raise click.UsageError("--all and --n exclude each other")
     if path is not None:
         format_of(path, dict.fromkeys((".tab", ".tsv", ".txt", ""), "tsv"))
         refuse_existing([path], force=force)
-    sentences = None if given["everything"] else given["n"] or DEFAULT_SENTENCES
-    examples = templates.generate(category, sentences, given["seed"], given["lexicon"], given["patterns"] or None)
+    sentences = None if chosen["everything"] else chosen["n"] or DEFAULT_SENTENCES
+    examples = templates.generate(category, sentences, chosen["seed"], chosen["lexicon"], chosen["patterns"] or None)
     words = layout == "word"
     written = templates.word_focused(examples) if words else templates.sentence_focused(examples, spaced)
     for notice in written.notices:
@@ -131,9 +131,9 @@ def score_pairs(
             for suite, name, outcomes in score_table(path, suite_options):
                 yield suite, family.model_id(name, path), outcomes
             continue
-        found = read_published(path, columns)
-        for name, rows in found.columns.items():
-            yield found.suite, family.model_id(name, path), rows
+        published = read_published(path, columns)
+        for name, rows in published.columns.items():
+            yield published.suite, family.model_id(name, path), rows
 
 
 def score_human_responses(paths: Sequence[Path], *, suite_options: Mapping[str, str]) -> family.ScoredSuites:

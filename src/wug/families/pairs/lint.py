@@ -42,8 +42,8 @@ def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:
     digests = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
     _, number, counts = np.unique(digests, return_inverse=True, return_counts=True)
     seen: set[tuple[str, str]] = set()
-    for place in np.flatnonzero(counts[number] > 1).tolist():  # the pairs themselves would take much memory
-        pair = pairs[place]
+    for index in np.flatnonzero(counts[number] > 1).tolist():  # the pairs themselves would take much memory
+        pair = pairs[index]
         if (pair.good, pair.bad) in seen:
             yield pair
         seen.add((pair.good, pair.bad))

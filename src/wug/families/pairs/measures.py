@@ -59,16 +59,16 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     for at in scores.pieces if by_token or PER_TOKEN.intersection(settings.links) else ():
         scores[at].require_tokens()
     return [
-        _linked(part, one, settings, _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ())
-        for at, (part, one) in enumerate(zip(parts, measures, strict=True))
+        _linked(part, measured, settings, _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ())
+        for at, (part, measured) in enumerate(zip(parts, measures, strict=True))
     ]
 
 
 def _linked(text: str, measured: Measure, settings: PairsSettings, tokens: Sequence[str]) -> Measure:
     unigram = UnigramScore(0.0, 0, 0) if settings.unigrams is None else settings.unigrams.logprob(text, tokens)
     scored = measured.tokens - measured.missing
-    one = LinkedText(text, measured.logprob, scored, unigram.logprob, unigram.words)
-    score, *others = (LINKS[name](one, settings.parameters) for name in settings.links)
+    linked = LinkedText(text, measured.logprob, scored, unigram.logprob, unigram.words)
+    score, *others = (LINKS[name](linked, settings.parameters) for name in settings.links)
     return measured._replace(score=score, not_listed=unigram.unknown, others=tuple(others))
 
 
@@ -84,8 +84,7 @@ def _token_texts(scores: Scores, at: int, first: int, last: int) -> list[str]:
 def word_logprobs(scored: Scored) -> list[list[str | float | None]]:
     """Every word of a sentence with its log-probability, then the tokens after it, such as `<eos>`."""
     words: list[list[str | float | None]] = [
-        [found.group(), _sum(scored.logprobs[scored.slice(*found.span())])]
-        for found in re.finditer(r"\S+", scored.text)
+        [word.group(), _sum(scored.logprobs[scored.slice(*word.span())])] for word in re.finditer(r"\S+", scored.text)
     ]
     end = scored.slice(len(scored.text))
     for piece, logprob in zip((scored.pieces or ())[end], scored.logprobs[end], strict=False):

@@ -102,18 +102,18 @@ class PairOutcome(NamedTuple):
 
 def margins(rows: Rows, factor: float) -> list[float]:
     """The margins of all judged pairs that have one, in any order, with scores multiplied by a factor."""
-    found: list[float] = []
+    collected: list[float] = []
     for value in ("true", "false"):
         scores = rows.numbers(Filter(ACCURACY, value=value), SCORE_KEYS)
         if {"logprob_good", "logprob_bad"} <= scores.keys():
             good, bad = (_side(scores, side) * factor for side in ("good", "bad"))
             known = np.isfinite(good) & np.isfinite(bad)
-            found += (good[known] - bad[known]).tolist()
+            collected += (good[known] - bad[known]).tolist()
         else:  # answers to questions, or published scores
             each = rows.each(Filter(ACCURACY, value=value), keys=(*SCORE_KEYS, *TEXT_KEYS))
-            given = (PairOutcome.of(row.outcome, factor).margin for row in each)
-            found += [margin for margin in given if margin is not None]
-    return found
+            of_rows = (PairOutcome.of(row.outcome, factor).margin for row in each)
+            collected += [margin for margin in of_rows if margin is not None]
+    return collected
 
 
 def _side(scores: Mapping[str, np.ma.MaskedArray[Any, Any]], side: str) -> Floats:
@@ -138,7 +138,7 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
 def languages_of(pairs: Iterable[Pair]) -> set[str]:
     """The known languages of some pairs."""
     groups = {id(pair.groups): pair.groups for pair in pairs}
-    return {found[LANGUAGE] for found in groups.values() if LANGUAGE in found}
+    return {of_row[LANGUAGE] for of_row in groups.values() if LANGUAGE in of_row}
 
 
 @dataclass(slots=True)
@@ -176,8 +176,8 @@ class HumanCorrelations:
 
     def add(self, outcome: Outcome) -> None:
         """Collect a pair that people judged."""
-        given = outcome.detail.get("human")
-        human = None if given is None else finite(given)
+        rating = outcome.detail.get("human")
+        human = None if rating is None else finite(rating)
         if human is not None:
             margin = None if outcome.value is None else PairOutcome.of(outcome).margin
             self.collect(margin, human, outcome.groups)
@@ -206,18 +206,18 @@ class HumanCorrelations:
             yield from _correlations(OVERALL, margins, judgements)
         else:
             yield Notice(f"no correlation with people's judgements: {why}")
-        for group, places in self.groups.items():
-            some = np.array(places)
-            if MIN_GROUP_PAIRS <= len(some) < n and _why_none(margins[some], judgements[some]) is None:
-                yield from _correlations(group, margins[some], judgements[some])
+        for group, members in self.groups.items():
+            chosen = np.array(members)
+            if MIN_GROUP_PAIRS <= len(chosen) < n and _why_none(margins[chosen], judgements[chosen]) is None:
+                yield from _correlations(group, margins[chosen], judgements[chosen])
         if self.left_out:
             pairs = f"{plural(self.left_out, 'pair')} that people judged"
             yield Notice(f"{pairs} left out of the correlations: the model gives no finite margin")
 
 
-def correlation(one: Floats, other: Floats) -> float:
+def correlation(first: Floats, second: Floats) -> float:
     """Pearson's correlation of two columns that are not constant."""
-    a, b = one - one.mean(), other - other.mean()
+    a, b = first - first.mean(), second - second.mean()
     # Scaled first: squares of very large or small numbers would overflow or underflow.
     a, b = a / np.abs(a).max(), b / np.abs(b).max()
     return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
@@ -225,9 +225,9 @@ def correlation(one: Floats, other: Floats) -> float:
 
 def ranks(values: Floats) -> Floats:
     """The ranks from 1; equal values have their mean rank."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    found: Floats = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    return found
+    _, ranks_of_values, counts = np.unique(values, return_inverse=True, return_counts=True)
+    averages: Floats = (np.cumsum(counts) - (counts - 1) / 2)[ranks_of_values]
+    return averages
 
 
 def _why_none(margins: Floats, judgements: Floats) -> str | None:
@@ -265,13 +265,13 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
     pair, detail = PairOutcome.of(outcome), outcome.detail
     logprobs = (detail.get("logprob_good"), detail.get("logprob_bad"))
     scores = (detail.get("score_good"), detail.get("score_bad"))
-    given: dict[str, Any] = {
+    details: dict[str, Any] = {
         "context": str(detail.get("context") or ""),
         "scores": scores if None not in scores else (),
         "fields": {"sentence_good": pair.good, "sentence_bad": pair.bad},
     }
     known = () if None in logprobs else (float(logprobs[0]), float(logprobs[1]))  # type: ignore[arg-type]
-    return choice_sample((pair.good, pair.bad), 0, outcome.value, known, **given)
+    return choice_sample((pair.good, pair.bad), 0, outcome.value, known, **details)
 
 
 def from_sample(sample: Sample) -> dict[str, Any]:

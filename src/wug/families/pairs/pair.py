@@ -70,8 +70,8 @@ _NOT_STRATA = {"attractors", "number", "contrast", "level", "pattern_type"}
 def strata(pairs: Iterable[Pair]) -> tuple[str, ...]:
     """The names of the groups that samples are stratified by."""
     distinct = {id(pair.groups): pair.groups for pair in pairs}.values()
-    found = dict.fromkeys(name for groups in distinct for name in groups if name not in _NOT_STRATA)
-    return *(name for name in _STRATA if name in found), *(name for name in found if name not in _STRATA)
+    present = dict.fromkeys(name for groups in distinct for name in groups if name not in _NOT_STRATA)
+    return *(name for name in _STRATA if name in present), *(name for name in present if name not in _STRATA)
 
 
 @dataclass(slots=True)
@@ -124,8 +124,8 @@ def split_punctuation(word: str, forms: tuple[str, str]) -> tuple[str, str, str]
     """The punctuation before a word, the word itself, and the punctuation after it."""
     if word in forms:
         return "", word, ""
-    found = _PUNCTUATED.fullmatch(word)
-    return (found[1], found[2], found[3]) if found else ("", word, "")
+    match = _PUNCTUATED.fullmatch(word)
+    return (match[1], match[2], match[3]) if match else ("", word, "")
 
 
 def target_of(pair: Pair) -> Target | None:

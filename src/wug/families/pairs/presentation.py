@@ -156,9 +156,11 @@ class PresentationSettings:
         system, before_user = self._system(form, prompt, in_chat=in_chat)
         labels = self.labels or (prompt.labels if prompt is not None else ()) or LABELS.get(self.method, ())
         chat = Chat((), self.template_text if in_chat else None, not in_chat, self.method in QUESTIONS)
-        made = Presentation(self.method, prompt, labels, system, before_user, self.request, chat, self.text_answer)
-        wrapper = form.wrapper(made.read_before(a="{a}", b="{b}", sentence="{sentence}"))
-        return made._replace(chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
+        presentation = Presentation(
+            self.method, prompt, labels, system, before_user, self.request, chat, self.text_answer
+        )
+        wrapper = form.wrapper(presentation.read_before(a="{a}", b="{b}", sentence="{sentence}"))
+        return presentation._replace(chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
 
     def assumed(self) -> Presentation:
         """The presentation to a model with a chat template, as long as the model is not known."""
@@ -179,10 +181,10 @@ class PresentationSettings:
         return (self.system or own, "") if refused is None else ("", f"{own} ")
 
 
-def _template(given: str) -> tuple[str, str | None]:
-    if given in ("auto", "no"):
-        return given, None
-    return "file", read_text(user_path(given))
+def _template(name: str) -> tuple[str, str | None]:
+    if name in ("auto", "no"):
+        return name, None
+    return "file", read_text(user_path(name))
 
 
 def _preamble(prompt: PairPrompt) -> PairPrompt:

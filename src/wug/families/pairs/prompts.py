@@ -50,7 +50,7 @@ class PairPrompt(NamedTuple):
 
     def fill(self, **sentences: str) -> str:
         """The text with sentences in place of fields."""
-        return _FIELD.sub(lambda found: sentences[found[1]], self.text)
+        return _FIELD.sub(lambda match: sentences[match[1]], self.text)
 
 
 @functools.cache
@@ -60,25 +60,25 @@ def published() -> Mapping[str, PairPrompt]:
     return {
         name: PairPrompt(
             name,
-            one["prompt"],
-            tuple(one.get("labels", ())),
-            one.get("join", " "),
-            one.get("system", ""),
-            one.get("plain_end", ""),
-            one["kind"],
+            entry["prompt"],
+            tuple(entry.get("labels", ())),
+            entry.get("join", " "),
+            entry.get("system", ""),
+            entry.get("plain_end", ""),
+            entry["kind"],
         )
-        for name, one in entries.items()
+        for name, entry in entries.items()
     }
 
 
-def read_prompt(given: str) -> PairPrompt:
+def read_prompt(written: str) -> PairPrompt:
     """The prompt that a user names or writes."""
-    if given in published():
-        return published()[given]
-    text = given.replace("\\n", "\n")
+    if written in published():
+        return published()[written]
+    text = written.replace("\\n", "\n")
     fields = _FIELD.findall(text)
-    if not fields and not re.search(r"\s", given):
-        raise UnknownName("prompt", given, list(published()))
+    if not fields and not re.search(r"\s", written):
+        raise UnknownName("prompt", written, list(published()))
     if set(fields) not in FIELDS.values():
         unknown = sorted(set(fields) - {"a", "b", "sentence"})
         wrong = f"has the unknown field {{{unknown[0]}}}" if unknown else "lacks a field"

@@ -45,7 +45,7 @@ class QuestionSuite(PairsSuite):
         """Those of the question, then those that sentences alone have too."""
         presentation = self.settings.presentation
         own = CHOICE_METRICS if presentation.method == "forced_choice" else YES_NO_METRICS
-        kept = [one for one in own if not (presentation.text_answer and one.name in MARGIN_METRICS)]
+        kept = [metric for metric in own if not (presentation.text_answer and metric.name in MARGIN_METRICS)]
         return (*kept, *self._further_metrics())
 
     def requests(self) -> Sequence[Request]:
@@ -58,9 +58,9 @@ class QuestionSuite(PairsSuite):
         per_pair = sum(map(len, self._questions(self.items[0]))) if self.items else 1
         step = max(1, model.chunk // per_pair)
         for first in range(0, len(self.items), step):
-            some = self.items[first : first + step]
-            scores = iter(model.score([r for pair in some for question in self._questions(pair) for r in question]))
-            for pair in some:
+            pairs = self.items[first : first + step]
+            scores = iter(model.score([r for pair in pairs for question in self._questions(pair) for r in question]))
+            for pair in pairs:
                 replies = [self._reply(question, scores, counts) for question in self._questions(pair)]
                 for outcome in self._judge(pair, replies, correlations):
                     counts.add(outcome)
@@ -120,8 +120,8 @@ class _Counts:
             self.events["invalid"] += bool(outcome.value)
         if outcome.metric == ACCURACY and outcome.value is None:
             self.events[f"why {detail.get('why', '')}"] += 1
-        for one, other in TIES:
-            self.events["ties"] += detail.get(one) is not None and detail.get(one) == detail.get(other)
+        for first, second in TIES:
+            self.events["ties"] += detail.get(first) is not None and detail.get(first) == detail.get(second)
 
     def notices(self) -> Iterator[str]:
         """The warnings of a run."""
@@ -129,8 +129,8 @@ class _Counts:
         if count["ties"]:
             yield f"{plural(count['ties'], 'question')} with equally probable labels, counted as failures"
         if count["invalid"]:
-            some = f"{count['invalid']:,} of {count['questions']:,} questions"
-            yield f"{some} without a usable answer (invalid), counted as failures"
+            unusable = f"{count['invalid']:,} of {count['questions']:,} questions"
+            yield f"{unusable} without a usable answer (invalid), counted as failures"
         for name, times in count.items():
             if name.startswith("why "):
                 yield f"{plural(times, 'judgement')} not made: {name.removeprefix('why ')}"
@@ -155,11 +155,13 @@ TIES = (
 
 def presented(suite: PairsSuite, presentation: PresentationSettings) -> PairsSuite:
     """The suite with its pairs presented in a given way."""
-    found = replace(suite, settings=replace(suite.settings, presentation=presentation))
+    question_suite = replace(suite, settings=replace(suite.settings, presentation=presentation))
     if presentation.method not in QUESTIONS:
-        return found
+        return question_suite
     if any(pair.context for pair in suite.items):
         raise InputError(
             f"method={presentation.method} shows sentences without their context, and these pairs have one"
         )
-    return QuestionSuite(**{one.name: getattr(found, one.name) for one in fields(found)})
+    return QuestionSuite(
+        **{declared.name: getattr(question_suite, declared.name) for declared in fields(question_suite)}
+    )

@@ -71,8 +71,8 @@ class LabelReply(NamedTuple):
     @classmethod
     def of_text(cls, text: str, labels: Sequence[str]) -> LabelReply:
         """The label with which a text begins."""
-        found = parse_answer(text, labels)
-        return cls(None, None, text, None if found is None else labels.index(found), found is not None)
+        answer = parse_answer(text, labels)
+        return cls(None, None, text, None if answer is None else labels.index(answer), answer is not None)
 
     @property
     def margin(self) -> float | None:
@@ -93,9 +93,9 @@ def parse_answer(text: str, labels: Sequence[str]) -> str | None:
     stripped = text.strip(_WRAPPING)
     for label in labels:
         flags = re.NOFLAG if len(label) == 1 else re.IGNORECASE
-        if found := re.match(rf"{re.escape(label)}(?!\w)", stripped, flags):
+        if match := re.match(rf"{re.escape(label)}(?!\w)", stripped, flags):
             others = "|".join(re.escape(other) for other in labels if other != label)
-            both = re.match(rf"[\W_]*(?:(?:and|or)\b\W*)?(?:{others})(?!\w)", stripped[found.end() :], flags)
+            both = re.match(rf"[\W_]*(?:(?:and|or)\b\W*)?(?:{others})(?!\w)", stripped[match.end() :], flags)
             return None if both else label
     return None
 

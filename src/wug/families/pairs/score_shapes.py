@@ -39,15 +39,15 @@ def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
     correlations = HumanCorrelations()
     ties = identical = 0
     mass: list[float] = []
-    for one in pairs:
-        if one.why:
-            yield Outcome(one.pair.item, ACCURACY, None, one.pair.groups, {"why": one.why})
+    for scored in pairs:
+        if scored.why:
+            yield Outcome(scored.pair.item, ACCURACY, None, scored.pair.groups, {"why": scored.why})
             continue
-        if one.pair.human is not None:
-            correlations.collect(finite(SHAPES[shape].margin(one.scores)), one.pair.human, one.pair.groups)
-        same = bool(one.pair.good) and is_identical(one.pair)
+        if scored.pair.human is not None:
+            correlations.collect(finite(SHAPES[shape].margin(scored.scores)), scored.pair.human, scored.pair.groups)
+        same = bool(scored.pair.good) and is_identical(scored.pair)
         identical += same and shape != "margin"
-        for outcome in SHAPES[shape].judge(one):
+        for outcome in SHAPES[shape].judge(scored):
             if "score_good" in outcome.detail and not same:
                 ties += outcome.detail["score_good"] == outcome.detail["score_bad"]
             if outcome.metric == replies.ANSWER_MASS and isinstance(outcome.value, float):
@@ -72,48 +72,48 @@ def _warnings(pairs: Sequence[ScoredPair], ties: int, identical: int, mass: Sequ
         yield f"{copies}, and counted like them"
 
 
-def _judge_wide(one: ScoredPair) -> Iterator[Outcome]:
-    pair, (good, bad) = one.pair, one.scores
+def _judge_wide(scored: ScoredPair) -> Iterator[Outcome]:
+    pair, (good, bad) = scored.pair, scored.scores
     texts = {"good": pair.good, "bad": pair.bad} if pair.good else {}
     human = {} if pair.human is None else {"human": pair.human}
     detail = {**texts, "score_good": good, "score_bad": bad, **human}
     yield Outcome(pair.item, ACCURACY, good > bad, pair.groups, detail)
 
 
-def _judge_presentations(one: ScoredPair) -> Iterator[Outcome]:
+def _judge_presentations(scored: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
-    g1, g2, b1, b2 = one.scores
+    g1, g2, b1, b2 = scored.scores
     shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
     for outcome in replies.judge_choice(
-        one.pair, replies.LabelReply.of_logprobs(g1, g2), replies.LabelReply.of_logprobs(b1, b2)
+        scored.pair, replies.LabelReply.of_logprobs(g1, g2), replies.LabelReply.of_logprobs(b1, b2)
     ):
         scores = shown[outcome.groups["order"]] if outcome.metric == ACCURACY else None
-        yield from _with_scores(one.pair, outcome, scores)
+        yield from _with_scores(scored.pair, outcome, scores)
 
 
-def _judge_yes_no(one: ScoredPair) -> Iterator[Outcome]:
-    yes_good, yes_bad, no_good, no_bad = one.scores
+def _judge_yes_no(scored: ScoredPair) -> Iterator[Outcome]:
+    yes_good, yes_bad, no_good, no_bad = scored.scores
     for outcome in replies.judge_yes_no(
-        one.pair, replies.LabelReply.of_logprobs(yes_good, no_good), replies.LabelReply.of_logprobs(yes_bad, no_bad)
+        scored.pair, replies.LabelReply.of_logprobs(yes_good, no_good), replies.LabelReply.of_logprobs(yes_bad, no_bad)
     ):
         scores = (yes_good - no_good, yes_bad - no_bad) if outcome.metric == ACCURACY else None
-        yield from _with_scores(one.pair, outcome, scores)
+        yield from _with_scores(scored.pair, outcome, scores)
 
 
 def _with_scores(pair: Pair, outcome: Outcome, scores: tuple[float, float] | None) -> Iterator[Outcome]:
     """The outcome with the scores that were compared; nothing about the validity of answers, which a table lacks."""
     if scores is not None:
         human = {} if pair.human is None else {"human": pair.human}
-        found = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
-        yield replace(outcome, detail={**found, "score_good": scores[0], "score_bad": scores[1], **human})
+        details = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
+        yield replace(outcome, detail={**details, "score_good": scores[0], "score_bad": scores[1], **human})
     elif outcome.metric != replies.INVALID:
         yield outcome
 
 
-def _judge_answers(one: ScoredPair) -> Iterator[Outcome]:
-    right, wrong = one.scores
-    yield Outcome(one.pair.item, ACCURACY, right > wrong, one.pair.groups)
-    yield Outcome(one.pair.item, "invalid", math.isnan(right), one.pair.groups)
+def _judge_answers(scored: ScoredPair) -> Iterator[Outcome]:
+    right, wrong = scored.scores
+    yield Outcome(scored.pair.item, ACCURACY, right > wrong, scored.pair.groups)
+    yield Outcome(scored.pair.item, "invalid", math.isnan(right), scored.pair.groups)
 
 
 def _without_invalid(metrics: Sequence[Metric]) -> tuple[Metric, ...]:

@@ -89,18 +89,18 @@ def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[Scored
         shape, pairs, notices = "wide", *_read_bert_syntax(path)
     else:
         shape, pairs, notices = _read_pairs(path, values)
-    given = {name: value for name, value in options.items() if name != "model"}
+    signed_options = {name: value for name, value in options.items() if name != "model"}
     models: dict[str, list[ScoredPair]] = {}
-    for one in pairs:
-        models.setdefault(one.model, []).append(one)
-    for model, some in models.items():
-        checksum = checksum_of(f"{one.pair.item}\t{one.pair.good}\t{one.pair.bad}" for one in some)
+    for scored in pairs:
+        models.setdefault(scored.model, []).append(scored)
+    for model, of_model in models.items():
+        checksum = checksum_of(f"{scored.pair.item}\t{scored.pair.good}\t{scored.pair.bad}" for scored in of_model)
         metrics = SHAPES[shape].metrics
-        correlated = CORRELATIONS if any(one.pair.human is not None for one in some) else ()
-        signed = {"target": GIVEN, **given}
-        meta = {"format": f"scores ({shape})", "pairs": len(some)}
-        suite = ScoredTable(stem(path), "pairs", checksum, signed, (*metrics, *correlated), len(some), meta)
-        yield suite, model or stem(path), [*judge_pairs(some, shape), *map(Notice, notices)]
+        correlated = CORRELATIONS if any(scored.pair.human is not None for scored in of_model) else ()
+        signed = {"target": GIVEN, **signed_options}
+        meta = {"format": f"scores ({shape})", "pairs": len(of_model)}
+        suite = ScoredTable(stem(path), "pairs", checksum, signed, (*metrics, *correlated), len(of_model), meta)
+        yield suite, model or stem(path), [*judge_pairs(of_model, shape), *map(Notice, notices)]
 
 
 def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[ScoredPair], list[str]]:
@@ -120,7 +120,7 @@ def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[Scored
         pairs = _long_pairs(columns, values) if shape == "long" else _row_pairs(columns, names, values)
     refuse_errors(columns.problems, path)
     if values["lower_is_better"]:
-        pairs = [one._replace(scores=tuple(-score for score in one.scores)) for one in pairs]
+        pairs = [scored._replace(scores=tuple(-score for score in scored.scores)) for scored in pairs]
     models = {plain(record.fields.get("model")) for record in columns.records if values["model"] is None}
     if len(models) > 1:
         fix = "judged together: add -S model=model for one result each"
@@ -129,14 +129,14 @@ def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[Scored
 
 
 def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
-    given = [shape for shape, names in _COLUMNS_OF_SHAPES.items() if any(values[name] for name in names)]
-    if given[:1] == ["answers"] and values["score"] is None:
+    shapes = [shape for shape, names in _COLUMNS_OF_SHAPES.items() if any(values[name] for name in names)]
+    if shapes[:1] == ["answers"] and values["score"] is None:
         return "answers"  # which has a condition, too
-    if len(given) > 1:
-        options = " and ".join(_COLUMNS_OF_SHAPES[shape][0] for shape in given[:2])
+    if len(shapes) > 1:
+        options = " and ".join(_COLUMNS_OF_SHAPES[shape][0] for shape in shapes[:2])
         raise InputError(f"{options} describe different tables: name the columns of one", file=columns.path)
-    if given:
-        return given[0]
+    if shapes:
+        return shapes[0]
     if {"good_score", "bad_score"} <= set(columns.header):
         return "wide"
     if {"item", "condition", "score"} <= set(columns.header):
@@ -170,7 +170,7 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
         human = _human(columns, record, values["human"])
         scores = tuple(columns.number(record, name, finite=False) for name in names)
         pairs.append(ScoredPair(Pair(item, good, bad, own, human=human), scores, _model(record, values)))
-    repeated = find_repeated((one.model, one.pair.item) for one in pairs)
+    repeated = find_repeated((scored.model, scored.pair.item) for scored in pairs)
     if repeated and values["item"]:
         fix = "name columns that identify a pair, or model=COLUMN if there are several models"
         raise InputError(f"item {repeated[0][1]!r} occurs in several rows: {fix}", file=columns.path)
@@ -178,7 +178,7 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
         return pairs
     # Named by their rows among those of their model: models in one file are compared by item.
     rows: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    return [one._replace(pair=one.pair._replace(item=str(next(rows[one.model])))) for one in pairs]
+    return [scored._replace(pair=scored.pair._replace(item=str(next(rows[scored.model])))) for scored in pairs]
 
 
 def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
@@ -187,7 +187,7 @@ def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[Scored
     marks = (values["good"], values["bad"])
     if not columns.item:
         raise InputError("item=COLUMN must say which rows make a pair", file=columns.path)
-    found: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    rows_by_item: dict[tuple[str, str], dict[str, list[Record]]] = {}
     own_groups: list[tuple[tuple[str, str], Mapping[str, str]]] = []
     others = 0
     for (item, record), own in zip(columns.items(), columns.groups_by_row(condition), strict=True):
@@ -196,14 +196,14 @@ def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[Scored
             others += 1
             continue
         key = (_model(record, values), item)
-        found.setdefault(key, {}).setdefault(mark, []).append(record)
+        rows_by_item.setdefault(key, {}).setdefault(mark, []).append(record)
         own_groups.append((key, own))
-    if not found:
+    if not rows_by_item:
         raise InputError(f"no row has {condition}={marks[0]} or {condition}={marks[1]}", file=columns.path)
     if others:
         columns.notices.append(f"{plural(others, 'row')} with another {condition} left out")
     pairs, groups = [], columns.groups_by_item(own_groups)
-    for (model, item), rows in found.items():
+    for (model, item), rows in rows_by_item.items():
         wrong = [
             f"{len(rows.get(mark, ()))} rows with {condition}={mark}" for mark in marks if len(rows.get(mark, ())) != 1
         ]
@@ -223,7 +223,7 @@ def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPai
     columns.require(condition)
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError("labels takes two different labels, for good and bad sentences, such as labels=Yes,No")
-    found = []
+    scored = []
     for row, (record, groups) in enumerate(zip(columns.records, columns.groups_by_row(), strict=True), 1):
         mark = plain(record.fields.get(condition))
         if mark not in marks:
@@ -233,8 +233,8 @@ def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPai
         answer = parse_answer(plain(record.fields.get(values["answer"])), labels)
         right = labels[marks.index(mark)]
         scores = (math.nan, math.nan) if answer is None else (float(answer == right), float(answer != right))
-        found.append(ScoredPair(Pair(str(row), "", "", groups), scores, _model(record, values)))
-    return found
+        scored.append(ScoredPair(Pair(str(row), "", "", groups), scores, _model(record, values)))
+    return scored
 
 
 def _model(record: Record, values: Mapping[str, Any]) -> str:
@@ -257,12 +257,12 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
     """The pairs of the results of Goldberg (2019), which have no header."""
     pairs, skipped, others = [], 0, 0
     for number, line in enumerate(read_lines(path), 1):
-        found = _BERT_SYNTAX.fullmatch(line)
-        if found is None:
+        match = _BERT_SYNTAX.fullmatch(line)
+        if match is None:
             skipped += line.startswith("skipping")
             others += bool(line.strip()) and not line.startswith("skipping")
             continue
-        _, attractors, good, good_score, bad, bad_score, text = found.groups()
+        _, attractors, good, good_score, bad, bad_score, text = match.groups()
         scores = as_number(good_score), as_number(bad_score)
         if any(map(math.isnan, scores)):
             raise InputError(f"{good_score!r} and {bad_score!r} are not two scores", file=path, place=f"line {number}")
@@ -298,7 +298,7 @@ def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[lis
 def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: ProblemList) -> list[Row]:
     """The outcomes of all pairs by one column; a field that is not a number is a problem."""
     pool = GroupPool()
-    found: list[Row] = []
+    outcomes: list[Row] = []
     ties = 0
     for rows in pairs:
         good, bad = (as_number(record.fields[column]) for record in (rows.good, rows.bad))
@@ -308,11 +308,11 @@ def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems
             if math.isnan(number)
         )
         detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
-        found.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
+        outcomes.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
         ties += good == bad
     if ties:
-        found.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
-    return found
+        outcomes.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
+    return outcomes
 
 
 def _columns(path: Path, table: tables.RecordTable, columns: Sequence[str] | None) -> list[str]:

@@ -158,10 +158,13 @@ class PairsSettings:
     def each(cls, options: Mapping[str, str]) -> list[PairsSettings]:
         """The settings of each method that a user names."""
         settings, values = cls.of(options), read(OPTIONS, options, "pairs")
-        found = [replace(settings, presentation=one) for one in PresentationSettings.each(options, values)]
-        for one in found:
-            one._refuse_unasked(options)
-        return found
+        every = [
+            replace(settings, presentation=settings_of_method)
+            for settings_of_method in PresentationSettings.each(options, values)
+        ]
+        for settings_of_method in every:
+            settings_of_method._refuse_unasked(options)
+        return every
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> PairsSettings:
@@ -243,5 +246,5 @@ def _unigrams(values: Mapping[str, Any]) -> Unigrams | None:
         raise InputError("slor_words is about a unigram model of words: add slor=FILE or unigrams=FILE")
     if path is None:
         return None
-    found = replace(read_unigrams(path), unit=unit)
-    return found if values["slor_words"] is None else replace(found, words=values["slor_words"])
+    unigrams = replace(read_unigrams(path), unit=unit)
+    return unigrams if values["slor_words"] is None else replace(unigrams, words=values["slor_words"])

@@ -63,9 +63,9 @@ def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
     if len(ours) == len(theirs) and renaming(gold_form, form) is not None:
         return ("index",)
     pairs = _partners(ours, theirs, theirs)
-    found = {change for place, partner in pairs.items() for change in _changes(ours[place], theirs[partner])}
+    kinds = {change for position, partner in pairs.items() for change in _changes(ours[position], theirs[partner])}
     unpaired = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
-    return tuple(kind for kind in ERRORS if kind in found or unpaired.get(kind))
+    return tuple(kind for kind in ERRORS if kind in kinds or unpaired.get(kind))
 
 
 class _Piece(NamedTuple):
@@ -95,12 +95,12 @@ def _side_by_side(
 ) -> list[TermPair]:
     ours, theirs = _pieces(gold, dialect), _pieces(prediction, dialect)
     pairs = _partners(ours, theirs, _renamed_pieces(gold, prediction, theirs))
-    moved = _out_of_order([pairs[place] for place in range(len(ours)) if place in pairs])
+    moved = _out_of_order([pairs[position] for position in range(len(ours)) if position in pairs])
     taken = set(pairs.values())
     rows: list[TermPair] = []
     shown = 0
-    for place, piece in enumerate(ours):
-        partner = pairs.get(place)
+    for position, piece in enumerate(ours):
+        partner = pairs.get(position)
         if partner is None:
             rows.append(TermPair(piece.text(dialect), None, ("missing",)))
             continue
@@ -168,17 +168,17 @@ def _renamed_pieces(
 
 def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequence[_Piece]) -> dict[int, int]:
     """The piece of the prediction for each piece of the gold form: the same one, else the most similar."""
-    places: dict[tuple[object, ...], list[int]] = {}
-    for place, piece in reversed(list(enumerate(renamed))):
-        places.setdefault((piece[0] or piece[2], piece[1]), []).append(place)
+    by_shape: dict[tuple[object, ...], list[int]] = {}
+    for position, piece in reversed(list(enumerate(renamed))):
+        by_shape.setdefault((piece[0] or piece[2], piece[1]), []).append(position)
     pairs: dict[int, int] = {}
-    for place, piece in enumerate(ours):
-        same = places.get((piece[0] or piece[2], piece[1]))
+    for position, piece in enumerate(ours):
+        same = by_shape.get((piece[0] or piece[2], piece[1]))
         if same:
-            pairs[place] = same.pop()
-    open_ours = [place for place in range(len(ours)) if place not in pairs]
+            pairs[position] = same.pop()
+    open_ours = [position for position in range(len(ours)) if position not in pairs]
     taken = set(pairs.values())
-    open_theirs = [place for place in range(len(theirs)) if place not in taken]
+    open_theirs = [position for position in range(len(theirs)) if position not in taken]
     likely = sorted(
         (-similarity, abs(left - right), left, right)
         for left, right in product(open_ours, open_theirs)
@@ -207,27 +207,27 @@ def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     other_word, other_role, *other_arguments = second.features
     differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
     named = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
-    found = {
+    present_kinds = {
         "index": not all(named),
         "role": role != other_role,
         "name": word != other_word or any(named),
         "definiteness": first.definite != second.definite,
     }
-    return tuple(kind for kind, present in found.items() if present)
+    return tuple(kind for kind, present in present_kinds.items() if present)
 
 
 def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:
     return TermPair(None, piece.text(dialect), ("extra",) if piece.features else ("ill-formed",))
 
 
-def _out_of_order(places: Iterable[int]) -> set[int]:
+def _out_of_order(positions: Iterable[int]) -> set[int]:
     """The positions outside of the longest increasing subsequence."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
-    for place in places:
-        at = bisect_left(tails, place)
-        before[place] = tails[at - 1] if at else None
-        tails[at : at + 1] = [place]
+    for position in positions:
+        at = bisect_left(tails, position)
+        before[position] = tails[at - 1] if at else None
+        tails[at : at + 1] = [position]
     kept, place_or_none = set(), tails[-1] if tails else None
     while place_or_none is not None:
         kept.add(place_or_none)

@@ -69,7 +69,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
 def canonical(form: LogicalForm) -> LogicalForm:
     """The canonical form of all equivalent ones: indices renamed 0, 1, …, terms sorted, duplicates dropped."""
     prefix, body = frozenset(form.prefix), frozenset(form.body)
-    names = {index: str(place) for place, index in enumerate(_canonical_order(prefix, body))}
+    names = {index: str(number) for number, index in enumerate(_canonical_order(prefix, body))}
     return form._replace(
         prefix=tuple(sorted((Term(*term) for term in _renamed(prefix, names)), key=_by_index)),
         body=tuple(sorted((Term(*term) for term in _renamed(body, names)), key=_by_index)),
@@ -112,9 +112,9 @@ def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
                     around[first].append(f"{predicate}{separator}1{second}")
                 continue
             names = ",".join([a for a in arguments if not a.isdigit()])
-            for place, argument in enumerate(arguments):
+            for number, argument in enumerate(arguments):
                 if argument.isdigit():
-                    around[argument].append(f"{predicate}{separator}{place}{names}")
+                    around[argument].append(f"{predicate}{separator}{number}{names}")
     return {index: "|".join(sorted(look)) for index, look in around.items()}
 
 
@@ -125,9 +125,9 @@ def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[s
         for predicate, arguments, definite in terms:
             pattern = ",".join("" if a.isdigit() else a for a in arguments)
             others = tuple(a for a in arguments if a.isdigit())
-            for place, argument in enumerate(arguments):
+            for number, argument in enumerate(arguments):
                 if argument.isdigit():
-                    key = f"{separator}{'*' * definite}{predicate}/{place}/{pattern}"
+                    key = f"{separator}{'*' * definite}{predicate}/{number}/{pattern}"
                     around.setdefault(argument, []).append((key, others))
     return _Search(around).order(list(around), dict.fromkeys(around, 0))[1]
 
@@ -155,8 +155,8 @@ class _Search:
                 self.order(members, {**colours, index: max(colours.values()) + 1})
                 for index in min(cells.values(), key=lambda cell: (len(cell), colours[cell[0]]))
             )
-        found = sorted((self.order(part, colours) for part in parts), key=lambda answer: answer[0])
-        for _, part_order in found:
+        answers = sorted((self.order(part, colours) for part in parts), key=lambda answer: answer[0])
+        for _, part_order in answers:
             order += part_order
         return self._code(order, colours), order
 
@@ -198,9 +198,9 @@ class _Search:
 
     def _code(self, order: list[str], colours: Mapping[str, int]) -> Code:
         """Every term of the members: a member is its position, another index its colour."""
-        place = {index: number for number, index in enumerate(order)}
+        rank = {index: number for number, index in enumerate(order)}
         return sorted(
-            (key, tuple((True, place[o]) if o in place else (False, colours[o]) for o in (index, *others)))
+            (key, tuple((True, rank[o]) if o in rank else (False, colours[o]) for o in (index, *others)))
             for index in order
             for key, others in self.around[index]
         )
@@ -228,20 +228,20 @@ class _Conjuncts(NamedTuple):
 
 def recogs_exact_match(gold: str, prediction: str) -> bool:
     """Whether the ReCOGS program counts a prediction as correct."""
-    gold_form, found = _read(gold), _read(prediction)
-    if gold_form is None or found is None or gold_form.plain != found.plain:
+    gold_form, predicted_form = _read(gold), _read(prediction)
+    if gold_form is None or predicted_form is None or gold_form.plain != predicted_form.plain:
         return False
     candidates: dict[str, list[str]] = {}
     by_predicates: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for index, predicates in gold_form.around.items():
         by_predicates[predicates].append(index)
-    for index in _connected(found):
-        candidates[index] = by_predicates.get(found.around[index], [])
+    for index in _connected(predicted_form):
+        candidates[index] = by_predicates.get(predicted_form.around[index], [])
         if not candidates[index]:
             return False
-    if len(found.around) < len(gold_form.around) or len(found.terms) < len(gold_form.terms):
+    if len(predicted_form.around) < len(gold_form.around) or len(predicted_form.terms) < len(gold_form.terms):
         return False
-    return any(image == gold_form.terms for image in _images(found, gold_form, candidates))
+    return any(image == gold_form.terms for image in _images(predicted_form, gold_form, candidates))
 
 
 def _read(form: str) -> _Conjuncts | None:
@@ -286,9 +286,9 @@ def _images(form: _Conjuncts, gold: _Conjuncts, candidates: Mapping[str, Sequenc
     """The conjuncts after each replacement that keeps them in the gold form."""
     order = list(candidates)
     due: defaultdict[str, list[Conjunct]] = defaultdict(list)
-    place = {index: number for number, index in enumerate(order)}
+    rank = {index: number for number, index in enumerate(order)}
     for term in form.terms:
-        due[max(term[1], key=place.__getitem__)].append(term)
+        due[max(term[1], key=rank.__getitem__)].append(term)
     one_to_one = len(form.around) == len(gold.around)
     replaced: dict[str, str] = {}
     used: Counter[str] = Counter()

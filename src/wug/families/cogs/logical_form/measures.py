@@ -27,14 +27,14 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
         return len(first) + len(second)
     if len(first) > len(second):
         first, second = second, first
-    places: dict[str, int] = {}
-    for place, token in enumerate(first):
-        places[token] = places.get(token, 0) | 1 << place
+    bits: dict[str, int] = {}
+    for position, token in enumerate(first):
+        bits[token] = bits.get(token, 0) | 1 << position
     every, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
     # Bit i: whether distances grow (rises) or shrink (falls) by one from row i to the next of the present column.
     rises, falls, distance = every, 0, len(first)
     for token in second:
-        same = places.get(token, 0)
+        same = bits.get(token, 0)
         diagonal = (((same & rises) + rises) ^ rises) | same | falls
         grown, shrunk = falls | ~(diagonal | rises) & every, rises & diagonal
         distance += bool(grown & last) - bool(shrunk & last)
@@ -152,11 +152,11 @@ def _split(terms: tuple[Term, ...]) -> tuple[list[str], list[str], list[str]]:
 
 def _count_overlap(gold: tuple[Bag, ...], predicted: tuple[Bag, ...]) -> tuple[int, ...]:
     counts: list[int] = []
-    for place in (0, 2, 4, 6):
-        gold_before, gold_after = gold[place], gold[place + 1]
-        before, after = predicted[place], predicted[place + 1]
+    for start in (0, 2, 4, 6):
+        gold_before, gold_after = gold[start], gold[start + 1]
+        before, after = predicted[start], predicted[start + 1]
         in_prefix, in_body = overlap(gold_before, before), overlap(gold_after, after)
-        if place == 6 or gold_before == before or gold_after == after:
+        if start == 6 or gold_before == before or gold_after == after:
             in_both = in_prefix + in_body  # of terms always: one before `;` is not the same after it
         else:
             in_both = overlap([*gold_before, *gold_after], [*before, *after])

@@ -71,15 +71,15 @@ def tokens(text: str) -> list[str]:
 
 def recognise(forms: Iterable[str]) -> Dialect:
     """The dialect in which these forms are written; `cogs` if they fit several."""
-    found: Dialect = "cogs"
+    dialect: Dialect = "cogs"
     for form in forms:
         if " = " in form:
             return "variable_free"
         if _BARE_INDEX.search(form):
             return "recogs"
         if _SLOG.search(form):
-            found = "slog"
-    return found
+            dialect = "slog"
+    return dialect
 
 
 def parse(text: str, dialect: Dialect | None = None) -> LogicalForm:
@@ -202,8 +202,8 @@ def _read_terms(words: list[str], i: int, *, bare: bool) -> tuple[tuple[Term, ..
 
 def refuse(t: list[str], position: int, expected: str) -> NoReturn:
     """Raise Unreadable with the expected and the actual token."""
-    found = repr(t[position]) if position < len(t) and t[position] else "the end"
-    raise Unreadable(position, f"expected {expected}, found {found}")
+    next_token = repr(t[position]) if position < len(t) and t[position] else "the end"
+    raise Unreadable(position, f"expected {expected}, found {next_token}")
 
 
 def _read_tree(words: list[str]) -> LogicalForm:
@@ -262,11 +262,11 @@ def _render_tree(form: LogicalForm) -> str:
             continue
         out.append(f"* {item.predicate}" if item.definite else item.predicate)
         roles = below.get(item.arguments[0], [])
-        for place, term in reversed(list(enumerate(roles))):
-            if place == len(roles) - 1:
+        for index, term in reversed(list(enumerate(roles))):
+            if index == len(roles) - 1:
                 waiting.append(")")
             waiting.append(words[term.arguments[1]])
-            waiting.append(f"{',' if place else '('} {term.predicate.replace('.', ' . ')} =")
+            waiting.append(f"{',' if index else '('} {term.predicate.replace('.', ' . ')} =")
     return " ".join(out)
 
 

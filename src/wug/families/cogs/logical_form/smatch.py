@@ -68,12 +68,12 @@ class _Gains(NamedTuple):
     keys: Mapping[Key, tuple[list[tuple[str, ...]], int]]
     """For each term with a counterpart, its indices and the number of counterparts."""
 
-    def gain(self, index: str, place: str | None, names: IndexMap) -> int:
+    def gain(self, index: str, target: str | None, names: IndexMap) -> int:
         """Matches gained by mapping `index` to `place`, given the others."""
-        if place is None:
+        if target is None:
             return 0
-        with_others = self.paired.get((index, place))
-        earned = self.single[index][place]
+        with_others = self.paired.get((index, target))
+        earned = self.single[index][target]
         return earned + sum(n for (v, u), n in with_others.items() if names.get(v) == u) if with_others else earned
 
     def score(self, names: IndexMap) -> int:
@@ -88,13 +88,13 @@ _NOTHING: Counter[tuple[str, str]] = Counter()
 
 
 def _skeleton(form: LogicalForm) -> Skeleton:
-    found: Skeleton = set()
+    skeleton: Skeleton = set()
     for before, terms in ((True, form.prefix), (False, form.body)):
         for predicate, arguments, definite in terms:
             indices = tuple(dict.fromkeys(a for a in arguments if a.isdigit()))
             pattern = tuple(f"{indices.index(a)}" if a.isdigit() else a for a in arguments)
-            found.add(((before, predicate, definite, pattern), indices))
-    return found
+            skeleton.add(((before, predicate, definite, pattern), indices))
+    return skeleton
 
 
 def _gains(ours: Skeleton, theirs: Skeleton) -> _Gains:
@@ -103,7 +103,7 @@ def _gains(ours: Skeleton, theirs: Skeleton) -> _Gains:
         counterparts[key].append(indices)
     single: dict[str, Counter[str]] = {v: Counter() for _, indices in sorted(theirs) for v in indices}
     paired: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
-    places: dict[str, dict[str, None]] = {v: {} for v in single}
+    targets: dict[str, dict[str, None]] = {v: {} for v in single}
     keys: dict[Key, tuple[list[tuple[str, ...]], int]] = {}
     always = 0
     for key, indices in sorted(theirs):
@@ -115,7 +115,7 @@ def _gains(ours: Skeleton, theirs: Skeleton) -> _Gains:
         keys.setdefault(key, ([], len(counterparts[key])))[0].append(indices)
         for other in counterparts[key]:
             for v, u in zip(indices, other, strict=True):
-                places[v][u] = None
+                targets[v][u] = None
             if len(indices) == 1:
                 single[indices[0]][other[0]] += 1
             else:
@@ -123,7 +123,7 @@ def _gains(ours: Skeleton, theirs: Skeleton) -> _Gains:
                 paired[first][second] += 1
                 paired[second][first] += 1
     limit = sum(min(len(terms), partners) for terms, partners in keys.values())
-    return _Gains(always, limit, single, paired, {v: list(found) for v, found in places.items()}, keys)
+    return _Gains(always, limit, single, paired, {v: list(possible) for v, possible in targets.items()}, keys)
 
 
 def _start(gains: _Gains, chance: random.Random | None) -> IndexMap:
@@ -134,32 +134,32 @@ def _start(gains: _Gains, chance: random.Random | None) -> IndexMap:
     if chance is not None:
         chance.shuffle(order)
     for index in order:
-        free = [place for place in gains.places[index] if place not in taken]
+        free = [target for target in gains.places[index] if target not in taken]
         if free:
-            likely = max(free, key=lambda place: (gains.gain(index, place, names), _potential(gains, index, place)))
-            place = likely if chance is None else chance.choice(free)
-            names[index] = place
-            taken.add(place)
+            likely = max(free, key=lambda target: (gains.gain(index, target, names), _potential(gains, index, target)))
+            target = likely if chance is None else chance.choice(free)
+            names[index] = target
+            taken.add(target)
     return names
 
 
-def _potential(gains: _Gains, index: str, place: str) -> int:
-    with_others = gains.paired.get((index, place), _NOTHING)
-    return gains.single[index][place] + len({v for v, _ in with_others})
+def _potential(gains: _Gains, index: str, target: str) -> int:
+    with_others = gains.paired.get((index, target), _NOTHING)
+    return gains.single[index][target] + len({v for v, _ in with_others})
 
 
 def _climb(gains: _Gains, names: IndexMap) -> IndexMap:
     """The renaming after the best moves and swaps, until none helps."""
     best, best_score = names, gains.score(names)
     while True:
-        names, holder = best, {place: index for index, place in best.items()}
-        for index, places in gains.places.items():
+        names, holder = best, {target: index for index, target in best.items()}
+        for index, targets in gains.places.items():
             now = names.get(index)
-            for place in places:
-                if place == now:
+            for target in targets:
+                if target == now:
                     continue
-                moved = {**names, index: place}
-                if (other := holder.get(place)) is not None:
+                moved = {**names, index: target}
+                if (other := holder.get(target)) is not None:
                     if now is None:
                         del moved[other]
                     else:
@@ -191,9 +191,9 @@ def _branch_and_bound(gains: _Gains, best: int) -> tuple[int, bool]:
         if level == len(order) or score + undecided[level] <= best:
             return
         index, taken = order[level], set(names.values())
-        options = [(gains.gain(index, place, names), place) for place in gains.places[index] if place not in taken]
-        for gained, place in sorted(options, reverse=True):
-            names[index] = place
+        options = [(gains.gain(index, target, names), target) for target in gains.places[index] if target not in taken]
+        for gained, target in sorted(options, reverse=True):
+            names[index] = target
             branch(level + 1, score + gained)
             del names[index]
         branch(level + 1, score)

@@ -42,12 +42,12 @@ def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = No
         message = f"{sizes.train} training lines: {SINGLE_LINES} are primitives and single examples, so make more"
         raise InputError(message)
     maker = _Maker(seed, lexicon)
-    made = {"train.tsv": maker.train(sizes.train)}
-    maker.words = {word for line in made["train.tsv"] for word in line.sentence.split()}
-    made["dev.tsv"] = maker.in_distribution(maker.random("dev"), sizes.test)
-    made["test.tsv"] = maker.in_distribution(maker.random("test"), sizes.test)
-    made["gen.tsv"] = maker.gen(sizes.each)
-    return made
+    files = {"train.tsv": maker.train(sizes.train)}
+    maker.words = {word for line in files["train.tsv"] for word in line.sentence.split()}
+    files["dev.tsv"] = maker.in_distribution(maker.random("dev"), sizes.test)
+    files["test.tsv"] = maker.in_distribution(maker.random("test"), sizes.test)
+    files["gen.tsv"] = maker.gen(sizes.each)
+    return files
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ def _primitives(random: Random, lexicon: Lexicon) -> list[CogsLine]:
         "unaccusative": _all(lexicon, "causative"),
         "unergative": [*_all(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"].lemma],
     }
-    return [grammar.primitive(kind, word) for kind, some in words.items() for word in some]
+    return [grammar.primitive(kind, word) for kind, words_of_kind in words.items() for word in words_of_kind]
 
 
 def _all(lexicon: Lexicon, *classes: str) -> list[str]:

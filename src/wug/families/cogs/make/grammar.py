@@ -186,10 +186,10 @@ class _Writer:
             elif part in ("PAST", "PARTICIPLE"):
                 event = self.word(clause.verb.past if part == "PAST" else clause.verb.participle)
             elif part == "xcomp" and clause.infinitive is not None:
-                place = self.word(clause.infinitive.lemma)
-                arguments.append((part, f"x _ {place}"))
+                index = self.word(clause.infinitive.lemma)
+                arguments.append((part, f"x _ {index}"))
                 # The subject of the main verb is also that of the infinitive.
-                self.terms.append((place, f"{clause.infinitive.lemma} . agent ( x _ {place} , {arguments[0][1]} )"))
+                self.terms.append((index, f"{clause.infinitive.lemma} . agent ( x _ {index} , {arguments[0][1]} )"))
             elif part == "ccomp" and clause.complement is not None:
                 arguments.append((part, f"x _ {self.clause(clause.complement)}"))
             else:
@@ -203,16 +203,16 @@ class _Writer:
             self.word(phrase.word)
             return phrase.word
         self.word(phrase.article)
-        place = self.word(phrase.word)
+        index = self.word(phrase.word)
         if phrase.article == "the":
-            self.definite.append(f"* {phrase.word} ( x _ {place} ) ;")
+            self.definite.append(f"* {phrase.word} ( x _ {index} ) ;")
         else:
-            self.terms.append((place, f"{phrase.word} ( x _ {place} )"))
+            self.terms.append((index, f"{phrase.word} ( x _ {index} )"))
         if phrase.preposition is not None and phrase.within is not None:
             self.word(phrase.preposition)
             inner = self.phrase(phrase.within)
-            self.terms.append((place, f"{phrase.word} . nmod . {phrase.preposition} ( x _ {place} , {inner} )"))
-        return f"x _ {place}"
+            self.terms.append((index, f"{phrase.word} . nmod . {phrase.preposition} ( x _ {index} , {inner} )"))
+        return f"x _ {index}"
 
     def word(self, word: str) -> int:
         self.words.append(word)

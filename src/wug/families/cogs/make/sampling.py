@@ -96,10 +96,10 @@ class ClauseSampler:
     def _simple(self, spec: ClauseSpec) -> Clause:
         frame = self.random.choices(spec.frames, weights=[WEIGHTS[name] for name in spec.frames])[0]
         phrases = {}
-        for place, part in enumerate(FRAMES[frame]):
+        for index, part in enumerate(FRAMES[frame]):
             if part in ROLES:
                 nested: Nesting = 0
-                if place == 0:
+                if index == 0:
                     nested = "surely" if spec.modified_subject else 0
                 elif part == "theme":
                     nested = "perhaps" if spec.modifiers is None else spec.modifiers

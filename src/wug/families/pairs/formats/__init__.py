@@ -172,21 +172,21 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
     parsed = {file: _parse_file(file, file_options, labels) for file in files}
     copies = {} if "files" in options else _copies(parsed)  # a file that the user names is read
     shared = os.path.commonpath([file.parent for file in files])
-    read = {file: found for file, found in parsed.items() if file not in copies}
+    read = {file: file_pairs for file, file_pairs in parsed.items() if file not in copies}
     stems = Counter(file.with_name(stem(file)) for file in read)
     pairs: list[Pair] = []
     problems = ProblemList()
-    for file, found in read.items():
+    for file, file_pairs in read.items():
         where = file.relative_to(shared)
-        pairs += _in_folder(found.pairs, where, with_suffix=stems[file.with_name(stem(file))] > 1)
-        problems += (replace(each, place=f"{where}, {each.place}".rstrip(", ")) for each in found.problems)
+        pairs += _in_folder(file_pairs.pairs, where, with_suffix=stems[file.with_name(stem(file))] > 1)
+        problems += (replace(each, place=f"{where}, {each.place}".rstrip(", ")) for each in file_pairs.problems)
     for file, first in copies.items():
         count = len(parsed[file].pairs)
         what = "its 1 pair is" if count == 1 else f"its {count:,} pairs are"
         problems.warn(str(file.relative_to(shared)), f"not read: {what} in {first.name}")
-    counts = {file.relative_to(path).as_posix(): len(found.pairs) for file, found in read.items()}
-    format = _most_common(found.format for found in read.values()) or ""
-    return ParsedPairs(format, pairs, problems, sum(found.blind for found in read.values()), counts)
+    counts = {file.relative_to(path).as_posix(): len(file_pairs.pairs) for file, file_pairs in read.items()}
+    format = _most_common(file_pairs.format for file_pairs in read.values()) or ""
+    return ParsedPairs(format, pairs, problems, sum(file_pairs.blind for file_pairs in read.values()), counts)
 
 
 def _format_in_folder(file: Path, options: Mapping[str, str]) -> str | None:
@@ -206,11 +206,11 @@ def _format_in_folder(file: Path, options: Mapping[str, str]) -> str | None:
 
 def _files_below(folder: Path) -> list[Path]:
     """The files below a folder, except hidden ones, sorted by path."""
-    found: list[Path] = []
+    files: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
-        found += (Path(parent) / name for name in names if not name.startswith("."))
-    return sorted(found)
+        files += (Path(parent) / name for name in names if not name.startswith("."))
+    return sorted(files)
 
 
 def _suffix(path: Path) -> str:
@@ -227,12 +227,12 @@ def _copies(parsed: Mapping[Path, ParsedPairs]) -> dict[Path, Path]:
     by_name: dict[Path, list[Path]] = {}
     for file in parsed:
         by_name.setdefault(file.with_name(stem(file)), []).append(file)
-    found: dict[Path, Path] = {}
+    copies: dict[Path, Path] = {}
     for files in by_name.values():
         first, *others = sorted(files, key=lambda file: SUFFIXES.index(_suffix(file)))
         known = {(pair.good, pair.bad) for pair in parsed[first].pairs} if others else set()
-        found |= {file: first for file in others if {(pair.good, pair.bad) for pair in parsed[file].pairs} <= known}
-    return found
+        copies |= {file: first for file in others if {(pair.good, pair.bad) for pair in parsed[file].pairs} <= known}
+    return copies
 
 
 def _in_folder(pairs: Iterable[Pair], where: Path, *, with_suffix: bool) -> Iterator[Pair]:
@@ -255,8 +255,8 @@ def _with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[P
             own = pair.groups.keys()
             lacking = {name: value for name, value in groups.items() if not _IMPLIED_BY.get(name, {name}) & own}
             known[id(pair.groups)] = {**lacking, **pair.groups} if lacking else pair.groups
-        found = known[id(pair.groups)]
-        yield pair if found is pair.groups else pair._replace(groups=found)
+        shared = known[id(pair.groups)]
+        yield pair if shared is pair.groups else pair._replace(groups=shared)
 
 
 def _most_common(names: Iterable[str]) -> str | None:
@@ -278,9 +278,9 @@ def _require_named(path: Path, parsed: ParsedPairs, labels: PairLabels) -> None:
 
 
 def _refuse_contradictions(options: Mapping[str, str]) -> None:
-    for one, other in (("good", "bad"), ("form", "form_alt")):
-        if one in options and options[one] == options.get(other):
-            raise InputError(f"{one} and {other} are both the column {options[one]!r}: name two columns")
+    for first, second in (("good", "bad"), ("form", "form_alt")):
+        if first in options and options[first] == options.get(second):
+            raise InputError(f"{first} and {second} are both the column {options[first]!r}: name two columns")
     named = [name for name in COLUMNS if name in options]
     if named and "format" in options:
         raise InputError(f"give either format or columns ({', '.join(named)}): a format determines its columns")

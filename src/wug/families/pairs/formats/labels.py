@@ -32,10 +32,10 @@ class PairLabels(NamedTuple):
 
     def groups_of(self, record: Record) -> dict[str, str]:
         """The groups of a row in the columns that the user names."""
-        found = {name: plain(record.fields[name]) for name in self.groups if name in record.fields}
+        groups = {name: plain(record.fields[name]) for name in self.groups if name in record.fields}
         if self.pattern is not None:
-            found["pattern"] = plain(record.fields.get(self.pattern))
-        return found
+            groups["pattern"] = plain(record.fields.get(self.pattern))
+        return groups
 
     def human_of(self, record: Record, problems: ProblemList) -> float | None:
         """People's judgement in a row; None if there is none."""

@@ -97,9 +97,9 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
         context = context.strip() if isinstance(context, str) else ""
         fields = record.fields
         key = [tables.plain(fields[name]) if name in fields else None for name in grouping]
-        found = list(layout.sentences(record, problems))
-        for number, row in enumerate(found, 1):
-            contrast = str(number) if len(found) > 1 else ""
+        row_pairs = list(layout.sentences(record, problems))
+        for number, row in enumerate(row_pairs, 1):
+            contrast = str(number) if len(row_pairs) > 1 else ""
             groups = known.get((contrast, *key))
             if groups is None:
                 own = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
@@ -149,14 +149,14 @@ def labelled(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
         problems.error(record.place, f"label is {record.fields.get('label')!r}, not 0 or 1")
         return
     good, bad = ("sentence_a", "sentence_b") if label == 0 else ("sentence_b", "sentence_a")
-    for found in in_columns((good, bad))(record, problems):
-        yield RowPair(found.good, found.bad, human=_proportion_choosing(record, label))
+    for sentences in in_columns((good, bad))(record, problems):
+        yield RowPair(sentences.good, sentences.bad, human=_proportion_choosing(record, label))
 
 
 def annotated(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
     """Reads `sentence_good` and `sentence_bad`, with 1 in `annotator_…` if a person chose the first."""
-    for found in in_columns(("sentence_good", "sentence_bad"))(record, problems):
-        yield RowPair(found.good, found.bad, human=_proportion_choosing(record, 1))
+    for sentences in in_columns(("sentence_good", "sentence_bad"))(record, problems):
+        yield RowPair(sentences.good, sentences.bad, human=_proportion_choosing(record, 1))
 
 
 def masked(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
@@ -302,8 +302,8 @@ LAYOUTS: Mapping[str, RowLayout] = {
 
 def _proportion_choosing(record: tables.Record, choice: float) -> float | None:
     """The proportion of annotators that made this choice; None without annotators."""
-    given = [tables.plain(value) for name, value in record.fields.items() if re.fullmatch(r"annotator_\d+", name)]
-    chosen = [float(value) == choice for value in given if value in ("0", "1", "0.0", "1.0")]
+    answers = [tables.plain(value) for name, value in record.fields.items() if re.fullmatch(r"annotator_\d+", name)]
+    chosen = [float(value) == choice for value in answers if value in ("0", "1", "0.0", "1.0")]
     return fmean(chosen) if chosen else None
 
 
@@ -325,8 +325,8 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
 def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
     language = layout.language
     if isinstance(language, re.Pattern):
-        found = language.search(path.absolute().as_posix())
-        language = found[1] if found else ""
+        match = language.search(path.absolute().as_posix())
+        language = match[1] if match else ""
     named = {"paradigm": tables.stem(path)} if layout.named_by_file else {}
     return named | ({"language": layout.codes.get(language, language)} if language else {})
 

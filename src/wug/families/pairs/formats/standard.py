@@ -46,8 +46,10 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
         if split_punctuation(words[length], forms)[1] not in forms:
             elsewhere = [k for k, word in enumerate(words) if split_punctuation(word, forms)[1] in forms]
             near = [k for k in elsewhere if abs(k - length) == 1]
-            if found := near or elsewhere:
-                message = f"{len_prefix} is {length}, which is {words[length]!r}; {words[found[0]]!r} is at {found[0]}"
+            if position := near or elsewhere:
+                message = (
+                    f"{len_prefix} is {length}, which is {words[length]!r}; {words[position[0]]!r} is at {position[0]}"
+                )
                 message += ". Words are counted from 0" if near else ""
                 problems.append(Problem("error" if near else "warning", record.place, message))
             else:

@@ -116,8 +116,8 @@ def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
 def original_pairs(table: tables.RecordTable, problems: ProblemList) -> list[Pair]:
     """The pairs of a table in the original format; rows with errors are reported as problems."""
     pool = GroupPool()
-    found = [_original_pair(rows, pool, problems) for rows in original_rows(table, problems)]
-    return [pair for pair in found if pair is not None]
+    pairs = [_original_pair(rows, pool, problems) for rows in original_rows(table, problems)]
+    return [pair for pair in pairs if pair is not None]
 
 
 def original_rows(table: tables.RecordTable, problems: ProblemList) -> Iterator[RowsOfPair]:
@@ -139,18 +139,18 @@ def original_groups(record: tables.Record) -> dict[str, str]:
 def _paired(layout: TwoRowLayout, table: tables.RecordTable, problems: ProblemList) -> Iterator[RowsOfPair]:
     """The two rows of each pair, in any order; rows without a partner are reported as problems."""
     good, bad = layout.marks
-    found: dict[tuple[str, ...], dict[str, tables.Record]] = {}
+    rows_by_key: dict[tuple[str, ...], dict[str, tables.Record]] = {}
     for number, record in enumerate(table.records):
         mark = tables.plain(record.fields.get(layout.mark))
         if mark not in layout.marks:
             problems.error(record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}")
             continue
         key = tuple(tables.plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
-        rows = found.setdefault(key, {})
+        rows = rows_by_key.setdefault(key, {})
         if mark in rows:
             problems.error(record.place, f"a second {mark} row of {'/'.join(key)}; see {rows[mark].place}")
         rows.setdefault(mark, record)
-    for key, rows in found.items():
+    for key, rows in rows_by_key.items():
         if len(rows) == 2:
             yield RowsOfPair("/".join(key), rows[good], rows[bad])
         else:

@@ -151,7 +151,10 @@ def word_focused(examples: Sequence[Example]) -> GeneratedTable:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], examples: Sequence[Example]) -> str:
-    extra = {"condition": [one.condition for one in examples], "contrast": [one.contrast for one in examples]}
+    extra = {
+        "condition": [example.condition for example in examples],
+        "contrast": [example.contrast for example in examples],
+    }
     return tab_separated(header, rows, {name: values for name, values in extra.items() if any(values)})
 
 

@@ -88,7 +88,7 @@ class Pattern(NamedTuple):
 
     def condition(self, values: Mapping[str, str]) -> str:
         """The name of the condition with these values."""
-        return _FEATURE_NAME.sub(lambda found: values[found[1]], self.label)
+        return _FEATURE_NAME.sub(lambda match: values[match[1]], self.label)
 
 
 class TemplateGrammar(NamedTuple):
@@ -156,32 +156,32 @@ def _alternatives(text: str, start: int, inside: str) -> Alternatives:
 
 def _pieces(text: str, start: int, chunk: str) -> Iterator[Piece]:
     at = 0
-    for found in re.finditer(r"\{([^{}]*)\}", chunk):
-        yield from _literal(text, start + at, chunk[at : found.start()])
-        yield _slot(text, start + found.start(1), found.group(1))
-        at = found.end()
+    for match in re.finditer(r"\{([^{}]*)\}", chunk):
+        yield from _literal(text, start + at, chunk[at : match.start()])
+        yield _slot(text, start + match.start(1), match.group(1))
+        at = match.end()
     yield from _literal(text, start + at, chunk[at:])
 
 
 def _literal(text: str, start: int, words: str) -> Iterator[str]:
     if stray := re.search(r"[\[\]{}|*]", words):
-        place = start + stray.start()
-        raise FormulaError(f"unexpected {stray.group()!r}", text, place, place + 1)
+        at = start + stray.start()
+        raise FormulaError(f"unexpected {stray.group()!r}", text, at, at + 1)
     if words:
         yield words
 
 
 def _slot(text: str, start: int, inside: str) -> Slot:
-    found = _SLOT.fullmatch(inside)
-    if found is None:
+    match = _SLOT.fullmatch(inside)
+    if match is None:
         raise FormulaError("not a word of the lexicon: write {class} or {class.form}", text, start, start + len(inside))
     features = []
-    for part in found["features"].split(".")[1:]:
+    for part in match["features"].split(".")[1:]:
         feature = _FEATURE.fullmatch(part)
         if feature is None or (feature["other"] and feature["column"]):
             raise FormulaError(f"{part!r} is not a form", text, start, start + len(inside))
         features.append(Feature(feature["name"], bool(feature["other"]), feature["column"]))
-    return Slot(found["word"] + found["number"], found["word"], tuple(features))
+    return Slot(match["word"] + match["number"], match["word"], tuple(features))
 
 
 def built_in() -> list[str]:
@@ -251,13 +251,13 @@ def _word_class(entry: object, file: str, place: str) -> tuple[LexiconEntry, ...
     forms, items = table.get("forms", [""]), table.get("items")
     if not isinstance(items, list) or not items or not isinstance(forms, list):
         raise InputError('a class is forms = ["sing", …] and items = [["cat", …], …]', file=file, place=place)
-    found: list[LexiconEntry] = []
+    entries: list[LexiconEntry] = []
     for item in items:
         words = [item] if isinstance(item, str) else item
         if not isinstance(words, list) or len(words) != len(forms) or not all(isinstance(word, str) for word in words):
             raise InputError(f"{item!r} does not have a word for each of the forms {forms}", file=file, place=place)
-        found.append(dict(zip(map(str, forms), words, strict=True)))
-    return tuple(found)
+        entries.append(dict(zip(map(str, forms), words, strict=True)))
+    return tuple(entries)
 
 
 def _pattern(entry: Mapping[str, Any], file: str, place: str) -> Pattern:

@@ -101,8 +101,8 @@ def _scale(result: Result) -> tuple[str, float]:
 
 
 def _finest_group(outcome: Outcome) -> str:
-    found = (outcome.groups.get(field) for field in GROUPS)
-    return next((value for value in found if value), next(iter(outcome.groups.values()), ""))
+    values = (outcome.groups.get(field) for field in GROUPS)
+    return next((value for value in values if value), next(iter(outcome.groups.values()), ""))
 
 
 def _surprisal(outcome: Outcome) -> float | None:
@@ -131,7 +131,7 @@ def _tally(rows: Rows) -> page.CountsPart:
     unjudged = rows.each(Filter(outcomes.ACCURACY, value="none"), keys=("why",))
     why = Counter(reason for row in unjudged if (reason := outcomes.PairOutcome.of(row.outcome).why))
     reasons = "; ".join(reason if len(why) == 1 else f"{n:,}: {reason}" for reason, n in why.most_common(4))
-    found = (
+    counted = (
         ("tied", tied, "equal scores; counted as wrong"),
         ("identical", identical, "identical sentences; counted as wrong"),
         ("not judged", counts["none"], reasons),
@@ -141,7 +141,7 @@ def _tally(rows: Rows) -> page.CountsPart:
             "the words that differ have more tokens in one sentence, which may lower its score",
         ),
     )
-    return page.CountsPart(tuple(row for row in found if row[1]))
+    return page.CountsPart(tuple(row for row in counted if row[1]))
 
 
 @cache

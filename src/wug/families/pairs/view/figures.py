@@ -51,7 +51,7 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
     if "paradigm" in fields:
         above = next((name for name in PHENOMENA if name in every), None)
         groups = paradigms() if above else ()
-        terms = {found["paradigm"]: found.get(above or "", "") for found in groups if "paradigm" in found}
+        terms = {of_pair["paradigm"]: of_pair.get(above or "", "") for of_pair in groups if "paradigm" in of_pair}
         yield _paradigms(
             fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}.".strip())
         )
@@ -69,10 +69,10 @@ def _types_and_patterns(
         if patterns:
             yield draw("types", "Accuracy by pattern", [point(row) for row in patterns], first="pattern")
         return
-    found = {row.group: row for row in crossed}
+    by_group = {row.group: row for row in crossed}
     points = [point(row, name="all pairs", series=row.group) for row in types]
     for pattern in patterns:
-        cells = [(of.group, found.get(f"{pattern.group}/{of.group}")) for of in types]
+        cells = [(of.group, by_group.get(f"{pattern.group}/{of.group}")) for of in types]
         points += [point(row, name=pattern.group, series=of) for of, row in cells if row is not None]
     names = " and ".join(row.group for row in types)
     yield draw("types", f"Accuracy on {names} sentences", points, first="pattern", series="type")
@@ -88,7 +88,9 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
 
 def repeated_field(result: Result) -> Sequence[str]:
     """The field with nearly the same groups as another one, if there is one."""
-    fields = {Group.parse(one.group).field for one in result.estimates if one.metric == outcomes.ACCURACY}
+    fields = {
+        Group.parse(estimate.group).field for estimate in result.estimates if estimate.metric == outcomes.ACCURACY
+    }
     return [name for name in PHENOMENA if name in fields][1:]
 
 
@@ -114,25 +116,25 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
-    found = []
+    dots = []
     for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
         human, pair = finite(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
-            found.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
-    if not found:
+            dots.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
+    if not dots:
         return None
-    drawn = spread(found, MAX_DOTS)
+    drawn = spread(dots, MAX_DOTS)
     x, y = "people's judgement", "the model's margin (bits)" if scale.endswith("(bits)") else "the model's margin"
-    some = f" The chart has {len(drawn):,} of {len(found):,} pairs, evenly spaced." if len(drawn) < len(found) else ""
-    some += f" The table has the first {MAX_TABLE_ROWS:,}." if len(found) > MAX_TABLE_ROWS else ""
+    notes = f" The chart has {len(drawn):,} of {len(dots):,} pairs, evenly spaced." if len(drawn) < len(dots) else ""
+    notes += f" The table has the first {MAX_TABLE_ROWS:,}." if len(dots) > MAX_TABLE_ROWS else ""
     return Figure(
         id="people",
         draw=partial(charts.scatter, drawn, x=x, y=y, colours={RIGHT: 1, NOT_RIGHT: 2}),
         title=HUMAN_TITLE,
-        note=f"{HUMAN_NOTE}{some}",
+        note=f"{HUMAN_NOTE}{notes}",
         columns=("pair", x, y),
-        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in found[:MAX_TABLE_ROWS]),
-        records=tuple({"pair": dot.name, x: dot.x, y: dot.y} for dot in found),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in dots[:MAX_TABLE_ROWS]),
+        records=tuple({"pair": dot.name, x: dot.x, y: dot.y} for dot in dots),
     )
 
 
@@ -167,7 +169,9 @@ def histogram(margins: Sequence[float], scale: str) -> Figure | None:
         title="Margins",
         note=f"The {scale} of the grammatical sentence minus that of the ungrammatical one.{tied}{outer}",
         columns=("from", "to", "pairs", "which are"),
-        rows=tuple((number(one.low), number(one.high), f"{one.count:,}", one.series) for one in bins),
+        rows=tuple(
+            (number(interval.low), number(interval.high), f"{interval.count:,}", interval.series) for interval in bins
+        ),
         records=tuple({"from": b.low, "to": b.high, "pairs": b.count, "which are": b.series} for b in bins),
     )
 

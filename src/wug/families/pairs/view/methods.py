@@ -44,16 +44,18 @@ def across(results: Sequence[Result]) -> Iterator[Figure]:
         if method is not None and result.status == "complete":
             groups.setdefault((suite, result.model), {}).setdefault(method, result)
     names = short_names(model for _, model in groups)
-    for place, ((suite, model), found) in enumerate(groups.items()):
-        if len(found) > 1:
-            yield _methods_figure(f"methods-{place}", f"Methods on {suite.partition('@')[0]}, {names[model]}", found)
+    for number, ((suite, model), by_method) in enumerate(groups.items()):
+        if len(by_method) > 1:
+            yield _methods_figure(
+                f"methods-{number}", f"Methods on {suite.partition('@')[0]}, {names[model]}", by_method
+            )
 
 
-def _methods_figure(id: str, title: str, found: Mapping[str, Result]) -> Figure:
+def _methods_figure(id: str, title: str, by_method: Mapping[str, Result]) -> Figure:
     points: list[charts.Point] = []
-    first, *others = found
-    verdicts = {method: _verdicts(result) for method, result in found.items()}
-    for method, result in found.items():
+    first, *others = by_method
+    verdicts = {method: _verdicts(result) for method, result in by_method.items()}
+    for method, result in by_method.items():
         points += [point(row, name=method, series="accuracy", chance=CHANCE) for row in overall_of(result, ACCURACY)]
         points += [point(row, name=method, series="bias") for row in overall_of(result, *BIAS)]
         shared = verdicts[first].keys() & verdicts[method].keys()
@@ -72,4 +74,4 @@ def _verdicts(result: Result) -> dict[str, float]:
     for outcome in result.outcomes:
         if outcome.metric == ACCURACY and outcome.value is not None:
             values.setdefault(outcome.item, []).append(float(outcome.value))
-    return {item: fmean(some) for item, some in values.items()}
+    return {item: fmean(shares) for item, shares in values.items()}
