@@ -642,7 +642,7 @@ def test_a_result_opens_with_its_question_an_example_and_a_verdict(served: Serve
 
     def opening(result: int) -> tuple[str, list[str], str]:
         page.goto(f"/result/{result}")
-        part = page.locator(".opening")
+        part = page.locator(".intro")
         verdict = part.locator(".verdict-line")
         shown = part.locator(".example dd:not(.num)").all_inner_texts()
         return part.locator(".question").inner_text(), shown, verdict.inner_text() if verdict.count() else ""
@@ -669,7 +669,7 @@ def test_every_family_opens_with_a_question_and_an_example(everything: Served, c
     lacking = []
     for number in every_page.RESULTS:
         page.goto(f"/result/{number}")
-        if not page.locator(".opening .question").count() or not page.locator(".opening .example dd").count():
+        if not page.locator(".intro .question").count() or not page.locator(".intro .example dd").count():
             lacking.append((number, page.locator("h1").inner_text()))
     context.close()
     assert lacking == [(9, sample_results.HOSTILE)]  # a family that is not installed
@@ -697,7 +697,7 @@ def test_completions_of_babylm_open_with_an_example_and_the_score_of_the_leaderb
         ),
     )
     drawn(page, "/result/1")
-    opening = page.locator(".opening")
+    opening = page.locator(".intro")
     assert opening.locator(".question").inner_text().startswith("Does the model give the right completion")
     assert opening.locator(".example dd:not(.num)").all_inner_texts() == ["She laughs.", "She laugh."]
     assert "Numbers are the log-probability" in opening.inner_text()
@@ -738,7 +738,7 @@ def test_reading_times_open_with_words_their_times_and_a_verdict(served: Served,
     found = wug.reading(table, "rt", predictors="surp", text="story", position="position", word="word")
     sample_results.keep(served.site.store, *found)
     page.goto("/result/1")
-    opening = page.locator(".opening")
+    opening = page.locator(".intro")
     assert opening.locator(".question").inner_text().startswith("Does surp predict rt beyond length")
     assert opening.locator(".example dt").all_inner_texts() == ["observed", "predicted"]
     assert opening.get_by_text("a ΔLL of 0 is").is_visible()
