@@ -270,9 +270,7 @@ def run(
     if opened:
         options = kind = None
     listed_models = None if models is None else [_model(model, listed_suites) for model in _as_list(models)]
-    ids = Counter(
-        handle.id for handle in listed_models or () if isinstance(handle, ModelHandle) and handle.spec is None
-    )
+    ids = Counter(m.id for m in listed_models or () if isinstance(m, ModelHandle) and m.spec is None)
     if duplicate := next((name for name, times in ids.items() if times > 1), None):
         raise InputError(f"two models are called {duplicate}: give them names, as in wug.open_model(…, name='other')")
     if listed_models == []:

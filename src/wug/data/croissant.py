@@ -73,9 +73,7 @@ def context() -> dict[str, Any]:
 
 
 def _licence(licence: str) -> str | list[str]:
-    urls = [
-        f"https://spdx.org/licenses/{licence_id}.html" for licence_id in licence.replace(" OR ", " AND ").split(" AND ")
-    ]
+    urls = [f"https://spdx.org/licenses/{name}.html" for name in licence.replace(" OR ", " AND ").split(" AND ")]
     return urls[0] if len(urls) == 1 else urls
 
 

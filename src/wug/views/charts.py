@@ -210,9 +210,7 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     series = list(dict.fromkeys(bar.series for bar in bins))
     edges = [rounded(edge) for edge in sorted({edge for bar in bins for edge in (bar.low, bar.high)})]
     edges = edges if len(edges) > 1 else [-1.0, 1.0]
-    data = [
-        {"low": rounded(bar.low), "high": rounded(bar.high), "count": bar.count, "series": bar.series} for bar in bins
-    ]
+    data = [{"low": rounded(b.low), "high": rounded(b.high), "count": b.count, "series": b.series} for b in bins]
     base = alt.Chart(alt.Data(values=data)).encode(
         x=alt.X(
             "low:Q",

@@ -231,9 +231,7 @@ def notes(comparison: RunComparison) -> list[str]:
     if any(verdict(contrast) == "only unadjusted" for contrast in comparison.contrasts):
         sentences.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
     sentences.append(methods(comparison))
-    if units := {
-        (_cluster_name(contrast), contrast.items) for contrast in comparison.contrasts if contrast.items < contrast.n
-    }:
+    if units := {(_cluster_name(c), c.items) for c in comparison.contrasts if c.items < c.n}:
         count = f" ({next(iter(units))[1]:,})" if len(units) == 1 else ""
         names = " or ".join(sorted({name for name, _ in units}))
         sentences.append(f"n counts outcomes; tests and intervals are clustered by {names}{count}.")

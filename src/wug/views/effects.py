@@ -83,9 +83,7 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
         (row.outcome, derivation.value(row.outcome.detail))
         for row in rows.each(selection, keys=(derivation.plus, derivation.minus))
     )
-    return [
-        (outcome.item, value) for outcome, value in effects if outcome.value is not None and finite(value) is not None
-    ]
+    return [(o.item, value) for o, value in effects if o.value is not None and finite(value) is not None]
 
 
 def _draw(shown: list[Effect]) -> altair.LayerChart:

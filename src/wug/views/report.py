@@ -204,9 +204,7 @@ def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
 def _samples(items: ItemsView, rows: Rows, limit: int) -> tuple[tuple[ItemSample, list[SampledGroup]], ...]:
     """The items that fit, without empty samples."""
     shares = allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
-    sampled = (
-        (sample, sampled_groups(items, sample, rows, shares[index])) for index, sample in enumerate(items.samples)
-    )
+    sampled = ((sample, sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples))
     return tuple((sample, groups) for sample, groups in sampled if groups)
 
 
@@ -231,9 +229,7 @@ def _by_section(entries: Iterable[ReportSection]) -> Sections:
     sections: Sections = {}
     for entry in entries:
         sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
-    phenomena = {
-        name for name, suites in sections.items() if any(phenomenon_of(g[0].result.meta) for g in suites.values())
-    }
+    phenomena = {name for name, s in sections.items() if any(phenomenon_of(g[0].result.meta) for g in s.values())}
     ordered = sorted(sections.items(), key=lambda pair: pair[0] not in phenomena)
     return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
 
@@ -287,9 +283,7 @@ def _summary(sections: Sections) -> str:
         return ""
     if len(models) == 1:
         ordered = sorted(scored, key=_value)
-        low, high = (
-            f"{entry.headline.text} ({entry.result.suite})" for entry in (ordered[0], ordered[-1]) if entry.headline
-        )
+        low, high = (f"{e.headline.text} ({e.result.suite})" for e in (ordered[0], ordered[-1]) if e.headline)
         return f"{models[0]} scores between {low} and {high} on {plural(len(scored), 'suite')}."
     scored_groups = ([entry for entry in group if entry in scored] for group in groups)
     shared = [group for group in scored_groups if len(group) > 1]

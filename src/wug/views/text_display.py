@@ -64,9 +64,7 @@ def differing(left: Sequence[str], right: Sequence[str]) -> tuple[list[bool], li
     """Which words of two lists differ."""
     shorter = min(len(left), len(right))
     prefix = next((index for index in range(shorter) if left[index] != right[index]), shorter)
-    suffix = next(
-        (index for index in range(shorter - prefix) if left[-1 - index] != right[-1 - index]), shorter - prefix
-    )
+    suffix = next((i for i in range(shorter - prefix) if left[-1 - i] != right[-1 - i]), shorter - prefix)
     left_middle, right_middle = left[prefix : len(left) - suffix], right[prefix : len(right) - suffix]
     left_marks, right_marks = [True] * len(left_middle), [True] * len(right_middle)
     if len(left_middle) + len(right_middle) <= _MAX_COMPARED_WORDS:

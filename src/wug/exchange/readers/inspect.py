@@ -121,9 +121,7 @@ def _add_samples(samples: Sequence[Any], suite: ImportedSuite, names: Mapping[st
             for metric, value in _values(scorer, score, names, path, place):
                 record.values[metric].append(value)
     grouped = _group_fields(items)
-    judged = all(
-        value in (0.0, 1.0) for record in items.values() for values in record.values.values() for value in values
-    )
+    judged = all(value in (0.0, 1.0) for r in items.values() for values in r.values.values() for value in values)
     single = all(len(values) == 1 for record in items.values() for values in record.values.values())
     for item, record in items.items():
         groups = {name: str(record.metadata[name]) for name in grouped if record.metadata.get(name) is not None}

@@ -73,9 +73,7 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
     else:
         yield from left_out(result)
         path = f"{subfolder}/{uuid}_samples.jsonl"
-        digest, count = write_samples(
-            result, folder / path, lambda _, item: (_row(document, result, *pair) for pair in item)
-        )
+        digest, count = write_samples(result, folder / path, lambda _, item: (_row(document, result, *p) for p in item))
         document["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": path,

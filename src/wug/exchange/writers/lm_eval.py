@@ -104,9 +104,7 @@ def _add_result(document: Json, result: Result) -> None:
         "version": 1.0,
         "wug_signature": str(result.signature),
         "wug_kind": result.kind,
-        "wug_judged": sorted(
-            {metric_name(outcome.metric) for outcome in result.outcomes if isinstance(outcome.value, bool)}
-        ),
+        "wug_judged": sorted({metric_name(o.metric) for o in result.outcomes if isinstance(o.value, bool)}),
         "wug_groups": list(dict.fromkeys(Group.parse(group).field for group in groups)),
         **({"data": {key: record.get(key) for key in ("set", "repository", "commit")}} if record else {}),
     }

@@ -28,9 +28,7 @@ def display_of(table: Tabular) -> Display:
         return table.display
     shown = [(index, name) for index, name in enumerate(table.names) if table.kinds.get(name) is not object]
     units = [table.units.get(name, "") for _, name in shown]
-    rows = [
-        [_formatted(row[index], unit) for (index, _), unit in zip(shown, units, strict=True)] for row in table.values()
-    ]
+    rows = [[_formatted(row[i], unit) for (i, _), unit in zip(shown, units, strict=True)] for row in table.values()]
     align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in shown)
     return Display([FormattedTable([table.labels.get(name, name) for _, name in shown], rows, align)], long=True)
 
