@@ -175,9 +175,7 @@ def suggested_command(*words: object, cache: bool = False) -> str:
     """A command to run next, with the same --store, and the same --cache if that matters."""
     context = click.get_current_context(silent=True)
     names = {"store_path": "--store", **({"cache": "--cache"} if cache else {})}
-    stores = [
-        part for name in names if context and on_command_line(name) for part in (names[name], context.params[name])
-    ]
+    stores = [part for key in names if context and on_command_line(key) for part in (names[key], context.params[key])]
     return visible(shlex.join(map(str, ("wug", *words, *stores))))
 
 

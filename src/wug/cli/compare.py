@@ -158,9 +158,7 @@ def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings,
     elif options.output is not None and options.suffix in CHARTS:
         _save(chart(comparison), options.output)
     elif options.output is not None and options.suffix in PAGES:
-        common.write_page(
-            store, [number for side in comparison.sides for number in side.runs], comparison, options.output
-        )
+        common.write_page(store, [run for side in comparison.sides for run in side.runs], comparison, options.output)
     else:
         options.deliver(comparison_view.table(comparison))
 

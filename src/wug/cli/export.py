@@ -182,9 +182,7 @@ def _exchange(form: str, selection: _Selection, output: Path | None, about: Mapp
         raise UnknownName("format", form, [*format_names(), *formats()])
     selection.results(outcomes=False)  # refuses unknown suites
     store = selection.store
-    runs = [
-        ExportedRun(store.run(number), tuple(selection.matching(store.results(number)))) for number in selection.runs
-    ]
+    runs = [ExportedRun(store.run(run), tuple(selection.matching(store.results(run)))) for run in selection.runs]
     for line in write(form, runs, output, ExportOptions(**about)):
         common.say(line)
 

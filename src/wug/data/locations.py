@@ -62,10 +62,8 @@ def for_a_run(name: str) -> list[Place] | None:
     as_one_suite = is_one_suite(used.set.family)
     parts = _one_suite(used) if as_one_suite else [(part, {}) for part in used.paths]
     # In other families each file is a suite with its own name.
-    named_by_set = as_one_suite and not used.part
-    return [
-        _place(used.set, _path(used.set, part), name, options, named_by_set=named_by_set) for part, options in parts
-    ]
+    by_set = as_one_suite and not used.part
+    return [_place(used.set, _path(used.set, part), name, options, by_set=by_set) for part, options in parts]
 
 
 def is_one_suite(family: str) -> bool:
@@ -157,9 +155,7 @@ def _path(test_set: TestSet, part: str) -> Path:
     return folder
 
 
-def _place(
-    test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, named_by_set: bool = False
-) -> Place:
+def _place(test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, by_set: bool = False) -> Place:
     language = {"language": test_set.languages[0]} if len(test_set.languages) == 1 else {}
     all_options = {**language, **test_set.options, **options}
-    return Place(path, test_set.family, record(test_set), all_options, name if named_by_set or path.is_dir() else None)
+    return Place(path, test_set.family, record(test_set), all_options, name if by_set or path.is_dir() else None)

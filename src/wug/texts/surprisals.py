@@ -128,9 +128,7 @@ def _score(
     for group in _groups(texts, together=model.ordered):
         if any(text.source is not None for text in group) and model.options.get("score") != "source":
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
-        parts = [
-            _split_text(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)
-        ]
+        parts = [_split(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
             Request(text.text[a:b], reading=options.reading, source=text.source)
             for text, _, _, spans_scored in parts
@@ -165,7 +163,7 @@ SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span
 """A text with its words or regions, its sentences, and the spans that are scored separately."""
 
 
-def _split_text(text: Text, words: Sequence[Span], context: Context) -> SplitText:
+def _split(text: Text, words: Sequence[Span], context: Context) -> SplitText:
     sentence_spans = sentences(text.text) if text.sentences is None else text.sentences
     return text, words, sentence_spans, sentence_spans if context == "sentence" else [(0, len(text.text))]
 

@@ -251,13 +251,11 @@ def _cluster_name(contrast: Contrast) -> str:
 
 def warnings(comparison: RunComparison) -> list[str]:
     """All warnings, those of contrasts with their names; equal ones once."""
-    affected: dict[str, list[str]] = {}
+    tests: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            affected.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
-    several = [
-        f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in affected.items()
-    ]
+            tests.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
+    several = [f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in tests.items()]
     return [*comparison.warnings, *several]
 
 

@@ -39,19 +39,17 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
             continue
         model = exported.model_of(exported.results[0])
         date = f"{exported.started:%Y-%m-%dT%H-%M-%S.%f}"
-        model_folder = folder / portable(
-            model.name if model.developer == "local" else f"{model.developer}__{model.name}"
-        )
+        subfolder = folder / portable(model.name if model.developer == "local" else f"{model.developer}__{model.name}")
         for result in exported.results:
             refuse_non_finite(result)
             if reason := why_without_samples(result, options):
                 yield reason
                 continue
             yield from left_out(result)
-            path = model_folder / f"samples_{portable(result.suite)}_{date}.jsonl"
+            path = subfolder / f"samples_{portable(result.suite)}_{date}.jsonl"
             write_samples(result, path, lambda number, item: [_row(number, item)])
             yield f"wrote {path}"
-        path = model_folder / f"results_{date}.json"
+        path = subfolder / f"results_{date}.json"
         document = _results(exported, model)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
         yield f"wrote {path}"
