@@ -25,7 +25,7 @@ def form(template: str | None, *, bos: bool = True) -> ChatTemplate:
 
 def rendered(template: str, messages: tuple[tuple[str, str], ...], *, answers: bool = False) -> str:
     (found,) = form(template).render([Request("the boy .", chat=Chat(messages, answers=answers))])
-    return found.whole
+    return found.full_text
 
 
 # Written out by hand from the templates.
@@ -183,7 +183,7 @@ def test_a_model_without_template_names_the_remedy() -> None:
     assert form(None).has_template(tiny_chat.QWEN)
     with pytest.raises(ModelError, match=r"no chat template. Name a file with one .-S chat_template=FILE"):
         form(None).check([Request("the boy .", chat=USER)])
-    assert form(None).render([Request("a", chat=Chat(USER, tiny_chat.GEMMA))])[0].whole == HEADERS["gemma"] + "a"
+    assert form(None).render([Request("a", chat=Chat(USER, tiny_chat.GEMMA))])[0].full_text == HEADERS["gemma"] + "a"
 
 
 def test_a_template_that_cannot_be_read_is_an_error() -> None:

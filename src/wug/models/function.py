@@ -41,9 +41,9 @@ class FunctionModel:
     """What scoring and generating functions share."""
 
     def __init__(self, function: Callable[[list[str]], object], name: str, version: str | None) -> None:
-        for what, text in (("name", name), ("version", version or "1")):
+        for option, text in (("name", name), ("version", version or "1")):
             if not re.fullmatch(r"[^\s|@?]+", text):
-                raise InputError(f"{what}={text!r}: write letters without spaces, @, | and ?")
+                raise InputError(f"{option}={text!r}: write letters without spaces, @, | and ?")
         self._function = function
         self.id = str(ModelId("function", name, version or ""))
         self.options: Mapping[str, str] = {}
@@ -55,11 +55,13 @@ class FunctionModel:
     def _call(self, texts: list[str]) -> list[object]:
         if not texts:
             return []
-        found = self._function(texts)
-        outputs = list(found) if isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping) else None
+        result = self._function(texts)
+        outputs: list[object] | None = None
+        if isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping):
+            outputs = list(result)
         if outputs is None or len(outputs) != len(texts):
-            given = type(found).__name__ if outputs is None else f"{len(outputs):,} outputs"
-            raise ModelError(f"{self.id} returned {given} for {len(texts):,} texts: return a list, one output per text")
+            kind = type(result).__name__ if outputs is None else f"{len(outputs):,} outputs"
+            raise ModelError(f"{self.id} returned {kind} for {len(texts):,} texts: return a list, one output per text")
         return outputs
 
 
@@ -77,37 +79,37 @@ class ScoringFunction(FunctionModel):
         if isinstance(output, str | bytes):
             raise ModelError(f"{self.id} returned text for {text[:60]!r}: open it with -M returns=text")
         try:
-            whole = float(output)  # type: ignore[arg-type]
+            logprob = float(output)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            tokens = [self._token(text, one) for one in output] if isinstance(output, Iterable) else None
+            tokens = [self._token(text, token) for token in output] if isinstance(output, Iterable) else None
         else:
-            return Scored(text, (0,), (len(text),), (self._logprob(text, whole),), WHOLE_TEXT)
-        if tokens is None or any(one.start > two.start for one, two in pairwise(tokens)):
-            shown = type(output).__name__ if tokens is None else "tokens out of order"
-            raise ModelError(f"{self.id} returned {shown} for {text[:60]!r}: return {TOKENS}, in order")
+            return Scored(text, (0,), (len(text),), (self._logprob(text, logprob),), WHOLE_TEXT)
+        if tokens is None or any(first.start > second.start for first, second in pairwise(tokens)):
+            problem = type(output).__name__ if tokens is None else "tokens out of order"
+            raise ModelError(f"{self.id} returned {problem} for {text[:60]!r}: return {TOKENS}, in order")
         return Scored.of(text, tokens)
 
-    def _token(self, text: str, one: object) -> Token:
+    def _token(self, text: str, token: object) -> Token:
         """A token, which counts where its first visible character is."""
-        match one:
+        match token:
             case Token():
-                name, start, end, logprob = one.text, one.start, one.end, one.logprob
+                name, start, end, logprob = token.text, token.start, token.end, token.logprob
             case (start, end, logprob) if hasattr(start, "__index__") and hasattr(end, "__index__"):
                 name, start, end = "", int(start), int(end)
             case _:
-                raise ModelError(f"{self.id} returned the token {one!r} for {text[:60]!r}: return {TOKENS}")
+                raise ModelError(f"{self.id} returned the token {token!r} for {text[:60]!r}: return {TOKENS}")
         if not 0 <= start <= end <= len(text):
-            raise ModelError(f"{self.id}: {one!r} is outside the {len(text):,} characters of {text[:60]!r}")
+            raise ModelError(f"{self.id}: {token!r} is outside the {len(text):,} characters of {text[:60]!r}")
         while start < len(text) and text[start].isspace():
             start += 1
         return Token(name or text[start:end], start, max(start, end), self._logprob(text, logprob))
 
     def _logprob(self, text: str, value: SupportsFloat | None) -> float | None:
-        found = None if value is None else float(value)
-        if found is not None and (math.isnan(found) or found > MAX_LOGPROB):
+        logprob = None if value is None else float(value)
+        if logprob is not None and (math.isnan(logprob) or logprob > MAX_LOGPROB):
             fix = "Negate surprisals, and multiply bits by ln 2"
-            raise ModelError(f"{self.id}: {found} is not a log-probability, for {text[:60]!r}. {fix}")
-        return found
+            raise ModelError(f"{self.id}: {logprob} is not a log-probability, for {text[:60]!r}. {fix}")
+        return logprob
 
 
 class GeneratingFunction(FunctionModel):
@@ -125,20 +127,20 @@ class GeneratingFunction(FunctionModel):
 
 
 def wrap(
-    given: object, name: str | None = None, version: str | None = None, returns: str | None = None
+    target: object, name: str | None = None, version: str | None = None, returns: str | None = None
 ) -> ScoringFunction | GeneratingFunction:
     """The model of a callable, or of an object with a method `score` or `generate` that takes texts."""
     if returns is not None and returns not in RETURNS:
         raise UnknownName("value of returns", returns, RETURNS)
-    methods = {way: getattr(given, way, None) for way in ("score", "generate")}
-    own = next((way for way, method in methods.items() if callable(method)), None)
-    way = {"scores": "score", "text": "generate"}.get(returns or "", own or "score")
-    function = methods[way] if callable(methods[way]) else given
+    available = [method for method in ("score", "generate") if callable(getattr(target, method, None))]
+    chosen = None if returns is None else {"scores": "score", "text": "generate"}[returns]
+    method = chosen or (available[0] if available else "score")
+    function = getattr(target, method) if method in available else target
     if not callable(function):
-        raise InputError(f"{type(given).__name__} has no method {way}, which takes a list of texts")
-    called = name or getattr(given, "__name__", None) or type(given).__name__
-    kind = ScoringFunction if way == "score" else GeneratingFunction
-    return kind(function, called.strip("<>"), version)
+        raise InputError(f"{type(target).__name__} has no method {method}, which takes a list of texts")
+    model_name = name or getattr(target, "__name__", None) or type(target).__name__
+    kind = ScoringFunction if method == "score" else GeneratingFunction
+    return kind(function, model_name.strip("<>"), version)
 
 
 def load(spec: ModelSpec) -> ScoringFunction | GeneratingFunction:

@@ -44,10 +44,10 @@ class NgramTable:
 
     def find(self, keys: Ints) -> Ints:
         """The index of each key, or -1."""
-        places = np.searchsorted(self.keys, keys)
-        here = places < len(self.keys)
-        here[here] = self.keys[places[here]] == keys[here]
-        return np.where(here, places, -1)
+        indices = np.searchsorted(self.keys, keys)
+        exists = indices < len(self.keys)
+        exists[exists] = self.keys[indices[exists]] == keys[exists]
+        return np.where(exists, indices, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
 
 def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
     """The number of n-grams of each order, and the line after the header."""
-    first = next((place for place, line in enumerate(lines, 1) if line.strip() == "\\data\\"), None)
+    first = next((number for number, line in enumerate(lines, 1) if line.strip() == "\\data\\"), None)
     if first is None:
         raise InputError("not an ARPA file: it has no line \\data\\", file=path)
     counts: list[int] = []
@@ -112,30 +112,30 @@ def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
             break
         if not text:
             continue
-        found = _COUNT.fullmatch(text)
-        if not found:
+        match = _COUNT.fullmatch(text)
+        if not match:
             raise InputError(f"expected ngram N=COUNT, found {text[:60]!r}", file=path, place=place)
-        if int(found[1]) != len(counts) + 1:
+        if int(match[1]) != len(counts) + 1:
             raise InputError(f"expected ngram {len(counts) + 1}=COUNT, found {text!r}", file=path, place=place)
-        counts.append(int(found[2]))
+        counts.append(int(match[2]))
     if not counts:
         raise InputError("the header says of no order how many n-grams there are", file=path, place=f"line {first}")
     return counts, end
 
 
-def _open(path: Path, text: str, done: int, orders: int, number: int) -> _Section:
+def _open(path: Path, text: str, finished: int, orders: int, number: int) -> _Section:
     order = int(text[1:].partition("-")[0])
-    if order != done + 1 or order > orders:
-        expected = f"\\{done + 1}-grams:" if done < orders else "\\end\\"
+    if order != finished + 1 or order > orders:
+        expected = f"\\{finished + 1}-grams:" if finished < orders else "\\end\\"
         raise InputError(f"expected {expected}, found {text}", file=path, place=f"line {number}")
     return _Section(order)
 
 
 def _close(path: Path, sections: list[_Section], counts: list[int], number: int) -> None:
     if sections and len(sections[-1].lines) != counts[len(sections) - 1]:
-        order, found = sections[-1].order, len(sections[-1].lines)
+        order, count = sections[-1].order, len(sections[-1].lines)
         raise InputError(
-            f"{found:,} {order}-grams end here, where the header promises {counts[order - 1]:,}",
+            f"{count:,} {order}-grams end here, where the header promises {counts[order - 1]:,}",
             file=path,
             place=f"line {number}",
         )
@@ -143,19 +143,19 @@ def _close(path: Path, sections: list[_Section], counts: list[int], number: int)
 
 def _add(path: Path, section: _Section, text: str, number: int, index: dict[str, int]) -> None:
     """Parse the line of an n-gram: log-probability, words, and perhaps a back-off weight."""
-    parts, order = _GAP.split(text), section.order
+    fields, order = _GAP.split(text), section.order
     place = f"line {number}"
-    if len(parts) not in (order + 1, order + 2):
+    if len(fields) not in (order + 1, order + 2):
         raise InputError(
             f"expected a log-probability, {order} word{'s' * (order > 1)} and perhaps a back-off weight, "
             f"found {text[:80]!r}",
             file=path,
             place=place,
         )
-    logprob = _number(path, parts[0], place)
+    logprob = _number(path, fields[0], place)
     if logprob > 0:
-        raise InputError(f"{parts[0]} is above 0, so it is not a log-probability", file=path, place=place)
-    names = parts[1 : order + 1]
+        raise InputError(f"{fields[0]} is above 0, so it is not a log-probability", file=path, place=place)
+    names = fields[1 : order + 1]
     if order == 1:
         if names[0] in index:
             raise InputError(f"{names[0]!r} is there already", file=path, place=place)
@@ -165,7 +165,7 @@ def _add(path: Path, section: _Section, text: str, number: int, index: dict[str,
         raise InputError(f"{unlisted[0]!r} is not among the 1-grams", file=path, place=place)
     section.ids.append([index[name] for name in names])
     section.logprobs.append(logprob)
-    section.backoffs.append(_number(path, parts[-1], place) if len(parts) == order + 2 else 0.0)
+    section.backoffs.append(_number(path, fields[-1], place) if len(fields) == order + 2 else 0.0)
     section.lines.append(number)
 
 
@@ -193,8 +193,8 @@ def _tables(path: Path, sections: Sequence[_Section], words: int) -> list[NgramT
         listed = len(section.lines)
         unique, firsts = np.unique(keys, return_index=True)  # of equal ones the first: a listed one, if there is any
         if (firsts < listed).sum() < listed:
-            twice = int(np.setdiff1d(np.arange(listed), firsts)[0])
-            raise InputError("this n-gram is there already", file=path, place=f"line {section.lines[twice]}")
+            duplicate = int(np.setdiff1d(np.arange(listed), firsts)[0])
+            raise InputError("this n-gram is there already", file=path, place=f"line {section.lines[duplicate]}")
         blank = len(keys) - listed
         tables.append(_table(unique, section.logprobs + [math.nan] * blank, section.backoffs + [0.0] * blank, firsts))
     return tables
@@ -238,36 +238,35 @@ class NgramModel:
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats."""
         texts = texts_of(requests)
-        whole = self._whole(requests)
-        fit, spaced = self._spaced.read(texts if len(whole) == len(texts) else [texts[place] for place in whole])
-        if len(fit) == len(texts):
+        plain = self._without_span(requests)
+        simple, spaced = self._spaced.read(texts if len(plain) == len(texts) else [texts[index] for index in plain])
+        if len(simple) == len(texts):
             return self._scores(texts, spaced)
-        known = [whole[number] for number in fit]
-        quick = frozenset(known)
-        others = [place for place in range(len(requests)) if place not in quick]
-        rest = [requests[place] for place in others]
-        words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in rest]
-        wanted = {n for n, request in enumerate(rest) if request.reading and request.reading.distribution}
-        found = (
-            self._scores([texts[place] for place in known], spaced),
-            self._scores(texts_of(rest), scored_tokens(rest, words, self._vocabulary), wanted),
+        fast = [plain[number] for number in simple]
+        slow = sorted({*range(len(requests))}.difference(fast))
+        slow_requests = [requests[index] for index in slow]
+        words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in slow_requests]
+        readings = enumerate(request.reading for request in slow_requests)
+        with_distribution = {index for index, reading in readings if reading and reading.distribution}
+        tokens = scored_tokens(slow_requests, words, self._vocabulary)
+        blocks = (
+            self._scores([texts[index] for index in fast], spaced),
+            self._scores(texts_of(slow_requests), tokens, with_distribution),
         )
-        return Scores.join(found).take(np.argsort([*known, *others]))
+        return Scores.join(blocks).take(np.argsort([*fast, *slow]))
 
-    def _whole(self, requests: Sequence[Request]) -> Sequence[int]:
-        """The indices of requests without span and reading."""
+    def _without_span(self, requests: Sequence[Request]) -> Sequence[int]:
         if self._eos or isinstance(requests, Texts):
             return range(0 if self._eos else len(requests))
-        return [n for n, asked in enumerate(requests) if asked.span is None and asked.reading is None]
+        return [n for n, request in enumerate(requests) if request.span is None and request.reading is None]
 
-    def _scores(self, texts: Sequence[str], tokens: TokenizedTexts, wanted: Collection[int] = ()) -> Scores:
-        """The outputs, with entropies and ranks for those that are `wanted`."""
+    def _scores(self, texts: Sequence[str], tokens: TokenizedTexts, with_distribution: Collection[int] = ()) -> Scores:
         values, histories = self._values(tokens.ids)
         columns = [values * LN10]
-        if wanted:
+        if with_distribution:
             columns.extend(distributions(self._arpa, histories, values))
-        found = tokens.scores(texts, np.stack(columns))
-        return replace(found, extras={n: extra for n, extra in found.extras.items() if n in wanted})
+        scores = tokens.scores(texts, np.stack(columns))
+        return replace(scores, extras={n: extra for n, extra in scores.extras.items() if n in with_distribution})
 
     def _values(self, texts: Ragged) -> tuple[Floats, Ints]:
         sequences = texts if self._start is None else texts.led_by(self._start)
@@ -306,45 +305,46 @@ def backed_off(arpa: Arpa, sequences: Ragged) -> tuple[Floats, Ints]:
     ending: Ints = flat  # the index of the n-gram that ends at each word, or -1
     histories = np.full((len(flat), len(arpa.tables) - 1), -1)
     for order, table in enumerate(arpa.tables[1:], 2):
-        inside = np.flatnonzero(depth >= order - 1)
-        history = ending[inside - 1]
-        histories[inside, order - 2] = history
-        found = table.find(history * size + flat[inside])
-        listed = table.logprobs[found]
-        shorter = values[inside] + arpa.tables[order - 2].backoffs[history]
-        values[inside] = np.where(np.isnan(listed), shorter, listed)
+        deep_enough = np.flatnonzero(depth >= order - 1)
+        history = ending[deep_enough - 1]
+        histories[deep_enough, order - 2] = history
+        indices = table.find(history * size + flat[deep_enough])
+        listed = table.logprobs[indices]
+        shorter = values[deep_enough] + arpa.tables[order - 2].backoffs[history]
+        values[deep_enough] = np.where(np.isnan(listed), shorter, listed)
         ending = np.full(len(flat), -1)
-        ending[inside] = found
+        ending[deep_enough] = indices
     return values, histories
 
 
 def distributions(arpa: Arpa, histories: Ints, logprobs: Floats) -> Floats:
     """For each word the entropy in nats after its history, and its rank, as two rows; NaN if it has no probability."""
-    found = np.full((2, len(logprobs)), np.nan)
+    columns = np.full((2, len(logprobs)), np.nan)
     rows, same = np.unique(histories, axis=0, return_inverse=True)
     for number, history in enumerate(rows.tolist()):
-        every = _after(arpa, history)
-        shares = 10.0**every
+        logprobs10 = _after(arpa, history)
+        shares = 10.0**logprobs10
         mass = float(shares.sum())  # probabilities that are rounded, or made by hand, need not sum to 1
-        here = np.flatnonzero(same.ravel() == number)
+        rows_of_history = np.flatnonzero(same.ravel() == number)
         if mass > 0:
-            found[0, here] = np.log(mass) - float((shares * np.maximum(every, -300)).sum()) * LN10 / mass
-        known = here[~np.isnan(logprobs[here])]
-        bounds = logprobs[known] + RANK_TOLERANCE
-        found[1, known] = 1 + len(every) - np.searchsorted(np.sort(every), bounds, side="right")
-    return found
+            entropy = np.log(mass) - float((shares * np.maximum(logprobs10, -300)).sum()) * LN10 / mass
+            columns[0, rows_of_history] = entropy
+        scored = rows_of_history[~np.isnan(logprobs[rows_of_history])]
+        bounds = logprobs[scored] + RANK_TOLERANCE
+        columns[1, scored] = 1 + len(logprobs10) - np.searchsorted(np.sort(logprobs10), bounds, side="right")
+    return columns
 
 
 def _after(arpa: Arpa, history: Sequence[int]) -> Floats:
     """The log-probabilities to base 10 of all words after a history, without those that have none."""
-    found = arpa.tables[0].logprobs[:-1].copy()
+    logprobs10 = arpa.tables[0].logprobs[:-1].copy()
     size = len(arpa.words) + 1
-    for order, place in enumerate(history, 1):
-        if place >= 0:
+    for order, index in enumerate(history, 1):
+        if index >= 0:
             table = arpa.tables[order]
-            low, high = np.searchsorted(table.keys, [place * size, (place + 1) * size])
-            listed, words = table.logprobs[low:high], table.keys[low:high] - place * size
-            given = ~np.isnan(listed)  # some are only prefixes of longer ones
-            found += arpa.tables[order - 1].backoffs[place]
-            found[words[given]] = listed[given]
-    return found[~np.isnan(found)]
+            low, high = np.searchsorted(table.keys, [index * size, (index + 1) * size])
+            listed, words = table.logprobs[low:high], table.keys[low:high] - index * size
+            is_listed = ~np.isnan(listed)  # some are only prefixes of longer ones
+            logprobs10 += arpa.tables[order - 1].backoffs[index]
+            logprobs10[words[is_listed]] = listed[is_listed]
+    return logprobs10[~np.isnan(logprobs10)]

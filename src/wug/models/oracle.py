@@ -73,15 +73,15 @@ def load(spec: ModelSpec) -> Oracle:
     return Oracle(spec.name, **spec.read(OPTIONS))
 
 
-def _wrong(right: str, mistake: str, others: Sequence[str], random: Random) -> str:
-    """A wrong answer; `others` are the symbols that may replace a right one."""
+def _wrong(right: str, mistake: str, replacements: Sequence[str], random: Random) -> str:
+    """A wrong answer; `replacements` are the symbols that may replace a right one."""
     symbols = right.split()
     if not symbols:
-        return others[0]
+        return replacements[0]
     if mistake == "empty":
         return ""
     if mistake == "early":
         return " ".join(symbols[:-1])
-    place = random.randrange(len(symbols))
-    symbols[place] = random.choice([symbol for symbol in others if symbol != symbols[place]])
+    index = random.randrange(len(symbols))
+    symbols[index] = random.choice([symbol for symbol in replacements if symbol != symbols[index]])
     return " ".join(symbols)

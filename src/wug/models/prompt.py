@@ -95,9 +95,9 @@ class PromptedModel:
         options = spec.read(OPTIONS)
         self._bound: int | None = options["max_length"]
         self._limit: int | None = getattr(loaded.model.config, "max_position_embeddings", None)
-        marks = loaded.model.generation_config
-        if marks.eos_token_id is None:
-            marks.eos_token_id = loaded.tokenizer.eos_token_id
+        settings = loaded.model.generation_config
+        if settings.eos_token_id is None:
+            settings.eos_token_id = loaded.tokenizer.eos_token_id
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_token(loaded.tokenizer)}
         self._decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
@@ -106,12 +106,12 @@ class PromptedModel:
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer per source, in order; empty if the prompt exceeds the model's limit."""
-        return outputs.map_distinct(sources, self._ask)
+        return outputs.map_distinct(sources, self._answer)
 
     @no_panic()
-    def _ask(self, given: list[str | Source]) -> list[Answer]:
-        sources = [text_of(source) for source in given]
-        max_words = [source.max_words if isinstance(source, Source) else None for source in given]
+    def _answer(self, requests: list[str | Source]) -> list[Answer]:
+        sources = [text_of(source) for source in requests]
+        max_words = [source.max_words if isinstance(source, Source) else None for source in requests]
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
         encoded: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
         limits = [
@@ -121,13 +121,13 @@ class PromptedModel:
             limit if words is None else min(limit, MAX_TOKENS_PER_WORD * (words + 1))
             for limit, words in zip(limits, max_words, strict=True)
         ]
-        places = [n for n, limit in enumerate(limits) if limit > 0]
-        written = self._decoder.decode([sequences[n] for n in places], [limits[n] for n in places])
+        indices = [n for n, limit in enumerate(limits) if limit > 0]
+        outputs_by_source = self._decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
         answers: dict[int, Answer] = {}
-        for n, answer in zip(places, written, strict=True):
+        for n, answer in zip(indices, outputs_by_source, strict=True):
             text, stopped, _ = self._text(answer.tokens).partition(self._stop)
-            made = outputs.make_answer(text.strip(), ended=answer.ended or bool(stopped))
-            answers[n] = outputs.truncate(made, max_words[n])
+            full_answer = outputs.make_answer(text.strip(), ended=answer.ended or bool(stopped))
+            answers[n] = outputs.truncate(full_answer, max_words[n])
         return [answers.get(n) or outputs.source_too_long(self._limit or 0) for n in range(len(sources))]
 
     def _tokens(self, prompt: str) -> list[int]:
@@ -156,8 +156,8 @@ def identify(spec: ModelSpec) -> Identity | None:
     folder = folder_of(spec, options)
     if folder is None:
         return None
-    described = {"dtype": options["dtype"], **signature(options, template, stop)}
-    return Identity(f"prompt/{folder.name}", described, "text", bounded=True)
+    described_options = {"dtype": options["dtype"], **signature(options, template, stop)}
+    return Identity(f"prompt/{folder.name}", described_options, "text", bounded=True)
 
 
 def load(spec: ModelSpec) -> PromptedModel:
@@ -203,8 +203,8 @@ def _stops(tokenizer: PreTrainedTokenizerBase, stop: str) -> Callable[[torch.Ten
     """Tells whether decoded tokens contain the stop at their end, where each token has at least one byte."""
     tail = len(stop.encode()) + 1
 
-    def at_end(written: torch.Tensor) -> list[bool]:
-        return [stop in text for text in tokenizer.batch_decode(written[:, -tail:].tolist())]
+    def at_end(ids: torch.Tensor) -> list[bool]:
+        return [stop in text for text in tokenizer.batch_decode(ids[:, -tail:].tolist())]
 
     return at_end
 

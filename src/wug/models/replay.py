@@ -146,10 +146,10 @@ def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
         first += 1
     while last > first and tokens[last - 1] in ENDS:
         last -= 1
-    found = exact_spans(text, tokens[first:last])
-    if found is None:
+    spans = exact_spans(text, tokens[first:last])
+    if spans is None:
         return align(text, tokens)
-    return [(0, 0)] * first + found + [(len(text), len(text))] * (len(tokens) - last)
+    return [(0, 0)] * first + spans + [(len(text), len(text))] * (len(tokens) - last)
 
 
 def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> dict[str, Scored]:
@@ -177,16 +177,15 @@ def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> di
     return {text: _scored(text, tokens[i], logprobs[i], path, f"sentence {i}") for i, text in enumerate(texts, 1)}
 
 
-def _sentences_of(path: Path, given: Path | None) -> Path:
-    """The file of sentences: the given one, or the only one in the folder of the table."""
-    if given is not None:
-        return given
-    found = sorted(path.parent.glob("*sentences*.txt*"))
-    if len(found) == 1:
-        return found[0]
+def _sentences_of(path: Path, sentences: Path | None) -> Path:
+    if sentences is not None:
+        return sentences
+    candidates = sorted(path.parent.glob("*sentences*.txt*"))
+    if len(candidates) == 1:
+        return candidates[0]
     raise InputError(
         "a surprisal table needs its sentences: put them into its folder as sentences.txt, or name them with "
-        f"-M sentences=FILE ({len(found)} files in its folder match)",
+        f"-M sentences=FILE ({len(candidates)} files in its folder match)",
         file=path,
     )
 
@@ -196,8 +195,8 @@ def _from_predictions(path: Path) -> dict[str, str]:
     errors = []
     for read in registry.attributes("families", "read_answers").values():
         try:
-            found: dict[str, str] = read(path)
-            return found
+            answers: dict[str, str] = read(path)
+            return answers
         except InputError as error:
             errors.append(error)
     raise errors[0]

@@ -34,9 +34,9 @@ class ModelSpec:
         """The name without the kind."""
         return self.name if self.alias is None else self.alias.rpartition(":")[2]
 
-    def read(self, known: Iterable[Option]) -> dict[str, Any]:
+    def read(self, declared: Iterable[Option]) -> dict[str, Any]:
         """The values of all options of the backend; an error for an unknown one."""
-        return read(known, self.options, f"{self.kind} models")
+        return read(declared, self.options, f"{self.kind} models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
         user_path(name)  # which says what is wrong with it
     if traits.on_hub and not existing(name):
         name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
-    written = parse_qsl(query, keep_blank_values=True, strict_parsing=False)
-    given = dict(written)
-    if len(given) < len(written):
-        twice = next(key for key, times in Counter(key for key, _ in written).items() if times > 1)
-        raise InputError(f"model {shortened(text)!r}: {twice} is given twice")
-    return ModelSpec(kind, name, revision or None, {**given, **(options or {})})
+    pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=False)
+    name_options = dict(pairs)
+    if len(name_options) < len(pairs):
+        duplicate = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise InputError(f"model {shortened(text)!r}: {duplicate} is given twice")
+    return ModelSpec(kind, name, revision or None, {**name_options, **(options or {})})
 
 
 DTYPES = ("float32", "bfloat16", "float16", "auto")
@@ -138,20 +138,20 @@ class Loading:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Loading:
         """The loading options of a backend; those that it does not have keep their defaults."""
-        found = cls(**{name: options[name] for name in cls.__slots__ if name in options})
-        if found.device_map != "no" and found.device not in (None, "auto"):
+        loading = cls(**{name: options[name] for name in cls.__slots__ if name in options})
+        if loading.device_map != "no" and loading.device not in (None, "auto"):
             raise InputError(
-                f"device={found.device}, device_map={found.device_map}: a model is on one device or on several. "
+                f"device={loading.device}, device_map={loading.device_map}: a model is on one device or on several. "
                 "Leave one of the two out"
             )
-        return found
+        return loading
 
 
 def signature_options(options: Mapping[str, Any]) -> dict[str, str]:
     """The loading options that change an output, besides the dtype; placement on devices does not."""
-    found: dict[str, str] = {}
+    signature: dict[str, str] = {}
     if options.get("quantize", "no") != "no":
-        found["quantize"] = FORMATS[options["quantize"]]
+        signature["quantize"] = FORMATS[options["quantize"]]
     if options.get("adapter") is not None:
-        found["adapter"] = options["adapter"].resolve().name
-    return found
+        signature["adapter"] = options["adapter"].resolve().name
+    return signature

@@ -77,7 +77,6 @@ def _curve_points(
 
 
 def _breakdown_figures(rows: Sequence[TableRow]) -> Iterator[Figure]:
-    """For each test that is broken down, its parts with one dot per model."""
     tests = dict.fromkeys(row.within for row in rows if row.within)
     for index, test in enumerate(tests):
         test_rows = [row for row in rows if row.within == test and row.value is not None]
@@ -88,11 +87,8 @@ def _breakdown_figures(rows: Sequence[TableRow]) -> Iterator[Figure]:
         ]
         if points:
             title = f"{_capitalised(test)}, in parts"
-            note = (
-                "With 95% intervals."
-                if len({row.network for row in test_rows}) == 1
-                else "With 95% intervals, by model."
-            )
+            networks = {row.network for row in test_rows}
+            note = "With 95% intervals." if len(networks) == 1 else "With 95% intervals, by model."
             yield dots(f"parts-{index}", title, points, note=note, what="value", first="part", series="model")
 
 
@@ -135,9 +131,8 @@ def as_page(plan: ReproductionPlan, rows: Sequence[TableRow], remark: str = "") 
 def table(rows: Sequence[TableRow]) -> TablePart:
     """The table, with a heading per test; parts of a test are shown in charts."""
     rows = [row for row in rows if not row.within]
-    shown = [
-        column for column, name in enumerate(COLUMNS) if column and (name != "seeds" or any(row.seeds for row in rows))
-    ]
+    hidden = {"test"} if any(row.seeds for row in rows) else {"test", "seeds"}
+    shown = [column for column, name in enumerate(COLUMNS) if name not in hidden]
     tests: dict[str, list[TablePartRow]] = {}
     for row in rows:
         texts = cells(row)

@@ -224,9 +224,8 @@ def _without_overridden(words: Sequence[str]) -> list[str]:
             groups.append([])
         groups[-1].append(word)
     last_index = {group[0]: index for index, group in enumerate(groups) if group}
-    selected = (
-        group
-        for index, group in enumerate(groups)
-        if group and (group[0] == "--suite" or last_index[group[0]] == index)
-    )
-    return [word for group in selected for word in group]
+    selected: list[str] = []
+    for index, group in enumerate(groups):
+        if group and (group[0] == "--suite" or last_index[group[0]] == index):
+            selected += group
+    return selected

@@ -47,8 +47,7 @@ def values_by_group(plan: ReproductionPlan, cells: Iterable[RecipeCell], metric:
     """The values of a metric by group, for each complete training or model of the cells."""
     values: list[dict[str, CellValue]] = []
     for cell in cells:
-        read = _profile_values if cell.test.profile else _result_values
-        values += read(plan, cell, metric)
+        values += (_profile_values if cell.test.profile else _result_values)(plan, cell, metric)
     return values
 
 
@@ -117,7 +116,6 @@ def _profile_values(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> li
 
 
 def _epoch_results(plan: ReproductionPlan, training: str) -> Iterable[tuple[int, Result]]:
-    """The epoch and the result of each test during a training, in order."""
     from wug.results.reader import RunReader
 
     reader = RunReader(plan.store)
@@ -165,10 +163,8 @@ def table_rows(plan: ReproductionPlan) -> list[TableRow]:
         row_values = [by_group[test.group] for by_group in values if test.group in by_group]
         rows.append(_row(test.row, network, test.published[network.name], row_values, test.source))
         breakdown = values_by_field(values, test.by) if test.by else {}
-        rows += [
-            replace(_row(f"  {part}", network, None, row_values, ""), within=test.row)
-            for part, row_values in breakdown.items()
-        ]
+        for part, row_values in breakdown.items():
+            rows.append(replace(_row(f"  {part}", network, None, row_values, ""), within=test.row))
     return rows
 
 

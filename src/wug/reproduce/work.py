@@ -148,7 +148,6 @@ def _ready(waiting: dict[str, PlanStep], running: Iterable[PlanStep], failures: 
 
 
 def _run_step(folder: Path, step: PlanStep, runner: StepRunner) -> str:
-    """Run a step; returns the error, or nothing."""
     with locked(folder / "locks" / step.name) as lock_files:
         if step.done:  # by another process in the meantime
             return ""

@@ -91,7 +91,7 @@ def bucket_by_length(sizes: Ints, min_size: int) -> list[Ints]:
             break
         below = sizes[bucket, cut.axis] <= cut.bound
         buckets[index : index + 1] = [bucket[below], bucket[~below]]
-        cuts[index : index + 1] = [_best_cut(sizes[part], min_size) for part in buckets[index : index + 2]]
+        cuts[index : index + 1] = [_best_cut(sizes[half], min_size) for half in buckets[index : index + 2]]
     return buckets
 
 
@@ -164,13 +164,8 @@ def _padded(rows: Sequence[Sequence[int]]) -> Ints:
 
 def _training_file(folder: Path) -> Path:
     names = ("train.src", "train.tsv", "tasks_train_*.txt")
-    paths = [
-        path
-        for name in names
-        for suffix in ("", ".gz")
-        for path in sorted(folder.glob(name + suffix))
-        if path.is_file()
-    ]
+    patterns = [name + suffix for name in names for suffix in ("", ".gz")]
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
     if not paths:
         raise InputError("has no train.src (PCFG SET), train.tsv (COGS) or tasks_train_*.txt (SCAN)", file=folder)
     if len(paths) > 1:

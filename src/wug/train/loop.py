@@ -130,16 +130,16 @@ class _Loop:
         self._average = WeightAverage(task.model, config)
         state = folder.read(task.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
         self._steps = TrainingSteps(task, self._optimiser, config, compiled=settings.compiled)
-        self._first, self._before, self._began = state.step, state.seconds, time.monotonic()
+        self._first_step, self._earlier_seconds, self._start_time = state.step, state.seconds, time.monotonic()
         self._losses, self._unread = list(state.losses), list["torch.Tensor"]()
         self._best, self._stale = state.best, state.stale
-        self._last_report = (state.step, self._began)
+        self._last_report = (state.step, self._start_time)
 
     def run(self) -> TrainingState:
         import torch
 
         self._task.model.train()
-        config, step = self._config, self._first
+        config, step = self._config, self._first_step
         while step < config.steps and not self._is_stale:
             torch.manual_seed(config.seed * 1_000_003 + step)  # dropout and masks, on every device
             self._optimiser.set_rate(config.rate_at(step))
@@ -191,7 +191,7 @@ class _Loop:
         self._last_report = step, time.monotonic()
 
     def _state(self, step: int) -> TrainingState:
-        seconds = self._before + time.monotonic() - self._began
+        seconds = self._earlier_seconds + time.monotonic() - self._start_time
         return TrainingState(step, tuple(self._losses), seconds, self._best, self._stale)
 
 

@@ -48,10 +48,8 @@ class _Seq2SeqTask(TrainingTask):
         )
         buckets = length_buckets(sources, targets, batch)
         # On the model's device, so that rows are not copied at every step.
-        self._tables = [
-            (torch.from_numpy(bucket.sources).to(device), torch.from_numpy(bucket.targets).to(device))
-            for bucket in buckets
-        ]
+        arrays = [(torch.from_numpy(bucket.sources), torch.from_numpy(bucket.targets)) for bucket in buckets]
+        self._tables = [(sources.to(device), targets.to(device)) for sources, targets in arrays]
         self._device = device
         self._batches = Batches([len(bucket.sources) for bucket in buckets], batch, seed)
         self.steps_per_epoch = self._batches.steps_per_epoch
@@ -165,16 +163,16 @@ def _share_layers(model: torch.nn.Module) -> None:
     Only the first layer has positions, which it passes on; so attention is shared matrix by matrix.
     """
     for stack in (model.encoder, model.decoder):
-        first = stack.block[0]
+        first_block = stack.block[0]
         for block in stack.block[1:]:
-            for own, shared in zip(block.layer, first.layer, strict=True):
-                own.layer_norm = shared.layer_norm
-                if hasattr(own, "DenseReluDense"):
-                    own.DenseReluDense = shared.DenseReluDense
+            for sublayer, shared in zip(block.layer, first_block.layer, strict=True):
+                sublayer.layer_norm = shared.layer_norm
+                if hasattr(sublayer, "DenseReluDense"):
+                    sublayer.DenseReluDense = shared.DenseReluDense
                 else:
-                    attention = "SelfAttention" if hasattr(own, "SelfAttention") else "EncDecAttention"
+                    attention = "SelfAttention" if hasattr(sublayer, "SelfAttention") else "EncDecAttention"
                     for name in ("q", "k", "v", "o"):
-                        setattr(getattr(own, attention), name, getattr(getattr(shared, attention), name))
+                        setattr(getattr(sublayer, attention), name, getattr(getattr(shared, attention), name))
 
 
 def require_even(cells: int) -> None:

@@ -70,11 +70,8 @@ class Optimiser:
         device = parameters[0][1].device
         # Tied output layers are the same tensor as the embeddings.
         embeddings = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
-        matrices = {
-            id(p)
-            for name, p in parameters
-            if p.ndim == 2 and id(p) not in embeddings and not name.startswith("lm_head")
-        }
+        inner = [p for name, p in parameters if id(p) not in embeddings and not name.startswith("lm_head")]
+        matrices = {id(p) for p in inner if p.ndim == 2}
         with_muon = matrices if config.optimiser == "muon" else set()
         factors = {id(p): (rate_factors or {}).get(name, 1.0) for name, p in parameters}
         self._rates = {factor: torch.zeros((), device=device) for factor in dict.fromkeys(factors.values())}
@@ -220,7 +217,6 @@ class TrainingSteps:
         return loss.detach()
 
     def _warm_up(self, batch: Batch) -> torch.Tensor:
-        """A plain step on a separate stream, as CUDA graphs require."""
         import torch
 
         stream = torch.cuda.Stream()

@@ -105,10 +105,8 @@ def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folde
     torch_dtype = getattr(torch, dtype)
     # Tied weights are one tensor, and must stay one, so that they are written once.
     copies: dict[int, torch.Tensor] = {}
-    weights = {
-        name: copies.setdefault(tensor.data_ptr(), tensor.to(torch_dtype))
-        for name, tensor in model.state_dict().items()
-    }
+    tensors = model.state_dict().items()
+    weights = {name: copies.setdefault(tensor.data_ptr(), tensor.to(torch_dtype)) for name, tensor in tensors}
     before = model.config.dtype
     model.config.dtype = torch_dtype
     try:

@@ -100,7 +100,7 @@ def test_workers_compute_by_themselves_and_share_out_no_further() -> None:
 
     def look(number: int) -> tuple[int, int, int, list[int]]:
         both_here.wait()
-        return number, torch.get_num_threads(), workers.free, workers.each(lambda inner: inner + number, [1, 2])
+        return number, torch.get_num_threads(), workers.free, workers.map(lambda inner: inner + number, [1, 2])
 
-    assert workers.each(look, [10, 20]) == [(10, 1, 1, [11, 12]), (20, 1, 1, [21, 22])]
-    assert workers.each(lambda _: threading.get_ident(), [0]) == [threading.get_ident()]
+    assert workers.map(look, [10, 20]) == [(10, 1, 1, [11, 12]), (20, 1, 1, [21, 22])]
+    assert workers.map(lambda _: threading.get_ident(), [0]) == [threading.get_ident()]

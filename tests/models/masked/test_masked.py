@@ -196,9 +196,9 @@ def test_every_target_has_its_masked_copy(data: st.DataObject) -> None:
         assert batch.tokens.size <= max(nodes, batch.tokens.shape[1])
         assert padding or (batch.lengths == batch.tokens.shape[1]).all()
         rows = [tuple(row[:size]) for row, size in zip(batch.tokens.tolist(), batch.lengths.tolist(), strict=True)]
-        assert len(set(zip(rows, batch.places.tolist(), strict=True))) == len(rows)
+        assert len(set(zip(rows, batch.positions.tolist(), strict=True))) == len(rows)
         for row, target, where in zip(batch.rows, batch.targets, batch.where, strict=True):
-            answered[int(where)] = (rows[row], int(batch.places[row]), int(target))
+            answered[int(where)] = (rows[row], int(batch.positions[row]), int(target))
         first = last
     for number, (sequence, place, stop) in enumerate(questions):
         text = sequences[sequence]

@@ -97,9 +97,9 @@ def save_attention_lstm(
     _require_special(folder / VOCABULARY, vocabulary)
     write_words(folder / VOCABULARY, vocabulary)
     lstm_weights.write_tensors(folder / WEIGHTS, tensors)
-    named = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
+    header = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    lstm_weights.write_config(folder / CONFIG, {**named, **asdict(shape)})
+    lstm_weights.write_config(folder / CONFIG, {**header, **asdict(shape)})
 
 
 def load_attention_lstm(folder: Path) -> tuple[AttentionLSTM, Vocabulary]:
@@ -138,8 +138,8 @@ def make_vocabulary(names: Sequence[str], *, file: Path | None = None) -> Vocabu
 
 
 def _require_special(file: Path | None, names: Sequence[str]) -> None:
-    if absent := [token for token in SPECIAL if token not in names]:
-        raise InputError(f"has no {absent[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
+    if missing := [token for token in SPECIAL if token not in names]:
+        raise InputError(f"has no {missing[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
 
 
 def _read_shape(path: Path) -> AttentionShape:
@@ -148,10 +148,10 @@ def _read_shape(path: Path) -> AttentionShape:
     dropout = config.get("dropout", 0.0)
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"is {json.dumps(dropout)}; expected a number from 0 to 1", file=path, place="dropout")
-    found = lstm_weights.fields_in(path, config, AttentionShape, attention=ATTENTIONS)
-    if (hidden := found["hidden"]) % 2:
+    fields = lstm_weights.fields_in(path, config, AttentionShape, attention=ATTENTIONS)
+    if (hidden := fields["hidden"]) % 2:
         raise InputError(f"is {hidden}; expected an even number, half for each direction", file=path, place="hidden")
-    return AttentionShape(**found, dropout=dropout)
+    return AttentionShape(**fields, dropout=dropout)
 
 
 TRAITS = Traits(
@@ -201,9 +201,9 @@ class AttentionLSTMModel:
         names, unknown = self._vocabulary.names, self._vocabulary.unknown
         return [
             outputs.make_answer(
-                " ".join(names[word] for word in decoded[n].tokens), ended=decoded[n].ended, known=unknown not in row
+                " ".join(names[word] for word in output.tokens), ended=output.ended, source_known=unknown not in row
             )
-            for n, row in enumerate(rows)
+            for row, output in zip(rows, (decoded[n] for n in range(len(rows))), strict=True)
         ]
 
     def _decode(self, rows: Sequence[Sequence[int]], limit: int) -> list[Decoded]:

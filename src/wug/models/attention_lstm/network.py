@@ -33,7 +33,7 @@ class Memory(NamedTuple):
 
     def of(self, rows: Tensor) -> Memory:
         """Some rows of the batch."""
-        return Memory(*(part[rows] for part in self))
+        return Memory(*(tensor[rows] for tensor in self))
 
 
 class State(NamedTuple):
@@ -47,7 +47,7 @@ class State(NamedTuple):
 
     def of(self, rows: Tensor) -> State:
         """Some rows of the batch."""
-        hidden, cell = (tuple(layer[rows] for layer in part) for part in (self.hidden, self.cell))
+        hidden, cell = (tuple(layer[rows] for layer in states) for states in (self.hidden, self.cell))
         return State(hidden, cell, self.attended[rows])
 
 
@@ -69,8 +69,8 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         self.target = nn.Embedding(words, shape.width)
         # The bias is the weight of one more input, which is one for words and zero for padding: see `read`.
         widths = [shape.width + 1, *[hidden + 1] * (layers - 1)]
-        sides: dict[str, bool] = {"bias": False, "bidirectional": True, "batch_first": True}
-        self.encoder = nn.ModuleList(nn.LSTM(width, hidden // 2, **sides) for width in widths)
+        encoder_options: dict[str, bool] = {"bias": False, "bidirectional": True, "batch_first": True}
+        self.encoder = nn.ModuleList(nn.LSTM(width, hidden // 2, **encoder_options) for width in widths)
         self.bridge = nn.Linear(hidden, 2 * layers * hidden)
         # Input feeding: at each word the decoder receives its last attention output.
         widths = [shape.width + shape.attended, *[hidden] * (layers - 1)]
@@ -120,15 +120,15 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
                 states = self.dropout(states)
         states = states * ones.to(states.dtype)
         half = self.shape.hidden // 2
-        last = (present & ~nn.functional.pad(present[:, 1:], (0, 1))).unsqueeze(2).to(states.dtype)
-        ends = torch.cat([(states[:, :, :half] * last).sum(dim=1), states[:, 0, half:]], dim=1)
-        hidden, cell = self.bridge(ends).chunk(2, dim=1)
-        opening = State(
+        is_last = (present & ~nn.functional.pad(present[:, 1:], (0, 1))).unsqueeze(2).to(states.dtype)
+        last_states = torch.cat([(states[:, :, :half] * is_last).sum(dim=1), states[:, 0, half:]], dim=1)
+        hidden, cell = self.bridge(last_states).chunk(2, dim=1)
+        initial_state = State(
             hidden.tanh().chunk(self.shape.layers, dim=1),
             cell.chunk(self.shape.layers, dim=1),
-            ends.new_zeros(len(source), self.shape.attended),
+            last_states.new_zeros(len(source), self.shape.attended),
         )
-        return Memory(states, self.attention(states), ~present), opening
+        return Memory(states, self.attention(states), ~present), initial_state
 
     def states(self, target: Tensor, memory: Memory, state: State) -> Tensor:
         """The inputs of the output layer after each word of given answers, (batch, target length, attended)."""
@@ -140,24 +140,24 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
 
     def write(self, words: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         """The logits of the word after `words`, one per row of the batch, and the state after them."""
-        after = self.step(self.dropout(self.target(words)), memory, state)
-        return self.output(after.attended), after
+        next_state = self.step(self.dropout(self.target(words)), memory, state)
+        return self.output(next_state.attended), next_state
 
     def step(self, embedded: Tensor, memory: Memory, state: State) -> State:
         """The state one word later; `embedded` has the embedding of a word for each row of the batch."""
-        value = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
+        output = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
         hidden, cell = [], []
-        for number, (layer, *before) in enumerate(zip(self.decoder, state.hidden, state.cell, strict=True)):
-            value, kept = layer(value if number == 0 else self.dropout(value), before)
-            hidden.append(value)
-            cell.append(kept)
-        return State(tuple(hidden), tuple(cell), self._attend(value.unsqueeze(1), memory).squeeze(1))
+        for number, (layer, *layer_state) in enumerate(zip(self.decoder, state.hidden, state.cell, strict=True)):
+            output, layer_cell = layer(output if number == 0 else self.dropout(output), layer_state)
+            hidden.append(output)
+            cell.append(layer_cell)
+        return State(tuple(hidden), tuple(cell), self._attend(output.unsqueeze(1), memory).squeeze(1))
 
     def _attend(self, outputs: Tensor, memory: Memory) -> Tensor:
         """The decoder's outputs, (batch, length, hidden), combined with what they attend to."""
         weights = _attention_weights(torch.matmul(outputs, memory.keys.mT), memory)
-        looked = torch.matmul(weights.to(memory.states.dtype), memory.states)
-        return self.dropout(self.combine(torch.cat([looked, outputs], dim=2)).tanh())
+        context = torch.matmul(weights.to(memory.states.dtype), memory.states)
+        return self.dropout(self.combine(torch.cat([context, outputs], dim=2)).tanh())
 
 
 class AttentionEncoderDecoder:
@@ -173,11 +173,11 @@ class AttentionEncoderDecoder:
         with without_cudnn(self.device):
             return self._model.read(sources, torch.ones_like(sources, dtype=torch.bool))
 
-    def write(self, memory: tuple[Memory, State], rows: Tensor, written: Tensor) -> Tensor:
+    def write(self, memory: tuple[Memory, State], rows: Tensor, tokens: Tensor) -> Tensor:
         """The inputs of the output layer."""
-        read, state = memory
+        encoded, state = memory
         with without_cudnn(self.device):
-            return self._model.states(written, read.of(rows), state.of(rows))
+            return self._model.states(tokens, encoded.of(rows), state.of(rows))
 
     def logits(self, states: Tensor) -> Tensor:
         """The logits of all words."""
@@ -192,29 +192,29 @@ def decode_greedily(
     assert end is not None
     source = torch.tensor([[*row, *[vocabulary.index[PAD]] * (width - len(row))] for row in rows], device=device)
     present = torch.arange(width, device=device) < torch.tensor([[len(row)] for row in rows], device=device)
-    never = torch.tensor([vocabulary.index[PAD], vocabulary.index[START]], device=device)
-    found = torch.full((len(rows), limit), end, device=device)
-    alive = torch.arange(len(rows), device=device)
+    banned = torch.tensor([vocabulary.index[PAD], vocabulary.index[START]], device=device)
+    outputs = torch.full((len(rows), limit), end, device=device)
+    active = torch.arange(len(rows), device=device)
     words = torch.full((len(rows),), vocabulary.index[START], device=device)
     with torch.inference_mode(), without_cudnn(device):
         memory, state = model.read(source, present)
-        for place in range(limit):
+        for step in range(limit):
             logits, state = model.write(words, memory, state)
-            if place == 0 and bool(logits.isnan().any()):
+            if step == 0 and bool(logits.isnan().any()):
                 raise nan_error("the network")
-            words = logits.index_fill(1, never, -torch.inf).argmax(dim=1)
-            found[alive, place] = words
-            if place % STEPS_PER_CHECK == STEPS_PER_CHECK - 1:
-                going = (found[alive, : place + 1] != end).all(dim=1).nonzero()[:, 0]
-                if not len(going):
+            words = logits.index_fill(1, banned, -torch.inf).argmax(dim=1)
+            outputs[active, step] = words
+            if step % STEPS_PER_CHECK == STEPS_PER_CHECK - 1:
+                keep = (outputs[active, : step + 1] != end).all(dim=1).nonzero()[:, 0]
+                if not len(keep):
                     break
-                if len(going) < len(alive):
-                    alive, words, memory, state = alive[going], words[going], memory.of(going), state.of(going)
-    return [trim_at_end(row, [end]) for row in found.tolist()]
+                if len(keep) < len(active):
+                    active, words, memory, state = active[keep], words[keep], memory.of(keep), state.of(keep)
+    return [trim_at_end(row, [end]) for row in outputs.tolist()]
 
 
 def _attention_weights(scores: Tensor, memory: Memory) -> Tensor:
     """Attention weights in float32; `scores` is (batch, length, source)."""
     # The lowest number, not minus infinity: a row of padding alone must not become NaN.
-    hidden = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
-    return hidden.softmax(dim=2, dtype=torch.float32)
+    masked = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
+    return masked.softmax(dim=2, dtype=torch.float32)

@@ -97,7 +97,7 @@ class PreparedRequests:
     sequences: Ragged
     """The tokens with the BOS token, if there is one; for long texts, those of each passage."""
     where: Ints
-    """For each token of the sequences, its place among the tokens; -1 if it is not scored."""
+    """For each token of the sequences, its index among the tokens; -1 if it is not scored."""
     batches: list[TokenBatch]
 
 
@@ -168,12 +168,12 @@ class CausalModel:
         rendered = self.chat.render(requests)
         if kind.writes:
             self._writer = self._writer or TextWriter(self._engine.model, self._tokenize.hf, self._limit)
-            return self._writer.write(requests, [one.whole for one in rendered], kind.bos)
-        wholes = [
-            Request(one.whole, None if request.span is None else (0, one.start + request.span[1]), reading=kind.reading)
-            for request, one in zip(requests, rendered, strict=True)
-        ]
-        return texts_alone(requests, rendered, self._score(wholes, self._plan(kind)))
+            return self._writer.write(requests, [text.full_text for text in rendered], kind.bos)
+        full_requests = []
+        for request, text in zip(requests, rendered, strict=True):
+            span = None if request.span is None else (0, text.start + request.span[1])
+            full_requests.append(Request(text.full_text, span, reading=kind.reading))
+        return texts_alone(requests, rendered, self._score(full_requests, self._plan(kind)))
 
     def _score_apart(self, requests: Sequence[Request]) -> Scores:
         """Score words after contexts that have the special tokens of a whole text."""
@@ -194,8 +194,8 @@ class CausalModel:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokenize.hf.backend_tokenizer, texts)
 
-    def likeliest(self, text: str, place: int, count: int = 10) -> list[Token]:
-        """The most probable tokens in place of the token `place`, given those before it.
+    def likeliest(self, text: str, position: int, count: int = 10) -> list[Token]:
+        """The most probable tokens at the token `position`, given those before it.
 
         Empty for the first token of a text without a BOS token.
         """
@@ -204,13 +204,13 @@ class CausalModel:
         tokens = self._tokenize([Request(text)])
         ids = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
         refuse_long(ids, self._limit, [text], self._spec)
-        context = ids.flat[: place + int(self._bos is not None)]
-        if not len(context) or not 0 <= place < len(tokens.ids.flat):
+        context = ids.flat[: position + int(self._bos is not None)]
+        if not len(context) or not 0 <= position < len(tokens.ids.flat):
             return []
         with torch.inference_mode():  # one text alone, without a mask: right for every model
             inputs = torch.from_numpy(context.astype(np.int64))[None].to(self._engine.device)
             logits = self._engine.model(input_ids=inputs).logits[0, -1]
-        return likeliest(logits, self._tokenize.hf, int(tokens.starts[place]), count)
+        return likeliest(logits, self._tokenize.hf, int(tokens.starts[position]), count)
 
     def _kind(self, request: Request) -> RequestKind:
         """How a request is read; a text without context may have another token before it, a template writes its own."""
@@ -250,8 +250,8 @@ class CausalModel:
         order = sorted(range(len(requests)), key=texts_of(requests).__getitem__)
         blocks: list[Scores] = []
         pending: list[tuple[PreparedRequests, list[PendingBatch]]] = []
-        pieces = self._prepare([requests[place] for place in order], plan)
-        for prepared in _one_ahead(pieces) if plan.engine.device.type == "cuda" else pieces:
+        pieces = self._prepare([requests[index] for index in order], plan)
+        for prepared in _prefetched(pieces) if plan.engine.device.type == "cuda" else pieces:
             pending.append((prepared, plan.engine.start(prepared.batches)))
             if len(pending) > 1:
                 blocks.append(self._assemble(*pending.pop(0), plan))
@@ -268,47 +268,47 @@ class CausalModel:
             tokens = self._tokenize(piece, cut=plan.cuts)
             boundary = plan.reading is not None and plan.reading.boundary
             # Whether a word is over is seen from the token after it.
-            found = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
-            plain = tokens.ids if found is None else found.tokens
-            where = np.arange(len(plain.flat)) if found is None else found.where
-            sequences = plain
+            windows = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
+            token_ids = tokens.ids if windows is None else windows.tokens
+            where = np.arange(len(token_ids.flat)) if windows is None else windows.where
+            sequences = token_ids
             if plan.bos is not None:
-                led = plain.starts
-                if found is not None and plan.reading is not None and not plan.reading.window_bos:
-                    led = led[found.firsts == 0]
-                sequences, where = plain.led_by(plan.bos, led), np.insert(where, led, -1)
+                bos_positions = token_ids.starts
+                if windows is not None and plan.reading is not None and not plan.reading.window_bos:
+                    bos_positions = bos_positions[windows.firsts == 0]
+                sequences, where = token_ids.led_by(plan.bos, bos_positions), np.insert(where, bos_positions, -1)
             refuse_long(sequences, self._limit, texts_of(piece), self._spec)
             batches = plan.engine.plan(sequences)
-            if found is not None and not boundary:
+            if windows is not None and not boundary:
                 batches = [queried_only(batch, where) for batch in batches]
             yield PreparedRequests(piece, tokens, sequences, where, batches)
 
     def _assemble(self, prepared: PreparedRequests, pending: list[PendingBatch], plan: ScoringPlan) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
-        reading, inside = plan.reading or TextReading(), prepared.where >= 0
+        reading, is_scored = plan.reading or TextReading(), prepared.where >= 0
 
-        def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        def by_token(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             """The values of the tokens; NaN for the first of a text without a BOS token."""
-            found = np.full(len(tokens.ids.flat), np.nan)
-            found[prepared.where[inside]] = values[inside]
-            return found
+            token_values = np.full(len(tokens.ids.flat), np.nan)
+            token_values[prepared.where[is_scored]] = values[is_scored]
+            return token_values
 
         columns = [plan.engine.collect(pending, count, word_ends=not reading.boundary)]
         if reading.distribution:
             columns.extend(plan.engine.collect_distributions(pending, count))
-        word_ends = placed(plan.engine.collect(pending, count)) if reading.boundary else None
-        return tokens.scores(texts_of(prepared.requests), np.stack([*map(placed, columns)]), word_ends)
+        word_ends = by_token(plan.engine.collect(pending, count)) if reading.boundary else None
+        return tokens.scores(texts_of(prepared.requests), np.stack([*map(by_token, columns)]), word_ends)
 
 
-def _one_ahead(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
+def _prefetched(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:
     """The pieces, each prepared by a thread while the one before is computed.
 
     A GPU takes about a thousand kernels in advance: with a large model, the thread that launches them waits.
     """
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = pool.submit(next, pieces, None)
+        future = pool.submit(next, pieces, None)
+        while (piece := future.result()) is not None:
+            future = pool.submit(next, pieces, None)
             yield piece
 
 
@@ -320,8 +320,8 @@ def identify(spec: ModelSpec) -> Identity | None:
     if folder is None or has_bos is None:
         return None
     context = folder.settings("config.json").get("training_context")
-    described = _signature(options, options["dtype"], has_bos=has_bos)
-    return Identity(f"causal/{folder.name}", described, "scores", training_context=context)
+    signature = _signature(options, options["dtype"], has_bos=has_bos)
+    return Identity(f"causal/{folder.name}", signature, "scores", training_context=context)
 
 
 def chat_format(spec: ModelSpec) -> ChatTemplate:

@@ -37,18 +37,18 @@ class RequestKind(NamedTuple):
 def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], scores: Scores) -> Scores:
     """The scores of texts without the tokens before them; no tokens where one crosses the beginning of the text."""
     sizes = np.diff(scores.offsets)
-    before = np.array([size if one.crossing else one.tokens_before for one, size in zip(rendered, sizes, strict=True)])
-    kept = np.maximum(sizes - before, 0)
-    offsets = np.append(0, np.cumsum(kept))
-    tokens = np.arange(offsets[-1]) + np.repeat(scores.offsets[1:] - kept - offsets[:-1], kept)
-    shift = np.repeat(np.array([one.start for one in rendered], dtype=np.int32), kept)
+    before = [size if text.crossing else text.tokens_before for text, size in zip(rendered, sizes, strict=True)]
+    counts = np.maximum(sizes - np.array(before), 0)
+    offsets = np.append(0, np.cumsum(counts))
+    tokens = np.arange(offsets[-1]) + np.repeat(scores.offsets[1:] - counts - offsets[:-1], counts)
+    shift = np.repeat(np.array([text.start for text in rendered], dtype=np.int32), counts)
     return Scores(
         [request.text for request in requests],
         offsets,
         scores.starts[tokens] - shift,
         scores.ends[tokens] - shift,
         scores.logprobs[tokens],
-        {at: names[int(before[at]) :] for at, names in scores.pieces.items()},
+        {index: names[int(before[index]) :] for index, names in scores.pieces.items()},
         scores.notices,
     )
 
@@ -61,8 +61,8 @@ def last_tokens(engine: CausalEngine, sequences: Ragged) -> npt.NDArray[np.float
     where = np.full(len(sequences.flat), -1)
     where[last] = 0
     pending = engine.start([queried_only(batch, where) for batch in engine.plan(sequences)])
-    found: npt.NDArray[np.float64] = engine.collect(pending, len(where))[last]
-    return found
+    logprobs: npt.NDArray[np.float64] = engine.collect(pending, len(where))[last]
+    return logprobs
 
 
 def written_answer(request: Request, text: str) -> Scored:
@@ -85,7 +85,7 @@ class TextWriter:
     def write(self, requests: Sequence[Request], texts: Sequence[str], bos: int | None) -> Scores:
         """What the model writes after each text."""
         encoded = self._tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        sequences = [[*([] if bos is None else [bos]), *one.ids] for one in encoded]
+        sequences = [[*([] if bos is None else [bos]), *encoding.ids] for encoding in encoded]
         for request, sequence in zip(requests, sequences, strict=True):
             if self._limit is not None and len(sequence) + request.generate > self._limit:
                 raise ModelError(
@@ -93,5 +93,5 @@ class TextWriter:
                     f"model's context of {self._limit:,}"
                 )
         decoded = self._decoder.decode(sequences, [request.generate for request in requests])
-        answers = [self._tokenizer.decode(one.tokens, skip_special_tokens=True) for one in decoded]
+        answers = [self._tokenizer.decode(output.tokens, skip_special_tokens=True) for output in decoded]
         return Scores.of([written_answer(request, text) for request, text in zip(requests, answers, strict=True)])

@@ -47,28 +47,28 @@ def layouts(config: PretrainedConfig, width: int) -> list[Layout]:
     with the window in it, and some ignore a window that their configuration names.
     """
     text = config.get_text_config()
-    window, chunk = _within(text, "sliding_window", width), _within(text, "attention_chunk_size", width)
+    window, chunk = _window_setting(text, "sliding_window", width), _window_setting(text, "attention_chunk_size", width)
     by_kind = {"sliding_attention": Reach(window=window), "chunked_attention": Reach(chunk=chunk)}
     kinds = {"full_attention", *(getattr(text, "layer_types", None) or ())}
     mapping = {kind: by_kind.get(kind, Reach()) for kind in sorted(kinds)}
-    found: list[Layout] = []
+    candidates: list[Layout] = []
     if len(kinds) > 1 and (window or chunk):
-        found.append(mapping)
+        candidates.append(mapping)
     if window:
-        found.append(Reach(window=window))
+        candidates.append(Reach(window=window))
     if chunk:
-        found.append(Reach(chunk=chunk))
-    found.append(Reach())
-    if len(kinds) > 1 and mapping not in found:
-        found.append(mapping)
-    return found
+        candidates.append(Reach(chunk=chunk))
+    candidates.append(Reach())
+    if len(kinds) > 1 and mapping not in candidates:
+        candidates.append(mapping)
+    return candidates
 
 
 def recurrent_layers(config: PretrainedConfig) -> list[str]:
     """The kinds of layers that rule out trees."""
     text = config.get_text_config()
-    named = {*(getattr(text, "layer_types", None) or ()), *(getattr(text, "layers_block_type", None) or ())}
-    return sorted(named & RECURRENT)
+    kinds = {*(getattr(text, "layer_types", None) or ()), *(getattr(text, "layers_block_type", None) or ())}
+    return sorted(kinds & RECURRENT)
 
 
 def turning_points(config: PretrainedConfig, checked: int) -> list[int]:
@@ -83,7 +83,7 @@ def turning_points(config: PretrainedConfig, checked: int) -> list[int]:
     return sorted(contexts | windows)
 
 
-def _within(config: PretrainedConfig, name: str, width: int) -> int | None:
+def _window_setting(config: PretrainedConfig, name: str, width: int) -> int | None:
     value = getattr(config, name, None)
     return value if isinstance(value, int) and 0 < value < width else None
 

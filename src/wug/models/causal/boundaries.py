@@ -65,8 +65,8 @@ def word_starts(tokenizer: PreTrainedTokenizerBase, spec: ModelSpec, *, publishe
         raise ModelError(f"{spec}: boundary={'published' if published else 'yes'} needs a tokenizer {kind}")
     ends = {tokenizer.eos_token_id} if published else {tokenizer.eos_token_id, tokenizer.bos_token_id}
     ends -= {None}
-    usual = set(range(tokenizer.vocab_size if published else len(tokenizer)))
-    first = sorted(usual - opening - ends) + sorted(ends) * (2 if published and ends <= usual else 1)
+    vocabulary = set(range(tokenizer.vocab_size if published else len(tokenizer)))
+    first = sorted(vocabulary - opening - ends) + sorted(ends) * (2 if published and ends <= vocabulary else 1)
     return WordStarts(np.array(sorted(opening | ends)), np.array(first) if has_bos else None)
 
 
@@ -89,11 +89,11 @@ def add_word_ends(
     final = np.zeros(len(values), dtype=bool)
     has_any = batch.counts > 0
     final[np.cumsum(batch.counts)[has_any] - 1] = True
-    after = np.append(openings[1:], 0.0)  # the node of a token is that of the next query
-    after[final] = leaves[has_any]
-    closes = final | np.append(begins[1:], False)
-    closed: Floats = values - np.where(begins | starts, openings, 0.0) + np.where(closes, after, 0.0)
-    return closed
+    next_openings = np.append(openings[1:], 0.0)  # the node of a token is that of the next query
+    next_openings[final] = leaves[has_any]
+    ends_word = final | np.append(begins[1:], False)
+    corrected: Floats = values - np.where(begins | starts, openings, 0.0) + np.where(ends_word, next_openings, 0.0)
+    return corrected
 
 
 def bos_id(tokenizer: PreTrainedTokenizerBase, policy: str, spec: ModelSpec) -> int | None:
@@ -101,12 +101,12 @@ def bos_id(tokenizer: PreTrainedTokenizerBase, policy: str, spec: ModelSpec) -> 
     if policy == "no":
         return None
     if policy in BY_TOKENIZER:
-        before = SpecialTokens.of(tokenizer.backend_tokenizer).before
-        if len(before) > 1:
+        prefix = SpecialTokens.of(tokenizer.backend_tokenizer).before
+        if len(prefix) > 1:
             raise ModelError(
-                f"{spec}: bos={policy}: the tokenizer puts {len(before)} tokens before a text. Use bos=TOKEN"
+                f"{spec}: bos={policy}: the tokenizer puts {len(prefix)} tokens before a text. Use bos=TOKEN"
             )
-        return before[0] if before else None
+        return prefix[0] if prefix else None
     if policy in ("auto", "yes"):
         bos: int | None = tokenizer.bos_token_id
         if bos is None and policy == "yes":
@@ -120,10 +120,10 @@ def bos_id(tokenizer: PreTrainedTokenizerBase, policy: str, spec: ModelSpec) -> 
 
 def first_id(tokenizer: PreTrainedTokenizerBase, spec: ModelSpec) -> int:
     """The BOS token, or else the EOS token."""
-    found: int | None = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if found is None:
+    token: int | None = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if token is None:
         raise ModelError(f"{spec}: bos=lm-eval, but the tokenizer has neither a BOS nor an EOS token")
-    return found
+    return token
 
 
 def compare_with_default(tokenizer: PreTrainedTokenizerBase, bos: int | None) -> None:

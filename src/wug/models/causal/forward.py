@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Columns: TypeAlias = dict[str, torch.Tensor]
 """One value per query of a batch: `logprobs`; `openings`, the log-probability that a word begins at its node;
 `entropies` in nats and `ranks`. And one per sequence: `leaf_openings`, the opening after its last node."""
-Part: TypeAlias = tuple[int, int, int]
+RowRange: TypeAlias = tuple[int, int, int]
 """The number of a batch, its first row, and the one after the last."""
 
 ROW_TOKENS = 128
@@ -48,13 +48,13 @@ class PendingBatch:
 
     batch: TokenBatch
     columns: Columns
-    done: torch.cuda.Event | None
+    event: torch.cuda.Event | None
     """None if the columns are here already."""
 
     def wait(self) -> None:
         """Wait for the columns."""
-        if self.done is not None:
-            self.done.synchronize()
+        if self.event is not None:
+            self.event.synchronize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,11 @@ class CausalEngine:
         self._distribution = distribution
         self._takes_use_cache = _takes(model, "use_cache")
         self._rotation = rotation_of(model) if self.device.type == "cuda" else None
-        nothing = np.empty(0, dtype=np.int64)
-        self._later = None if word_starts is None else word_starts.later
-        self._first = nothing if word_starts is None or word_starts.first is None else np.sort(word_starts.first)
-        self._opens = None if word_starts is None else word_starts.opens(vocabulary)
+        no_tokens = np.empty(0, dtype=np.int64)
+        self._later_starts = None if word_starts is None else word_starts.later
+        first = None if word_starts is None else word_starts.first
+        self._first_starts = no_tokens if first is None else np.sort(first)
+        self._opens_word = None if word_starts is None else word_starts.opens(vocabulary)
 
     def variant(self, *, word_starts: WordStarts | None, distribution: bool) -> CausalEngine:
         """An engine for the same model that returns other values."""
@@ -114,18 +115,18 @@ class CausalEngine:
 
     def plan(self, sequences: Ragged) -> list[TokenBatch]:
         """Batches that score every token but the first of each sequence."""
-        leaves, methods = self._opens is not None, self.methods
-        some = sequences.lengths > (0 if leaves else 1)
-        shared = some
+        leaves, methods = self._opens_word is not None, self.methods
+        scorable = sequences.lengths > (0 if leaves else 1)
+        shared = scorable
         if methods.max_shared_tokens is not None:
-            shared = some & (sequences.lengths <= methods.max_shared_tokens)
+            shared = scorable & (sequences.lengths <= methods.max_shared_tokens)
         in_trees = shared & (sequences.lengths <= ROW_TOKENS) & (methods.layout is not None)
         padded = shared & ~in_trees & methods.padded
         shape = TreeShape(ROW_TOKENS, self.nodes, ROW_MULTIPLE.get(self.device.type, 1), leaves)
         return [
             *plan_trees(sequences, np.flatnonzero(in_trees), shape),
             *plan_plain(sequences, np.flatnonzero(padded), nodes=self.nodes),
-            *plan_plain(sequences, np.flatnonzero(some & ~in_trees & ~padded), nodes=1),
+            *plan_plain(sequences, np.flatnonzero(scorable & ~in_trees & ~padded), nodes=1),
         ]
 
     def start(self, batches: Sequence[TokenBatch]) -> list[PendingBatch]:
@@ -139,70 +140,71 @@ class CausalEngine:
         ):
             if pool is None:
                 return [self._pending(batch, self._rows(batch, 0, len(batch.tokens))) for batch in batches]
-            parts = self._in_threads(batches, pool)
-            return [self._pending(batch, part) for batch, part in zip(batches, parts, strict=True)]
+            columns = self._in_threads(batches, pool)
+            return [self._pending(batch, batch_columns) for batch, batch_columns in zip(batches, columns, strict=True)]
 
     def _in_threads(self, batches: Sequence[TokenBatch], pool: ThreadPool) -> list[list[Columns]]:
         """Compute batches whose rows are divided among threads; those that must be alone come last."""
 
-        def compute(part: Part) -> list[Columns]:
-            number, low, high = part
+        def compute(row_range: RowRange) -> list[Columns]:
+            number, low, high = row_range
             return self._rows(batches[number], low, high)
 
-        parts = [
+        row_ranges = [
             (number, low, high)
             for number, batch in enumerate(batches)
-            for low, high in _equal_parts(len(batch.tokens), pool.free)
+            for low, high in _row_ranges(len(batch.tokens), pool.free)
         ]
         limit = self.methods.max_shared_tokens
-        shared = [part for part in parts if limit is None or batches[part[0]].width <= limit]
-        found = dict(zip(shared, pool.each(compute, shared), strict=True))
-        gathered: list[list[Columns]] = [[] for _ in batches]
-        for part in parts:
-            gathered[part[0]] += found[part] if part in found else compute(part)
-        return gathered
+        shared = [row_range for row_range in row_ranges if limit is None or batches[row_range[0]].width <= limit]
+        computed = dict(zip(shared, pool.map(compute, shared), strict=True))
+        by_batch: list[list[Columns]] = [[] for _ in batches]
+        for row_range in row_ranges:
+            by_batch[row_range[0]] += computed[row_range] if row_range in computed else compute(row_range)
+        return by_batch
 
-    def _pending(self, batch: TokenBatch, parts: Sequence[Columns]) -> PendingBatch:
-        columns = {name: self._fetch(torch.cat([part[name] for part in parts])) for name in parts[0]}
+    def _pending(self, batch: TokenBatch, blocks: Sequence[Columns]) -> PendingBatch:
+        columns = {name: self._fetch(torch.cat([block[name] for block in blocks])) for name in blocks[0]}
         if self.device.type != "cuda":
             return PendingBatch(batch, columns, None)
         # Queued right behind the batch: waiting for it waits for nothing that was queued later.
-        done = torch.cuda.Event()
-        done.record()
-        return PendingBatch(batch, columns, done)
+        event = torch.cuda.Event()
+        event.record()
+        return PendingBatch(batch, columns, event)
 
     def collect(self, pending: Iterable[PendingBatch], size: int, *, word_ends: bool = True) -> Floats:
         """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not scored.
 
         With word starts, the end of each word is counted with that word, unless `word_ends` is False.
         """
-        found = np.full(size, np.nan)
-        for one in pending:
-            one.wait()
-            columns = {name: column.double().numpy() for name, column in one.columns.items()}
+        logprobs = np.full(size, np.nan)
+        for item in pending:
+            item.wait()
+            columns = {name: column.double().numpy() for name, column in item.columns.items()}
             values = columns["logprobs"]
-            if word_ends and self._opens is not None:
-                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
-                values = add_word_ends(one.batch, begins, starts, values, columns["openings"], columns["leaf_openings"])
+            if word_ends and self._opens_word is not None:
+                begins, starts = self._opens_word[item.batch.targets], self._text_starts(item.batch)
+                openings, leaves = columns["openings"], columns["leaf_openings"]
+                values = add_word_ends(item.batch, begins, starts, values, openings, leaves)
             if np.isnan(values).any():
                 raise nan_error(type(self.model).__name__)
-            found[one.batch.where] = values
-        return found
+            logprobs[item.batch.where] = values
+        return logprobs
 
     def collect_distributions(self, pending: Iterable[PendingBatch], size: int) -> Floats:
         """The entropies in nats and the ranks of the tokens, as two rows; NaN for those not scored."""
-        found = np.full((2, size), np.nan)
-        for one in pending:
-            one.wait()
-            for row, name in zip(found, ("entropies", "ranks"), strict=True):
-                row[one.batch.where] = one.columns[name].numpy()
-        return found
+        distributions = np.full((2, size), np.nan)
+        for item in pending:
+            item.wait()
+            for row, name in zip(distributions, ("entropies", "ranks"), strict=True):
+                row[item.batch.where] = item.columns[name].numpy()
+        return distributions
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
         """For each sequence, the log-probabilities of its tokens but the first."""
         ragged = Ragged.of(sequences)
-        found = self.collect(self.start(self.plan(ragged)), len(ragged.flat))
-        return [found[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
+        logprobs = self.collect(self.start(self.plan(ragged)), len(ragged.flat))
+        return [logprobs[low + 1 : low + size] for low, size in zip(ragged.starts, ragged.lengths, strict=True)]
 
     def _rows(self, batch: TokenBatch, first: int, last: int) -> list[Columns]:
         """Compute the rows `first:last`; when memory runs out, fewer at a time."""
@@ -210,38 +212,39 @@ class CausalEngine:
         def size(low: int, high: int) -> str:
             return f"{(high - low) * batch.width:,} tokens on {self.device}"
 
-        parts = halving(partial(self._compute, batch), first, last, size)
-        if len(parts) > 1:
-            self.nodes = max(1, (last - first) // len(parts) * batch.width)
-        return parts
+        blocks = halving(partial(self._compute, batch), first, last, size)
+        if len(blocks) > 1:
+            self.nodes = max(1, (last - first) // len(blocks) * batch.width)
+        return blocks
 
     def _compute(self, batch: TokenBatch, low: int, high: int) -> Columns:
         """Compute some rows; each node that is queried goes through the output layer once."""
-        here = _rows_between(batch.parents, batch, low, high)
-        parents = batch.parents[here]
-        leaves = parents[:0] if self._later is None else batch.leaves[_rows_between(batch.leaves, batch, low, high)]
-        nodes, which = _distinct(np.concatenate([parents, leaves]), batch.tokens.size)
-        queried, last = which[: len(parents)], which[len(parents) :]
+        queries = _rows_between(batch.parents, batch, low, high)
+        parents = batch.parents[queries]
+        leaves = batch.leaves[_rows_between(batch.leaves, batch, low, high)]
+        leaves = leaves[:0] if self._later_starts is None else leaves
+        nodes, node_indices = _distinct(np.concatenate([parents, leaves]), batch.tokens.size)
+        query_nodes, leaf_nodes = node_indices[: len(parents)], node_indices[len(parents) :]
         groups = []
-        if self._later is not None:
-            starts = np.flatnonzero(self._text_starts(batch)[here])
-            roots, root = np.unique(queried[starts], return_inverse=True)
-            groups = [TokenGroup(self._later, np.arange(len(nodes)))]
-            groups += [TokenGroup(self._first, roots)] if len(self._first) else []
-        order = np.argsort(queried, kind="stable")
+        if self._later_starts is not None:
+            starts = np.flatnonzero(self._text_starts(batch)[queries])
+            roots, root_indices = np.unique(query_nodes[starts], return_inverse=True)
+            groups = [TokenGroup(self._later_starts, np.arange(len(nodes)))]
+            groups += [TokenGroup(self._first_starts, roots)] if len(self._first_starts) else []
+        order = np.argsort(query_nodes, kind="stable")
         query = LogprobQuery(
-            nodes - low * batch.width, queried[order], batch.targets[here][order], groups, self._distribution
+            nodes - low * batch.width, query_nodes[order], batch.targets[queries][order], groups, self._distribution
         )
         states = self._states(batch, low, high).flatten(0, 1)
-        found, back = compute_logprobs(self._logits, states, query, self._send), self._send(np.argsort(order))
-        columns = {"logprobs": found.values[back]}
-        if found.entropies is not None and found.ranks is not None:
-            columns |= {"entropies": found.entropies[back], "ranks": found.ranks[back]}
-        if self._later is not None:
-            openings = found.groups[0][self._send(queried)]
-            if len(found.groups) > 1:
-                openings[self._send(starts)] = found.groups[1][self._send(root)]
-            columns |= {"openings": openings, "leaf_openings": found.groups[0][self._send(last)]}
+        result, inverse = compute_logprobs(self._logits, states, query, self._send), self._send(np.argsort(order))
+        columns = {"logprobs": result.values[inverse]}
+        if result.entropies is not None and result.ranks is not None:
+            columns |= {"entropies": result.entropies[inverse], "ranks": result.ranks[inverse]}
+        if self._later_starts is not None:
+            openings = result.groups[0][self._send(query_nodes)]
+            if len(result.groups) > 1:
+                openings[self._send(starts)] = result.groups[1][self._send(root_indices)]
+            columns |= {"openings": openings, "leaf_openings": result.groups[0][self._send(leaf_nodes)]}
         return columns
 
     def _states(self, batch: TokenBatch, low: int, high: int) -> torch.Tensor:
@@ -250,10 +253,10 @@ class CausalEngine:
         tokens, depth, end = self._send(rows)
         if not batch.packed and rows[2].min() >= batch.width:  # no padding: as for a single text
             return self._forward(tokens)
-        place = torch.arange(tokens.shape[1], device=self.device)
+        position = torch.arange(tokens.shape[1], device=self.device)
         if not batch.packed:
-            return self._forward(tokens, attention_mask=(place < end).long())
-        visible = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
+            return self._forward(tokens, attention_mask=(position < end).long())
+        visible = (position[None, :] <= position[:, None]) & (position[:, None] < end[:, None, :])
         layout, dtype = self.methods.layout, self.model.dtype
         assert layout is not None
         if isinstance(layout, Reach):
@@ -287,16 +290,16 @@ class CausalEngine:
 
     def _text_starts(self, batch: TokenBatch) -> npt.NDArray[np.bool_]:
         """The queries for the first token of a text, if it has no leading space and a BOS token before it."""
-        assert self._opens is not None
-        if not len(self._first):
+        assert self._opens_word is not None
+        if not len(self._first_starts):
             return np.zeros(len(batch.targets), dtype=bool)
-        return text_starts(batch) & ~self._opens[batch.targets]
+        return text_starts(batch) & ~self._opens_word[batch.targets]
 
 
 def queried_only(batch: TokenBatch, where: Ints) -> TokenBatch:
     """A batch without its queries for tokens that are read but not scored: those with a negative number in `where`."""
-    kept = where[batch.where] >= 0
-    return replace(batch, parents=batch.parents[kept], targets=batch.targets[kept], where=batch.where[kept])
+    scored = where[batch.where] >= 0
+    return replace(batch, parents=batch.parents[scored], targets=batch.targets[scored], where=batch.where[scored])
 
 
 def _distinct(numbers: Ints, limit: int) -> tuple[Ints, Ints]:
@@ -306,13 +309,12 @@ def _distinct(numbers: Ints, limit: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[numbers]
 
 
-def _equal_parts(rows: int, count: int) -> list[tuple[int, int]]:
-    cuts = np.linspace(0, rows, min(rows, count) + 1).round().astype(int).tolist()
-    return list(pairwise(cuts))
+def _row_ranges(rows: int, count: int) -> list[tuple[int, int]]:
+    bounds = np.linspace(0, rows, min(rows, count) + 1).round().astype(int).tolist()
+    return list(pairwise(bounds))
 
 
 def _rows_between(nodes: Ints, batch: TokenBatch, low: int, high: int) -> slice:
-    """Which of the nodes, grouped by row, are in the rows `low:high`."""
     return slice(*np.searchsorted(nodes // batch.width, [low, high]))
 
 
@@ -322,17 +324,17 @@ def _without_cudnn_attention(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    before = torch.backends.cuda.cudnn_sdp_enabled()
+    was_enabled = torch.backends.cuda.cudnn_sdp_enabled()
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         yield
     finally:
-        torch.backends.cuda.enable_cudnn_sdp(before)
+        torch.backends.cuda.enable_cudnn_sdp(was_enabled)
 
 
 def _takes(model: PreTrainedModel, name: str) -> bool:
-    known = inspect.signature(model.forward).parameters
-    return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+    parameters = inspect.signature(model.forward).parameters
+    return name in parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def _affordable_nodes(device: torch.device, vocabulary: int, *, all_logits: bool) -> int:

@@ -73,7 +73,7 @@ class LogitSource:
         """How many of this many positions to take at a time."""
         return self._positions
 
-    def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
+    def map(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
         """The results of `read` for the positions from each of `lows` on."""
         return [read(low) for low in lows]
 
@@ -93,62 +93,61 @@ def compute_logprobs(source: LogitSource, states: torch.Tensor, query: LogprobQu
         step = min(step, MAX_DISTRIBUTIONS)
 
     def read(low: int) -> LogprobResult:
-        part = _part(query, low, low + step)
-        here = states[send(part.positions)]
-        logprobs = source.log_softmax(here)
-        if part.distribution and logprobs is None:
-            whole = torch.cat([block.clone() for _, block in source.blocks(here)], dim=1)
-            logprobs = torch.log_softmax(whole, dim=-1)
-        return _read_blocks(source, here, part, send) if logprobs is None else _look_up(logprobs, part, send)
+        subquery = _subquery(query, low, low + step)
+        rows = states[send(subquery.positions)]
+        logprobs = source.log_softmax(rows)
+        if subquery.distribution and logprobs is None:
+            logits = torch.cat([block.clone() for _, block in source.blocks(rows)], dim=1)
+            logprobs = torch.log_softmax(logits, dim=-1)
+        return _read_blocks(source, rows, subquery, send) if logprobs is None else _look_up(logprobs, subquery, send)
 
-    parts = source.each(read, range(0, max(1, len(query.positions)), step))
+    results = source.map(read, range(0, max(1, len(query.positions)), step))
     return LogprobResult(
-        torch.cat([found.values for found in parts]),
-        [torch.cat([found.groups[group] for found in parts]) for group in range(len(query.groups))],
-        torch.cat([found.entropies for found in parts]) if query.distribution else None,
-        torch.cat([found.ranks for found in parts]) if query.distribution else None,
+        torch.cat([result.values for result in results]),
+        [torch.cat([result.groups[group] for result in results]) for group in range(len(query.groups))],
+        torch.cat([result.entropies for result in results]) if query.distribution else None,
+        torch.cat([result.ranks for result in results]) if query.distribution else None,
     )
 
 
-def _part(query: LogprobQuery, low: int, high: int) -> LogprobQuery:
+def _subquery(query: LogprobQuery, low: int, high: int) -> LogprobQuery:
     """The query for the positions `low:high`, counted from there."""
-    here = _between(query.parents, low, high)
+    queries = _between(query.parents, low, high)
     groups = [TokenGroup(g.tokens, g.positions[_between(g.positions, low, high)] - low) for g in query.groups]
-    positions, parents, targets = query.positions[low:high], query.parents[here] - low, query.targets[here]
+    positions, parents, targets = query.positions[low:high], query.parents[queries] - low, query.targets[queries]
     return LogprobQuery(positions, parents, targets, groups, query.distribution)
 
 
 def _read_blocks(source: LogitSource, states: torch.Tensor, query: LogprobQuery, send: Send) -> LogprobResult:
     order = np.argsort(query.targets, kind="stable")  # by block, whatever the blocks are
     parents, targets = query.parents[order], query.targets[order]
-    found: list[torch.Tensor] = []
+    target_logits: list[torch.Tensor] = []
     totals: list[torch.Tensor] = []
     groups: list[list[torch.Tensor]] = [[] for _ in query.groups]
     for low, logits in source.blocks(states):
         high = low + logits.shape[1]
-        here = _between(targets, low, high)
-        rows, columns = send(np.stack([parents[here], targets[here] - low]))
-        found.append(logits[rows, columns])
-        for group, parts in zip(query.groups, groups, strict=True):
+        in_block = _between(targets, low, high)
+        rows, columns = send(np.stack([parents[in_block], targets[in_block] - low]))
+        target_logits.append(logits[rows, columns])
+        for group, group_totals in zip(query.groups, groups, strict=True):
             tokens = group.tokens[_between(group.tokens, low, high)] - low
             if len(tokens):
-                parts.append(_logsumexp_(logits[send(group.positions)[:, None], send(tokens)]))
+                group_totals.append(_logsumexp_(logits[send(group.positions)[:, None], send(tokens)]))
         totals.append(_logsumexp_(logits))
     total = torch.logsumexp(torch.stack(totals), dim=0)
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     back, all_parents = send(np.stack([inverse, query.parents]))
     return LogprobResult(
-        torch.cat(found)[back] - total[all_parents],
+        torch.cat(target_logits)[back] - total[all_parents],
         [
-            torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.positions)]
-            for group, parts in zip(query.groups, groups, strict=True)
+            torch.logsumexp(torch.stack(group_totals), dim=0) - total[send(group.positions)]
+            for group, group_totals in zip(query.groups, groups, strict=True)
         ],
     )
 
 
 def _look_up(logprobs: torch.Tensor, query: LogprobQuery, send: Send) -> LogprobResult:
-    """The values of a query, given the log-probabilities of all tokens."""
     parents, targets = send(np.stack([query.parents, query.targets]))
     groups = [
         torch.logsumexp(logprobs[send(group.positions)[:, None], send(group.tokens)], dim=1) for group in query.groups

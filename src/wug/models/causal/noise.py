@@ -76,8 +76,8 @@ def measure_noise(
     """
     gaps = [np.zeros(1)]
     for probe, alone in zip(probes, expected, strict=True):
-        others = [probe[shift:] + probe[:shift] for shift in range(1, COMPANY_TEXTS)]
-        gaps.append(batched.logprobs([probe, *others])[0] - alone)
+        neighbours = [probe[shift:] + probe[:shift] for shift in range(1, COMPANY_TEXTS)]
+        gaps.append(batched.logprobs([probe, *neighbours])[0] - alone)
         longer = plain.logprobs([probe + probe[:EXTRA_TOKENS]])[0]
         gaps.append((longer[: len(alone)] - alone)[:-2])  # the last ones may count the end of a word
     with _math_attention():
@@ -103,8 +103,8 @@ def structural_copy(model: Any) -> Any | None:
     if any(parameter.is_meta or not parameter.is_floating_point() for parameter in model.parameters()):
         return None  # quantized, or offloaded
     try:
-        with truncated(model) as few:
-            return None if few is None else copy.deepcopy(few).to(torch.float32).eval()
+        with truncated(model) as truncated_model:
+            return None if truncated_model is None else copy.deepcopy(truncated_model).to(torch.float32).eval()
     except (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError):
         return None
 
@@ -116,24 +116,24 @@ def truncated(model: Any) -> Iterator[Any | None]:
 
     config = model.config.get_text_config()
     count = getattr(config, "num_hidden_layers", None)
-    found = [
+    candidates = [
         (parent, name, layers)
         for parent in model.modules()
         for name, layers in parent.named_children()
         if isinstance(layers, torch.nn.ModuleList) and len(layers) == count
     ]
-    if len(found) != 1:
+    if len(candidates) != 1:
         yield None
         return
-    parent, name, layers = found[0]
+    parent, name, layers = candidates[0]
     kinds = getattr(config, "layer_types", None)
-    chosen = _one_of_each_kind(layers, kinds)
+    layer_numbers = _one_of_each_kind(layers, kinds)
     restore: list[Callable[[], None]] = [lambda: setattr(parent, name, layers)]
     try:
-        setattr(parent, name, torch.nn.ModuleList(layers[number] for number in chosen))
+        setattr(parent, name, torch.nn.ModuleList(layers[number] for number in layer_numbers))
         for setting, value in (
-            ("layer_types", None if kinds is None else [kinds[number] for number in chosen]),
-            ("num_hidden_layers", len(chosen)),
+            ("layer_types", None if kinds is None else [kinds[number] for number in layer_numbers]),
+            ("num_hidden_layers", len(layer_numbers)),
         ):
             if value is not None:
                 restore.append(_set(config, setting, value))
@@ -144,9 +144,9 @@ def truncated(model: Any) -> Iterator[Any | None]:
 
 
 def _set(config: Any, name: str, value: object) -> Callable[[], None]:
-    before = getattr(config, name)
+    original = getattr(config, name)
     setattr(config, name, value)
-    return lambda: setattr(config, name, before)
+    return lambda: setattr(config, name, original)
 
 
 def _one_of_each_kind(layers: torch.nn.ModuleList, kinds: Sequence[str] | None) -> list[int]:

@@ -65,10 +65,10 @@ class OutputLayer(LogitSource):
         self._pool = pool
         self._at_once = layer.weight.is_cuda if at_once is None else at_once
         if self._at_once:
-            missing = -self._size % ALIGNMENT
-            if missing:
-                self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, missing))
-                self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
+            padding = -self._size % ALIGNMENT
+            if padding:
+                self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, padding))
+                self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, padding))
             self._tokens = len(self._weight)
             self._positions = max(1, min(MAX_GPU_POSITIONS, MAX_GPU_LOGITS // self._tokens))
         self._tokens = min(self._tokens, len(self._weight))
@@ -121,9 +121,9 @@ class OutputLayer(LogitSource):
         threads = 1 if self._pool is None else self._pool.free
         return max(1, min(self._positions, -(-positions // threads)))
 
-    def each(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
+    def map(self, read: Callable[[int], LogprobResult], lows: Iterable[int]) -> list[LogprobResult]:
         """In parallel threads: to divide every small operation would be to wait for the slowest each time."""
-        return [read(low) for low in lows] if self._pool is None else self._pool.each(read, lows)
+        return [read(low) for low in lows] if self._pool is None else self._pool.map(read, lows)
 
 
 def find_output_layer(model: PreTrainedModel, tokens: Sequence[int], pool: ThreadPool | None = None) -> OutputLayer:
@@ -133,17 +133,17 @@ def find_output_layer(model: PreTrainedModel, tokens: Sequence[int], pool: Threa
     """
     layer = _linear_output_layer(model)
     size = layer.out_features
-    draw = np.random.default_rng(1971)
-    known = torch.from_numpy(draw.choice([-1.0, 1.0], size) * 10 ** draw.uniform(-3, 3, size))
-    even = [torch.full((size,), value, dtype=torch.float64) for value in (1e4, 1e3, 1.0)]
-    found = _adjusted(model, layer, tokens, torch.stack([*even, known]))
-    far, near, unit = (float(logits[0]) for logits in found[:3])
+    generator = np.random.default_rng(1971)
+    test_logits = torch.from_numpy(generator.choice([-1.0, 1.0], size) * 10 ** generator.uniform(-3, 3, size))
+    constant_rows = [torch.full((size,), value, dtype=torch.float64) for value in (1e4, 1e3, 1.0)]
+    adjusted = _adjusted(model, layer, tokens, torch.stack([*constant_rows, test_logits]))
+    far, near, unit = (float(logits[0]) for logits in adjusted[:3])
     adjustment = None
     if math.isclose(far, 10 * near, rel_tol=1e-5):
         adjustment = Adjustment(scale=_round(unit))
     elif 0 < unit < far:
         adjustment = Adjustment(_round(math.atanh(unit / far) * far), far)
-    if adjustment is None or not torch.allclose(found[3], adjustment.apply_(known.clone()), rtol=1e-5, atol=1e-7):
+    if adjustment is None or not torch.allclose(adjusted[3], adjustment.apply_(test_logits), rtol=1e-5, atol=1e-7):
         raise ModelError("it adjusts its logits in an unknown way")
     return OutputLayer(layer, adjustment, pool=pool)
 
@@ -165,17 +165,17 @@ def _adjusted(
 ) -> torch.Tensor:
     """What the model makes of each row of known logits, in one pass."""
 
-    def replaced(_: object, __: object, computed: torch.Tensor) -> torch.Tensor:
+    def replace_logits(_: object, __: object, computed: torch.Tensor) -> torch.Tensor:
         return logits.to(computed.device)[:, None].expand(computed.shape).clone()  # models may write into it
 
-    handle = layer.register_forward_hook(replaced)
+    handle = layer.register_forward_hook(replace_logits)
     try:
         with torch.inference_mode():
             texts = torch.tensor([list(tokens)] * len(logits), device=device_of(model))
-            found = model(input_ids=texts).logits
+            adjusted = model(input_ids=texts).logits
     finally:
         handle.remove()
-    return found[:, 0].double().cpu()
+    return adjusted[:, 0].double().cpu()
 
 
 def _round(scale: float) -> float:

@@ -83,11 +83,11 @@ def choose_engine(
     vocabulary, limit = model.get_input_embeddings().num_embeddings, position_limit(model) or ROW_TOKENS * 3 // 2
     probes = _probes(vocabulary, min(ROW_TOKENS, limit))
     long_text = _tokens(np.random.default_rng(1928), vocabulary, min(ROW_TOKENS + EXTRA_PROBE_TOKENS, limit))
-    known = PASSED.get(architecture) if architecture is not None and method != "plain" else None
-    if known is not None:
-        known = replace(known, methods=replace(known.methods, pool=pool))
-        if confirmed := _confirmed(model, known, [probes[n] for n in CONFIRMING_PROBES], word_starts):
-            return CausalEngine(model, confirmed, nodes=nodes, word_starts=word_starts, noise=known.noise)
+    earlier = PASSED.get(architecture) if architecture is not None and method != "plain" else None
+    if earlier is not None:
+        earlier = replace(earlier, methods=replace(earlier.methods, pool=pool))
+        if confirmed := _confirmed(model, earlier, [probes[n] for n in CONFIRMING_PROBES], word_starts):
+            return CausalEngine(model, confirmed, nodes=nodes, word_starts=word_starts, noise=earlier.noise)
     alone = CausalEngine(model, methods, nodes=nodes, word_starts=word_starts)
     try:
         expected = alone.logprobs(probes)
@@ -146,10 +146,10 @@ class _Structure:
 
     verifies: bool = True
     """Whether it can be made, or is not needed since the noise is too small to hide an error."""
-    few: PreTrainedModel | None = None
+    short_model: PreTrainedModel | None = None
     """The copy, or the whole model."""
     context: Callable[[], AbstractContextManager[object]] = nullcontext
-    """In which `few` has few layers."""
+    """In which `short_model` has few layers."""
     probes: list[list[int]] = field(default_factory=list)
     expected: list[Floats] = field(default_factory=list)
     allowed: float = EXACT_NATS["torch.float32"]
@@ -160,13 +160,13 @@ class _Structure:
         """Score the probes on few layers, one at a time."""
         plain = ScoringMethods(max_shared_tokens=methods.max_shared_tokens)
         try:
-            if (few := structural_copy(model)) is not None:
-                return cls(True, few, nullcontext, probes, CausalEngine(few, plain).logprobs(probes))
-            with truncated(model) as few:
-                if few is None:
+            if (short_model := structural_copy(model)) is not None:
+                return cls(True, short_model, nullcontext, probes, CausalEngine(short_model, plain).logprobs(probes))
+            with truncated(model) as short_model:
+                if short_model is None:
                     return cls(verifies=False)
-                alone = CausalEngine(few, plain)
-                batched = CausalEngine(few, replace(plain, padded=True), nodes=5 * ROW_TOKENS)
+                alone = CausalEngine(short_model, plain)
+                batched = CausalEngine(short_model, replace(plain, padded=True), nodes=5 * ROW_TOKENS)
                 expected = alone.logprobs(probes)
                 noise = _noise(alone, batched, probes, expected)
         except (ModelError, *FAILURES):
@@ -176,33 +176,34 @@ class _Structure:
 
     def problem(self, methods: ScoringMethods) -> str:
         """What is wrong with these methods on few layers; empty if nothing is, or nothing needs to be checked."""
-        if self.few is None:
+        if self.short_model is None:
             return ""
         with self.context():
-            engine = CausalEngine(self.few, replace(methods, output_layer=None, pool=None), nodes=6 * ROW_TOKENS)
+            methods = replace(methods, output_layer=None, pool=None)
+            engine = CausalEngine(self.short_model, methods, nodes=6 * ROW_TOKENS)
             return _problem(lambda: engine.logprobs(self.probes), self.expected, self.allowed)
 
 
 def _confirmed(
-    model: PreTrainedModel, known: SelfTestResult, probes: list[list[int]], word_starts: WordStarts | None
+    model: PreTrainedModel, earlier: SelfTestResult, probes: list[list[int]], word_starts: WordStarts | None
 ) -> ScoringMethods | None:
     """The methods of another checkpoint, if they are right for this one."""
     alone = CausalEngine(
-        model, ScoringMethods(max_shared_tokens=known.methods.max_shared_tokens), word_starts=word_starts
+        model, ScoringMethods(max_shared_tokens=earlier.methods.max_shared_tokens), word_starts=word_starts
     )
     try:
         layer = None
-        if known.adjustment is not None:
-            layer = known_output_layer(model, known.adjustment, known.methods.pool)
+        if earlier.adjustment is not None:
+            layer = known_output_layer(model, earlier.adjustment, earlier.methods.pool)
         expected = [alone.logprobs([probe])[0] for probe in probes]
     except (ModelError, *FAILURES):
         return None  # the full self-test reports it
-    methods = replace(known.methods, output_layer=layer)
+    methods = replace(earlier.methods, output_layer=layer)
 
-    def score(methods: ScoringMethods, some: list[list[int]]) -> Callable[[], list[Floats]]:
-        return lambda: CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts).logprobs(some)
+    def score(methods: ScoringMethods, texts: list[list[int]]) -> Callable[[], list[Floats]]:
+        return lambda: CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts).logprobs(texts)
 
-    allowed = known.noise.tolerance(model.dtype)
+    allowed = earlier.noise.tolerance(model.dtype)
     undo = prepack(model, output_layer=False)
     problems = (
         _problem(score(replace(methods, layout=None), probes[1:]), expected[1:], allowed),
@@ -225,15 +226,15 @@ def _with_output_layer(
 ) -> ScoringMethods:
     """The methods with the output layer in blocks, if that gives the model's logits."""
     try:
-        found = replace(methods, output_layer=find_output_layer(model, probes[7], methods.pool))
+        in_blocks = replace(methods, output_layer=find_output_layer(model, probes[7], methods.pool))
     except (ModelError, *FAILURES) as error:
         log.info("%s computes its logits itself: %s", type(model).__name__, first_line(error, 120))
         return methods
-    engine = CausalEngine(model, found, word_starts=word_starts)
+    engine = CausalEngine(model, in_blocks, word_starts=word_starts)
     problem = _problem(lambda: engine.logprobs(probes), expected, allowed)
     if problem:
         log.info("%s computes its logits itself: with its output layer in blocks, %s", type(model).__name__, problem)
-    return methods if problem else found
+    return methods if problem else in_blocks
 
 
 def _with_trees(
@@ -241,10 +242,10 @@ def _with_trees(
 ) -> ScoringMethods:
     problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
     for layout in [] if problems else layouts(model.config, ROW_TOKENS):
-        found = replace(methods, layout=layout)
-        problems.append(problem(found))
+        with_layout = replace(methods, layout=layout)
+        problems.append(problem(with_layout))
         if not problems[-1]:
-            return found
+            return with_layout
     if required:
         raise ModelError(f"engine=tree: {type(model).__name__}: {problems[0]}. Use engine=auto")
     log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, problems[0])
@@ -266,10 +267,10 @@ def _probes(vocabulary: int, depth: int) -> list[list[int]]:
     In a row, a node of a branch is farther from its ancestors than its depth says. This reveals a window that is
     counted in positions of the row, whatever its size.
     """
-    draw = np.random.default_rng(1958)
+    generator = np.random.default_rng(1958)
 
     def tokens(count: int) -> list[int]:
-        return _tokens(draw, vocabulary, count)
+        return _tokens(generator, vocabulary, count)
 
     deepest, trunk = tokens(depth), tokens(depth * 3 // 4)
     return [
@@ -285,9 +286,9 @@ def _probes(vocabulary: int, depth: int) -> list[list[int]]:
     ]
 
 
-def _tokens(draw: np.random.Generator, vocabulary: int, count: int) -> list[int]:
-    found: list[int] = draw.integers(0, vocabulary, size=max(1, count)).tolist()
-    return found
+def _tokens(generator: np.random.Generator, vocabulary: int, count: int) -> list[int]:
+    ids: list[int] = generator.integers(0, vocabulary, size=max(1, count)).tolist()
+    return ids
 
 
 def _require_causal(alone: CausalEngine, probe: list[int], expected: Floats) -> None:
@@ -297,25 +298,25 @@ def _require_causal(alone: CausalEngine, probe: list[int], expected: Floats) -> 
     An untrained model hardly uses its context, so the effect of the end is compared with that of an equal change at the
     beginning.
     """
-    other = probe[::-1]
+    turned = probe[::-1]
     cut = len(probe) * 2 // 3
-    kept = expected[: cut - 2]  # the last one may count the end of its word
-    at_the_end, at_the_beginning = alone.logprobs([probe[:cut] + other[cut:], other[: cut // 3] + probe[cut // 3 :]])
-    right = float(np.abs(at_the_end[: cut - 2] - kept).max(initial=0))
-    left = float(np.abs(at_the_beginning[cut // 3 : cut - 2] - kept[cut // 3 :]).max(initial=0))
+    expected_beginning = expected[: cut - 2]  # the last one may count the end of its word
+    at_the_end, at_the_beginning = alone.logprobs([probe[:cut] + turned[cut:], turned[: cut // 3] + probe[cut // 3 :]])
+    right_effect = float(np.abs(at_the_end[: cut - 2] - expected_beginning).max(initial=0))
+    left_effect = float(np.abs(at_the_beginning[cut // 3 : cut - 2] - expected_beginning[cut // 3 :]).max(initial=0))
     allowed = smallest_tolerance(alone.model.dtype)
     noise = allowed / 150  # 1e-3 in half precision
-    if right > 10 * allowed or (right > noise and right > left / 20):
-        raise _not_causal(alone.model, f"scores of the same beginning differ by {right:.2g} nats")
+    if right_effect > 10 * allowed or (right_effect > noise and right_effect > left_effect / 20):
+        raise _not_causal(alone.model, f"scores of the same beginning differ by {right_effect:.2g} nats")
 
 
 def require_causal_configuration(model: PreTrainedModel) -> None:
     """Refuse a model whose configuration says that it sees the right context."""
     config = model.config.get_text_config()
-    both = getattr(config, "use_bidirectional_attention", None)
+    bidirectional = getattr(config, "use_bidirectional_attention", None)
     has_modes = any(False in (getattr(m, "is_causal", None), getattr(m, "is_decoder", None)) for m in model.modules())
-    if getattr(config, "is_causal", None) is False or both is True or both == "all":
-        setting = "is_causal: false" if both in (None, False) else "use_bidirectional_attention"
+    if getattr(config, "is_causal", None) is False or bidirectional is True or bidirectional == "all":
+        setting = "is_causal: false" if bidirectional in (None, False) else "use_bidirectional_attention"
     elif getattr(config, "is_decoder", None) is False and has_modes:
         setting = "is_decoder: false"
     else:
@@ -323,8 +324,8 @@ def require_causal_configuration(model: PreTrainedModel) -> None:
     raise _not_causal(model, f"its configuration has {setting}")
 
 
-def _not_causal(model: PreTrainedModel, why: str) -> ModelError:
+def _not_causal(model: PreTrainedModel, reason: str) -> ModelError:
     name = type(model).__name__
     return ModelError(
-        f"{name} looks at words to the right, so it is not a causal model ({why}). Use masked:{model.name_or_path}"
+        f"{name} looks at words to the right, so it is not a causal model ({reason}). Use masked:{model.name_or_path}"
     )

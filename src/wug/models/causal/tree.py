@@ -26,13 +26,13 @@ class TokenBatch:
     packed: bool
     """Whether the rows are trees; else each is one sequence, padded at its end."""
     tokens: Ints
-    """(rows, width): the last token of each node; 0 in empty places."""
+    """(rows, width): the last token of each node; 0 in empty positions."""
     depth: Ints
     """(rows, width): tokens before it."""
     end: Ints
-    """(rows, width): the place after the last descendant; in a plain row, after the last token."""
+    """(rows, width): the position after the last descendant; in a plain row, after the last token."""
     parents: Ints
-    """For each query, the flat index (row * width + place) of its node."""
+    """For each query, the flat index (row * width + position) of its node."""
     targets: Ints
     """For each query, its token."""
     where: Ints
@@ -61,46 +61,46 @@ class TreeShape:
     """Whether the last token of a sequence is a node too."""
 
 
-def plan_trees(sequences: Ragged, which: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
+def plan_trees(sequences: Ragged, indices: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
     """Batches that score every token but the first of each sequence.
 
-    The sequences `which` have at least one token and, without the last, fit into a row.
+    The sequences `indices` have at least one token and, without the last, fit into a row.
     """
-    for first in range(0, len(which), MAX_SEQUENCES):
-        yield from _plan_block(sequences, which[first : first + MAX_SEQUENCES], shape)
+    for first in range(0, len(indices), MAX_SEQUENCES):
+        yield from _plan_block(sequences, indices[first : first + MAX_SEQUENCES], shape)
 
 
-def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[TokenBatch]:
+def plan_plain(sequences: Ragged, indices: Ints, *, nodes: int) -> Iterator[TokenBatch]:
     """Batches of at most `nodes` tokens (at least one row), one sequence per row, similar lengths together."""
-    order = which[np.argsort(sequences.lengths[which], kind="stable")]
+    order = indices[np.argsort(sequences.lengths[indices], kind="stable")]
     while len(order):
         # The longest come last: take as many of them as fit.
         rows = max(1, nodes // int(sequences.lengths[order[-1]]))
-        order, here = order[:-rows], order[-rows:]
-        tokens, where = _padded(sequences, here)
-        lengths = sequences.lengths[here]
+        order, batch = order[:-rows], order[-rows:]
+        tokens, where = _padded(sequences, batch)
+        lengths = sequences.lengths[batch]
         flat = np.arange(tokens.size).reshape(tokens.shape)
-        asked = where[:, 1:] >= 0
+        is_query = where[:, 1:] >= 0
         yield TokenBatch(
             packed=False,
             tokens=np.maximum(tokens, 0),
             depth=np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape),
             end=np.broadcast_to(lengths[:, None], tokens.shape),
-            parents=flat[:, :-1][asked],
-            targets=tokens[:, 1:][asked],
-            where=where[:, 1:][asked],
+            parents=flat[:, :-1][is_query],
+            targets=tokens[:, 1:][is_query],
+            where=where[:, 1:][is_query],
             counts=lengths - 1,
-            leaves=flat[np.arange(len(here)), lengths - 1],
+            leaves=flat[np.arange(len(batch)), lengths - 1],
         )
 
 
-def _padded(sequences: Ragged, which: Ints) -> tuple[Ints, Ints]:
+def _padded(sequences: Ragged, indices: Ints) -> tuple[Ints, Ints]:
     """The tokens of some sequences as a matrix, and their indices in the flat sequences; -1 is padding."""
-    lengths = sequences.lengths[which]
-    within = np.arange(int(lengths.max())) < lengths[:, None]
-    where = np.full(within.shape, -1, dtype=np.int64)
-    where[within] = sequences.places(which)
-    return np.where(within, sequences.flat[where], -1), where
+    lengths = sequences.lengths[indices]
+    inside = np.arange(int(lengths.max())) < lengths[:, None]
+    where = np.full(inside.shape, -1, dtype=np.int64)
+    where[inside] = sequences.element_indices(indices)
+    return np.where(inside, sequences.flat[where], -1), where
 
 
 def _sorted(tokens: Ints) -> Ints:
@@ -109,65 +109,65 @@ def _sorted(tokens: Ints) -> Ints:
     return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
 
 
-def _plan_block(sequences: Ragged, which: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
-    tokens, where = _padded(sequences, which)
+def _plan_block(sequences: Ragged, indices: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
+    tokens, where = _padded(sequences, indices)
     order = _sorted(tokens)
     tokens, where = tokens[order], where[order]
-    lengths = sequences.lengths[which][order]
+    lengths = sequences.lengths[indices][order]
     columns = np.arange(tokens.shape[1])
 
     inner = lengths if shape.leaves else lengths - 1  # nodes on the path of each sequence
     same = (tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0)
     common = np.concatenate([[0], np.logical_and.accumulate(same, axis=1).sum(axis=1)])
-    before = np.concatenate([[0], inner[:-1]])
-    shared = np.minimum(np.minimum(common, before), inner)  # without leaves, a last token was not computed
+    previous_inner = np.concatenate([[0], inner[:-1]])
+    shared = np.minimum(np.minimum(common, previous_inner), inner)  # without leaves, a last token was not computed
 
     starts = _row_starts(inner, inner - shared, shape.width)
     shared[starts] = 0
-    fresh = inner - shared
-    after = np.cumsum(fresh)  # nodes up to and including each sequence
-    first = after - fresh
+    new_nodes = inner - shared
+    node_ends = np.cumsum(new_nodes)  # nodes up to and including each sequence
+    node_starts = node_ends - new_nodes
 
     on_path = columns < inner[:, None]
-    made = on_path & (columns >= shared[:, None])
-    places = np.where(made, first[:, None] + columns - shared[:, None], -1)
-    places = np.maximum.accumulate(places, axis=0)  # a shared node is the latest one made in its column
-    ends = np.empty(int(after[-1]), dtype=np.int64)
-    ends[places[on_path]] = np.repeat(after, inner)  # the last sequence through a node wins
-    node_tokens, node_depth = tokens[made], np.broadcast_to(columns, made.shape)[made]
+    is_new = on_path & (columns >= shared[:, None])
+    node_of = np.where(is_new, node_starts[:, None] + columns - shared[:, None], -1)
+    node_of = np.maximum.accumulate(node_of, axis=0)  # a shared node is the latest one made in its column
+    ends = np.empty(int(node_ends[-1]), dtype=np.int64)
+    ends[node_of[on_path]] = np.repeat(node_ends, inner)  # the last sequence through a node wins
+    node_tokens, node_depth = tokens[is_new], np.broadcast_to(columns, is_new.shape)[is_new]
 
     members = Ragged(np.arange(len(order)), np.diff(np.append(starts, len(order))))  # the sequences of each row
-    nodes_of_row = Ragged(np.arange(int(after[-1])), np.add.reduceat(fresh, starts))  # its nodes
+    nodes_of_row = Ragged(np.arange(int(node_ends[-1])), np.add.reduceat(new_nodes, starts))  # its nodes
     per_batch = max(1, shape.nodes // shape.width)
     fullest = np.argsort(-nodes_of_row.lengths, kind="stable")  # rows of similar size together
-    for begin in range(0, len(starts), per_batch):
-        rows = fullest[begin : begin + per_batch]
+    for start in range(0, len(starts), per_batch):
+        rows = fullest[start : start + per_batch]
         bases, sizes = nodes_of_row.starts[rows], nodes_of_row.lengths[rows]
-        used = -(-max(int(sizes.max()), 1) // shape.multiple) * shape.multiple
-        filled = np.arange(used) < sizes[:, None]
-        nodes_here = nodes_of_row.places(rows)
-        row_tokens = np.zeros(filled.shape, dtype=np.int64)
-        row_depth = np.zeros(filled.shape, dtype=np.int64)
-        row_end = np.broadcast_to(np.arange(1, used + 1), filled.shape).copy()  # an empty place sees itself
-        row_tokens[filled] = node_tokens[nodes_here]
-        row_depth[filled] = node_depth[nodes_here]
-        row_end[filled] = ends[nodes_here] - np.repeat(bases, sizes)
+        row_width = -(-max(int(sizes.max()), 1) // shape.multiple) * shape.multiple
+        occupied = np.arange(row_width) < sizes[:, None]
+        batch_nodes = nodes_of_row.element_indices(rows)
+        row_tokens = np.zeros(occupied.shape, dtype=np.int64)
+        row_depth = np.zeros(occupied.shape, dtype=np.int64)
+        row_end = np.broadcast_to(np.arange(1, row_width + 1), occupied.shape).copy()  # an empty position sees itself
+        row_tokens[occupied] = node_tokens[batch_nodes]
+        row_depth[occupied] = node_depth[batch_nodes]
+        row_end[occupied] = ends[batch_nodes] - np.repeat(bases, sizes)
 
-        here = members.places(rows)
+        batch_sequences = members.element_indices(rows)
         row_of = np.repeat(np.arange(len(rows)), members.lengths[rows])
-        flat = places[here] + (row_of * used - bases[row_of])[:, None]
-        asked = where[here, 1:] >= 0
-        last = np.maximum(inner[here] - 1, 0)
+        flat = node_of[batch_sequences] + (row_of * row_width - bases[row_of])[:, None]
+        is_query = where[batch_sequences, 1:] >= 0
+        last_columns = np.maximum(inner[batch_sequences] - 1, 0)
         yield TokenBatch(
             packed=True,
             tokens=row_tokens,
             depth=row_depth,
             end=row_end,
-            parents=flat[:, :-1][asked],
-            targets=tokens[here, 1:][asked],
-            where=where[here, 1:][asked],
-            counts=lengths[here] - 1,
-            leaves=flat[np.arange(len(last)), last],
+            parents=flat[:, :-1][is_query],
+            targets=tokens[batch_sequences, 1:][is_query],
+            where=where[batch_sequences, 1:][is_query],
+            counts=lengths[batch_sequences] - 1,
+            leaves=flat[np.arange(len(last_columns)), last_columns],
         )
 
 
@@ -177,8 +177,8 @@ def _row_starts(inner: Ints, fresh: Ints, width: int) -> Ints:
     starts = [0]
     while True:
         opening = starts[-1]
-        room = total[opening] + width - inner[opening]
-        following = int(np.searchsorted(total, room, side="right"))
+        limit = total[opening] + width - inner[opening]
+        following = int(np.searchsorted(total, limit, side="right"))
         if following >= len(total):
             return np.array(starts)
         starts.append(max(following, opening + 1))

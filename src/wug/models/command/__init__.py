@@ -68,9 +68,9 @@ class FilterCommand:
             self.close()
             raise
 
-    def _try_out(self, filter: LineProcess, source: str) -> None:
+    def _try_out(self, process: LineProcess, source: str) -> None:
         """Send a source twice: a greeting, or any other extra line, would shift all answers by one."""
-        once, again = filter.ask([source, source])
+        once, again = process.ask([source, source])
         if once != again:
             raise failure(
                 self._arguments,
@@ -103,15 +103,15 @@ class BatchCommand:
                 argument.replace(SOURCE, str(source)).replace(OUTPUT, str(output)) for argument in self._arguments
             ]
             run(arguments, printed, self._timeout, [output])
-            wanted = output if self._writes else printed
-            if not wanted.is_file():
+            answer_file = output if self._writes else printed
+            if not answer_file.is_file():
                 raise failure(self._arguments, f"ended without having written {OUTPUT}", None, "")
             try:
-                return answers(read_lines(wanted), len(sources))
+                return answers(read_lines(answer_file), len(sources))
             except InputError as error:
-                where = OUTPUT if self._writes else "its standard output"
-                what = f"gave no usable answers in {where}: {error.message}"
-                raise failure(self._arguments, what, None, "") from None
+                origin = OUTPUT if self._writes else "its standard output"
+                problem = f"gave no usable answers in {origin}: {error.message}"
+                raise failure(self._arguments, problem, None, "") from None
 
     @property
     def _writes(self) -> bool:
@@ -136,14 +136,14 @@ def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
 
 def answers(lines: Sequence[str], count: int) -> list[str]:
     """`count` answers: the `H-` lines of fairseq in numerical order, or all lines if there are none."""
-    found = [match for line in lines if (match := HYPOTHESIS.fullmatch(line))]
-    if not found:
+    hypotheses = [match for line in lines if (match := HYPOTHESIS.fullmatch(line))]
+    if not hypotheses:
         if len(lines) != count:
             first = f"; the first line is {lines[0][:60]!r}" if lines else ""
             raise InputError(f"{len(lines):,} lines for {count:,} sources{first}")
         return list(lines)
     numbered: dict[int, str] = {}
-    for match in found:
+    for match in hypotheses:
         numbered.setdefault(int(match[1]), match[2] or "")  # the first of several hypotheses is the best
     missing = [number for number in range(count) if number not in numbered]
     if missing:
@@ -170,31 +170,31 @@ def _takes_file(arguments: Sequence[str]) -> bool:
 
 
 def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    parts = [spec.name]
-    for path in dict.fromkeys(path for argument in arguments for path in _named(argument)):
+    contents = [spec.name]
+    for path in dict.fromkeys(path for argument in arguments for path in _paths_in(argument)):
         if path.is_file():
-            parts.append(content(path))
+            contents.append(content(path))
         elif path.is_dir() and path.resolve() not in (Path.cwd(), *Path.cwd().parents):
             try:
-                parts.append(fingerprint(path))
+                contents.append(fingerprint(path))
             except TooManyFiles:
                 if "id" not in spec.options:
                     raise InputError(
                         f"command: the folder {path} has more than {MAX_FILES:,} files, too many to fingerprint. Name "
                         "the version yourself: -M id=1, and another id whenever the program changes"
                     ) from None
-    named = {"id": spec.options["id"]} if "id" in spec.options else {}
-    return f"command/{Path(arguments[0]).name}@{checksum(*parts)}", {"command": spec.name, **named}
+    id_option = {"id": spec.options["id"]} if "id" in spec.options else {}
+    return f"command/{Path(arguments[0]).name}@{checksum(*contents)}", {"command": spec.name, **id_option}
 
 
-def _named(argument: str) -> Iterator[Path]:
+def _paths_in(argument: str) -> Iterator[Path]:
     """The paths that an argument may name: itself, the part after =, and its words."""
-    for text in dict.fromkeys((argument, argument.partition("=")[2], *_PARTS.split(argument))):
+    for text in dict.fromkeys((argument, argument.partition("=")[2], *_SEPARATORS.split(argument))):
         if text and (path := existing(text)):
             yield path
 
 
-_PARTS = re.compile(r"""[\s,:;="']+""")
+_SEPARATORS = re.compile(r"""[\s,:;="']+""")
 
 
 def _refuse_breaks(sources: Sequence[str]) -> None:

@@ -58,52 +58,52 @@ class LineProcess:
             writer.join(EXIT_TIMEOUT_S)
         return answers
 
-    def _next(self, given: int, expected: int) -> str:
+    def _next(self, received: int, expected: int) -> str:
         try:
             line = self._lines.get(timeout=self._timeout)
         except queue.Empty:
             self._fail(
-                f"gave {given} of {expected} answers and then nothing for {self._timeout:g} s. Does it flush its "
+                f"gave {received} of {expected} answers and then nothing for {self._timeout:g} s. Does it flush its "
                 "output after every line, and answer a line before it has read the next? If it is only slow: "
                 "-M timeout=SECONDS. A program that wants all sources at once takes them as a file: {source}"
             )
         if line is None:
-            self._fail(f"ended after {given} of {expected} answers", patience=EXIT_TIMEOUT_S)
+            self._fail(f"ended after {received} of {expected} answers", patience=EXIT_TIMEOUT_S)
         try:
             return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
             self._fail(f"gave an answer that is not UTF-8 text: {_shown(line)}")
 
-    def _fail(self, what: str, patience: float = 0.0) -> NoReturn:
-        code = kill(self._process, after=patience)  # one that has closed its output is about to exit
+    def _fail(self, problem: str, patience: float = 0.0) -> NoReturn:
+        exit_code = kill(self._process, after=patience)  # one that has closed its output is about to exit
         errors = tail(self._errors)
         self.close()
-        raise failure(self._arguments, what, code, errors)
+        raise failure(self._arguments, problem, exit_code, errors)
 
 
 def run(arguments: Sequence[str], output: Path, timeout: float, watched: Sequence[Path] = ()) -> None:
     """Run a program with standard output in a file; `timeout` limits silence, in the `watched` files too."""
-    with tempfile.TemporaryFile() as errors, output.open("wb") as out:
-        process = start(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+    with tempfile.TemporaryFile() as errors, output.open("wb") as stdout:
+        process = start(arguments, stdin=subprocess.DEVNULL, stdout=stdout, stderr=errors)
         try:
-            before: list[int] = []
-            since = time.monotonic()
+            last_sizes: list[int] = []
+            last_change = time.monotonic()
             while True:
                 try:
-                    code = process.wait(timeout=min(POLL_S, timeout))
+                    exit_code = process.wait(timeout=min(POLL_S, timeout))
                     break
                 except subprocess.TimeoutExpired:
                     pass
-                now = [size(path) for path in (output, *watched)] + [os.fstat(errors.fileno()).st_size]
-                if now != before:
-                    before, since = now, time.monotonic()
-                elif time.monotonic() - since > timeout:
+                sizes = [size(path) for path in (output, *watched)] + [os.fstat(errors.fileno()).st_size]
+                if sizes != last_sizes:
+                    last_sizes, last_change = sizes, time.monotonic()
+                elif time.monotonic() - last_change > timeout:
                     silence = f"wrote nothing for {timeout:g} s. If it is only slow: -M timeout=SECONDS"
                     raise failure(arguments, silence, None, tail(errors))
         finally:
             kill(process)
-        if code:
-            raise failure(arguments, "failed", code, tail(errors))
+        if exit_code:
+            raise failure(arguments, "failed", exit_code, tail(errors))
 
 
 def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen[bytes]:
@@ -136,11 +136,11 @@ def kill(process: subprocess.Popen[bytes], after: float = 0.0) -> int | None:
         return None
 
 
-def failure(arguments: Sequence[str], what: str, code: int | None, errors: str) -> ModelError:
+def failure(arguments: Sequence[str], problem: str, exit_code: int | None, errors: str) -> ModelError:
     """The error for a program, with its exit code and the end of its error output."""
-    exit_code = "" if code is None else f" (exit code {code})"
+    status = "" if exit_code is None else f" (exit code {exit_code})"
     ending = f"\nIts error output ends:\n{errors}" if errors else ""
-    return ModelError(f"command: {' '.join(arguments)[:200]!r} {what}{exit_code}{ending}")
+    return ModelError(f"command: {' '.join(arguments)[:200]!r} {problem}{status}{ending}")
 
 
 def tail(errors: IO[bytes]) -> str:

@@ -57,7 +57,7 @@ class TranslatorModel:
         self._bound: int | None = options["max_length"]
         on_gpu = translator.device == "cuda"
         self._batch: int = options["batch"] or (1 << 16 if on_gpu else 1 << 12)
-        self._known = _vocabulary(folder)
+        self._vocabulary = _source_vocabulary(folder)
         config = folder / "config.json"  # older converters write none
         self._end: str = read_object(config).get("eos_token", "</s>") if config.is_file() else "</s>"
         self.options = {
@@ -70,30 +70,30 @@ class TranslatorModel:
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer per source, in order."""
-        return outputs.map_distinct(sources, self._ask)
+        return outputs.map_distinct(sources, self._generate)
 
-    def _ask(self, sources: list[str]) -> list[Answer]:
-        split = [self._tokens.split(source) for source in sources]
-        bounds = [outputs.token_limit(len(tokens), self._bound) for tokens in split]
-        written: dict[int, list[str]] = {}
+    def _generate(self, sources: list[str]) -> list[Answer]:
+        tokenized = [self._tokens.split(source) for source in sources]
+        bounds = [outputs.token_limit(len(tokens), self._bound) for tokens in tokenized]
+        answers: dict[int, list[str]] = {}
         for bound in sorted(set(bounds)):
-            places = [n for n, own in enumerate(bounds) if own == bound]
-            written.update(zip(places, self._translate([split[n] for n in places], bound), strict=True))
+            indices = [n for n, limit in enumerate(bounds) if limit == bound]
+            answers.update(zip(indices, self._translate([tokenized[n] for n in indices], bound), strict=True))
         return [
             outputs.make_answer(
-                self._tokens.join(_without_end(written[n], self._end)),
-                ended=len(written[n]) < bounds[n] or written[n][-1] == self._end,
-                known=self._known is None or self._known.issuperset(tokens),
+                self._tokens.join(_without_end(answers[n], self._end)),
+                ended=len(answers[n]) < bounds[n] or answers[n][-1] == self._end,
+                source_known=self._vocabulary is None or self._vocabulary.issuperset(tokens),
             )
-            for n, tokens in enumerate(split)
+            for n, tokens in enumerate(tokenized)
         ]
 
-    def _translate(self, split: list[list[str]], bound: int) -> list[list[str]]:
+    def _translate(self, tokenized: list[list[str]], bound: int) -> list[list[str]]:
         """The tokens of the answers with end tokens; batches shrink when memory runs out."""
         while True:
             try:
                 results = self._translator.translate_batch(
-                    split,
+                    tokenized,
                     beam_size=self._beams,
                     max_batch_size=self._batch,
                     batch_type="tokens",
@@ -105,8 +105,8 @@ class TranslatorModel:
                 return [result.hypotheses[0] for result in results]
             except RuntimeError as error:
                 if "out of memory" not in str(error) or self._batch < 64:
-                    why = str(error).splitlines()[0][:300]
-                    raise ModelError(f"{self.id}: CTranslate2 failed: {why}") from error
+                    reason = str(error).splitlines()[0][:300]
+                    raise ModelError(f"{self.id}: CTranslate2 failed: {reason}") from error
                 self._batch //= 2
                 log.warning("memory ran out: continuing with %s tokens at a time", f"{self._batch:,}")
 
@@ -120,17 +120,17 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise MissingExtra("a ctranslate model", "ctranslate") from None
     path = user_path(spec.name)
     if path.is_file():
-        mark = content(path)[:12]
+        digest = content(path)[:12]
         with unchanged(path):
             folder = _opennmt.converted(path)
     elif path.is_dir():
-        folder, mark = path, fingerprint(path)
+        folder, digest = path, fingerprint(path)
     else:
         raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
     if not (folder / "model.bin").is_file():
         config = folder / "config.json"
-        other = backend_for(read_object(config)) if config.is_file() else None
-        hint = "" if other is None else f". Use {other}:{spec.shown_name}"
+        backend = backend_for(read_object(config)) if config.is_file() else None
+        hint = "" if backend is None else f". Use {backend}:{spec.shown_name}"
         raise ModelError(f"{spec}: the folder has no model.bin, so it is not a CTranslate2 model{hint}")
     dtype = options["dtype"]
     device, _, number = (options["device"] or "auto").partition(":")
@@ -148,7 +148,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
             )
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"{spec}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error
-    return TranslatorModel(f"ctranslate/{path.resolve().name}@{mark}", folder, translator, options)
+    return TranslatorModel(f"ctranslate/{path.resolve().name}@{digest}", folder, translator, options)
 
 
 def _tokens(name: str) -> Tokens:
@@ -172,15 +172,15 @@ def _tokens(name: str) -> Tokens:
     )
 
 
-def _vocabulary(folder: Path) -> frozenset[str] | None:
+def _source_vocabulary(folder: Path) -> frozenset[str] | None:
     """The words that a source may have; None if unknown."""
     for name in VOCABULARIES:
         if (path := folder / f"{name}.json").is_file():
             try:
                 return frozenset(map(str, json.loads(read_text(path))))
             except (ValueError, RecursionError, TypeError) as error:
-                what = f"not a list in JSON ({shortened(str(error))}). Convert or copy the model again"
-                raise InputError(what, file=path) from None
+                problem = f"not a list in JSON ({shortened(str(error))}). Convert or copy the model again"
+                raise InputError(problem, file=path) from None
         if (path := folder / f"{name}.txt").is_file():
             return frozenset(read_lines(path))
     return None

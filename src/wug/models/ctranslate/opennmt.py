@@ -73,9 +73,9 @@ def read_checkpoint(path: Path) -> OpenNmtCheckpoint:
         case {"model": dict(model), "generator": dict(generator), "vocab": vocabularies, "opt": Inert() as options}:
             pass
         case dict(root):
-            there = ", ".join(sorted(map(str, root))[:8])
+            keys = ", ".join(sorted(map(str, root))[:8])
             raise ModelError(
-                f"{path}: not an OpenNMT-py checkpoint: it needs model, generator, vocab and opt, and has {there}"
+                f"{path}: not an OpenNMT-py checkpoint: it needs model, generator, vocab and opt, and has {keys}"
             )
         case _:
             raise ModelError(f"{path}: not an OpenNMT-py checkpoint: it holds no dictionary")
@@ -89,10 +89,10 @@ def read_checkpoint(path: Path) -> OpenNmtCheckpoint:
     )
 
 
-def _tensors(named: Mapping[Any, Any]) -> dict[str, Any]:
+def _tensors(entries: Mapping[Any, Any]) -> dict[str, Any]:
     import torch
 
-    return {str(name): value for name, value in named.items() if isinstance(value, torch.Tensor)}
+    return {str(name): value for name, value in entries.items() if isinstance(value, torch.Tensor)}
 
 
 def _words(path: Path, vocabularies: object, side: str) -> list[str]:
@@ -112,22 +112,22 @@ def _words(path: Path, vocabularies: object, side: str) -> list[str]:
         raise ModelError(f"{path}: no {side} vocabulary that wug can read in this checkpoint")
     if len(fields) > 1:
         raise ModelError(f"{path}: it has word features ({side}), which wug does not support")
-    found = fields[0][-1] if isinstance(fields[0], tuple) else None
+    vocabulary = fields[0][-1] if isinstance(fields[0], tuple) else None
     for attribute in ("vocab", "itos"):
-        if isinstance(found, Inert) and isinstance(found.state, dict):
-            found = found.state.get(attribute, found)
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+        if isinstance(vocabulary, Inert) and isinstance(vocabulary.state, dict):
+            vocabulary = vocabulary.state.get(attribute, vocabulary)
+    if not isinstance(vocabulary, list) or not all(isinstance(word, str) for word in vocabulary):
         raise ModelError(f"{path}: no {side} vocabulary that wug can read in this checkpoint")
-    return found
+    return vocabulary
 
 
-def _is_plain(value: object, within: int = 4) -> bool:
+def _is_plain(value: object, depth: int = 4) -> bool:
     if isinstance(value, list):
-        return within > 0 and all(_is_plain(part, within - 1) for part in value)
+        return depth > 0 and all(_is_plain(element, depth - 1) for element in value)
     return value is None or isinstance(value, str | int | float)
 
 
-def _convert(checkpoint: OpenNmtCheckpoint, plain: Path, folder: Path) -> None:
+def _convert(checkpoint: OpenNmtCheckpoint, plain_path: Path, folder: Path) -> None:
     """Write a CTranslate2 folder, through a checkpoint with plain data only."""
     try:
         import torch
@@ -142,18 +142,18 @@ def _convert(checkpoint: OpenNmtCheckpoint, plain: Path, folder: Path) -> None:
             "vocab": {"src": checkpoint.source, "tgt": checkpoint.target},
             "opt": Namespace(**checkpoint.options),
         },
-        plain,
+        plain_path,
     )
     try:
         with torch.serialization.safe_globals([Namespace]):
-            converters.OpenNMTPyConverter(str(plain)).convert(str(folder))
+            converters.OpenNMTPyConverter(str(plain_path)).convert(str(folder))
     except KeyError as error:
         raise ModelError(f"{checkpoint.path}: the checkpoint lacks the weights {error}") from None
     except (ValueError, AttributeError, TypeError, RuntimeError, NotImplementedError) as error:
-        kinds = [str(checkpoint.options.get(key, "?")) for key in ("encoder_type", "decoder_type")]
-        why = "; ".join(line.strip("- ") for line in str(error).splitlines() if line.strip())[:300]
+        types = [str(checkpoint.options.get(key, "?")) for key in ("encoder_type", "decoder_type")]
+        reason = "; ".join(line.strip("- ") for line in str(error).splitlines() if line.strip())[:300]
         raise ModelError(
-            f"{checkpoint.path}: CTranslate2 cannot run this model ({'/'.join(kinds)}): {why}. "
+            f"{checkpoint.path}: CTranslate2 cannot run this model ({'/'.join(types)}): {reason}. "
             'Run other kinds of models with OpenNMT itself: command:"onmt_translate -model … -src {source} '
             '-output {output}"'
         ) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -34,9 +33,9 @@ class ForcedTarget:
     """Tokens that the decoder has to write after a source."""
 
     source: tuple[int, ...]
-    written: Sequence[int]
+    tokens: Sequence[int]
     """Tokens of the decoder, from its start token on."""
-    first: int
+    first_scored: int
     """The first of these that is scored; all later ones are, too."""
 
 
@@ -58,7 +57,7 @@ class TokenLimits:
     """Maximum numbers of tokens; None if there is none."""
 
     source: int | None = None
-    written: int | None = None
+    target: int | None = None
     window: int | None = None
     """Default window for running texts; None: the whole text."""
 
@@ -96,31 +95,33 @@ class SourceScorer:
     def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
         texts = self._tokenizer.answers(requests)
         sources, special = self._sources(requests), len(self._lead)
-        found = None
+        windows = None
         if reading is None:
-            refuse_long(texts.ids, self._limits.written, texts_of(requests), self.id, special)
+            refuse_long(texts.ids, self._limits.target, texts_of(requests), self.id, special)
         else:
-            size = window_size(reading, self._limits.written or self._limits.window, special, self.id)
-            found = passages(texts.ids, *size, to_the_left)
-        tokens = texts.ids if found is None else found.tokens
-        where = np.arange(len(tokens.flat)) if found is None else found.where
-        parts = [slice(low, high) for low, high in pairwise(np.append(0, np.cumsum(tokens.lengths)))]
-        owners = range(len(requests)) if found is None else found.texts.tolist()
+            size = window_size(reading, self._limits.target or self._limits.window, special, self.id)
+            windows = passages(texts.ids, *size, to_the_left)
+        tokens = texts.ids if windows is None else windows.tokens
+        where = np.arange(len(tokens.flat)) if windows is None else windows.where
+        # For each window, the index of each of its tokens in the texts; -1 if it is read but not scored.
+        window_tokens = np.split(where, np.cumsum(tokens.lengths)[:-1]) if len(tokens) else []
+        text_indices = range(len(requests)) if windows is None else windows.texts.tolist()
         targets = [
-            ForcedTarget(sources[text], [*self._lead, *written], special + int((where[part] < 0).sum()))
-            for text, part, written in zip(owners, parts, tokens.split(), strict=True)
+            ForcedTarget(sources[text], [*self._lead, *ids], special + int((indices < 0).sum()))
+            for text, indices, ids in zip(text_indices, window_tokens, tokens.split(), strict=True)
         ]
         distribution = reading is not None and reading.distribution
         columns = np.full((3 if distribution else 1, len(texts.ids.flat)), np.nan)
-        for part, values in zip(parts, self._forcing.columns(targets, distribution=distribution), strict=True):
-            columns[:, where[part][where[part] >= 0]] = values
+        results = self._forcing.columns(targets, distribution=distribution)
+        for indices, values in zip(window_tokens, results, strict=True):
+            columns[:, indices[indices >= 0]] = values
         return texts.scores(texts_of(requests), columns)
 
     def _sources(self, requests: Sequence[Request]) -> list[tuple[int, ...]]:
         texts = [self._source if request.source is None else request.source for request in requests]
         distinct = list(dict.fromkeys(texts))
-        known = dict(zip(distinct, map(tuple, self._tokenizer.sources(distinct)), strict=True))
-        for text, tokens in known.items():
+        tokens_by_text = dict(zip(distinct, map(tuple, self._tokenizer.sources(distinct)), strict=True))
+        for text, tokens in tokens_by_text.items():
             if not tokens:
                 raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {text!r}")
             if self._limits.source is not None and len(tokens) > self._limits.source:
@@ -128,7 +129,7 @@ class SourceScorer:
                     f"{self.id}: a source of {len(tokens):,} tokens is longer than the {self._limits.source:,} that "
                     f"the model takes: {text[:60]!r}…"
                 )
-        return [known[text] for text in texts]
+        return [tokens_by_text[text] for text in texts]
 
 
 def refuse_unused(options: Mapping[str, Any], unused: Mapping[str, Mapping[str, Any]]) -> None:

@@ -88,15 +88,15 @@ class CudaGraphDecoder:
                 long = [part for part in partial if self._is_long(part)]
                 if waiting and sum(part.cached_tokens for part in partial) <= self.max_cached_tokens:
                     waiting, batch = self._next_sources(waiting, sequences)
-                    begun = self._begin(batch, [sequences[n] for n in batch], [limits[n] for n in batch])
-                    found = self._continue(begun, partial)
+                    started = self._begin(batch, [sequences[n] for n in batch], [limits[n] for n in batch])
+                    finished = self._continue(started, partial)
                 elif long:
                     partial = [part for part in partial if not self._is_long(part)]
-                    found = self._look_up(long, sequences)
+                    finished = self._look_up(long, sequences)
                 else:
-                    chosen, partial = self._gather(partial)
-                    found = self._continue(chosen, partial)
-                for index, tokens, margin in found:
+                    joined, partial = self._gather(partial)
+                    finished = self._continue(joined, partial)
+                for index, tokens, margin in finished:
                     near_tie = margin < self._near_tie_nats
                     outputs[index] = replace(trim_at_end(tokens, self._rules.ends), near_tie=near_tie)
         return [outputs[index] for index in range(len(sequences))]
@@ -109,11 +109,11 @@ class CudaGraphDecoder:
         torch.cuda.empty_cache()
         if self.max_cached_tokens < 2 * BATCH_ROWS[0] * OUTPUT_LENGTHS[0]:
             return None
-        half = self.max_cached_tokens // 2
-        log.warning("out of memory: continuing with %s tokens at a time", f"{half:,}")
-        found = CudaGraphDecoder(self._network, self._rules, self._pad)
-        found.max_cached_tokens, found.lookup_after = half, self.lookup_after
-        return found
+        half_tokens = self.max_cached_tokens // 2
+        log.warning("out of memory: continuing with %s tokens at a time", f"{half_tokens:,}")
+        decoder = CudaGraphDecoder(self._network, self._rules, self._pad)
+        decoder.max_cached_tokens, decoder.lookup_after = half_tokens, self.lookup_after
+        return decoder
 
     def _next_sources(self, waiting: list[int], sequences: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
         """The sources that keep waiting, and a batch: the longest ones, with shorter ones as far as there is room."""
@@ -145,13 +145,13 @@ class CudaGraphDecoder:
                     batch.record(self._pool)
             return self._lookup_batches[shape]
 
-        for (_, width), same in groupby(sorted(long, key=shape, reverse=True), key=shape):
-            joined = join(list(same), width)
+        for (_, width), group in groupby(sorted(long, key=shape, reverse=True), key=shape):
+            joined = join(list(group), width)
             max_tokens = int(joined.limits.max())
             size = max(width, max_tokens + prompt_lookup.PASS_TOKENS)
             rows = next(rows for rows in reversed(prompt_lookup.BATCH_ROWS) if rows * size <= self.max_cached_tokens)
-            for first in range(0, len(joined.indices), rows):
-                part = joined.rows(slice(first, first + rows))
+            for start in range(0, len(joined.indices), rows):
+                part = joined.rows(slice(start, start + rows))
                 outputs = LookupOutputs.of(part, [sequences[index] for index in part.indices], max_tokens)
                 yield from prompt_lookup.decode(outputs, max_tokens, batch_for)
 
@@ -202,12 +202,11 @@ class CudaGraphDecoder:
 
     def _rows(self, count: int, size: int) -> int:
         """Rows of a shape for this many outputs, as far as there is memory."""
-        fitting = [rows for rows in BATCH_ROWS if rows * size <= self.max_cached_tokens]
-        fitting = fitting or [max(1, self.max_cached_tokens // size)]
-        return next((rows for rows in fitting if rows >= count), fitting[-1])
+        sizes = [rows for rows in BATCH_ROWS if rows * size <= self.max_cached_tokens]
+        sizes = sizes or [max(1, self.max_cached_tokens // size)]
+        return next((rows for rows in sizes if rows >= count), sizes[-1])
 
     def _allocate(self, part: PartialOutputs) -> None:
-        """Memory for keys and values, once, for all shapes."""
         if self._memory:
             return
         if self._pool is not None:
@@ -228,42 +227,43 @@ class CudaGraphDecoder:
 
         device, dtype, width = self._network.device, self._network.dtype, source_width(len(sequences[-1]))
         lengths = torch.tensor([len(sequence) for sequence in sequences], device=device)
-        absent = torch.arange(width, device=device) >= lengths[:, None]
-        mask = torch.zeros(absent.shape, device=device, dtype=dtype)
-        mask = mask.masked_fill_(absent, torch.finfo(dtype).min)[:, None, None]
+        is_padding = torch.arange(width, device=device) >= lengths[:, None]
+        mask = torch.zeros(is_padding.shape, device=device, dtype=dtype)
+        mask = mask.masked_fill_(is_padding, torch.finfo(dtype).min)[:, None, None]
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        found = self._network(
+        output = self._network(
             encoder_outputs=BaseModelOutput(last_hidden_state=self._encode(sequences, width)),
             attention_mask=mask,
             decoder_input_ids=torch.full((len(indices), 1), self._rules.start, device=device),
             past_key_values=cache,
             use_cache=True,
         )
-        token, margin = self._model.choose(found.logits)
+        token, margin = self._model.choose(output.logits)
         if self._rules.forced_first is not None:
             token, margin = torch.full_like(token, self._rules.forced_first), torch.full_like(margin, torch.inf)
+        caches = (cache.self_attention_cache.layers, cache.cross_attention_cache.layers)
         layers = [
-            (mine.keys, mine.values, theirs.keys, theirs.values)
-            for mine, theirs in zip(cache.self_attention_cache.layers, cache.cross_attention_cache.layers, strict=True)
+            (self_layer.keys, self_layer.values, cross_layer.keys, cross_layer.values)
+            for self_layer, cross_layer in zip(*caches, strict=True)
         ]
         return PartialOutputs(indices, mask, token[:, None], torch.tensor(limits, device=device), margin, layers)
 
     def _encode(self, sequences: Sequence[Sequence[int]], width: int) -> Any:
         """Encode sources of ascending length, in parts: attention grows with the square of the length."""
         device, encoder = self._network.device, self._network.get_encoder()
-        parts: list[Any] = []
+        encoded: list[Any] = []
         low = 0
         while low < len(sequences):
             high = len(sequences)
             while high > low + 1 and (high - low) * _encoder_width(len(sequences[high - 1])) ** 2 > MAX_ENCODER_WEIGHTS:
                 high = (low + high) // 2
-            wide = min(width, _encoder_width(len(sequences[high - 1])))
-            ids = pad_rows(sequences[low:high], wide, self._pad)
-            present = pad_rows([[1] * len(sequence) for sequence in sequences[low:high]], wide, 0)
-            found = encoder(input_ids=ids.to(device), attention_mask=present.to(device)).last_hidden_state
-            parts.append(torch.nn.functional.pad(found, (0, 0, 0, width - wide)))
+            padded_width = min(width, _encoder_width(len(sequences[high - 1])))
+            ids = pad_rows(sequences[low:high], padded_width, self._pad)
+            present = pad_rows([[1] * len(sequence) for sequence in sequences[low:high]], padded_width, 0)
+            states = encoder(input_ids=ids.to(device), attention_mask=present.to(device)).last_hidden_state
+            encoded.append(torch.nn.functional.pad(states, (0, 0, 0, width - padded_width)))
             low = high
-        return torch.cat(parts)
+        return torch.cat(encoded)
 
 
 class StepBatch(StaticBatch):
@@ -273,10 +273,10 @@ class StepBatch(StaticBatch):
         self, shape: StepShape, model: GreedyModel, memory: Sequence[Sequence[Any]], like: PartialOutputs, pool: object
     ) -> None:
         super().__init__(model, memory, like, shape.rows, shape.length, shape.width)
-        self._room, self._length = shape.length, 0
+        self._max_length, self._length = shape.length, 0
         self._columns = torch.arange(shape.length, device=like.tokens.device)
         self._tokens = like.tokens.new_zeros(shape.rows, shape.length)
-        self._last = like.tokens.new_zeros(shape.rows, 1)
+        self._last_tokens = like.tokens.new_zeros(shape.rows, 1)
         self._position = like.tokens.new_zeros(1)
         if pool is not None:
             self._set_length(1)
@@ -286,20 +286,20 @@ class StepBatch(StaticBatch):
         """Take over as many outputs as there are rows; other rows compute something that nobody reads."""
         count = min(len(part.indices), self._rows)
         self.indices = part.indices[:count]
-        for mine, theirs in zip(self._layers, part.layers, strict=True):
-            for memory, tensor in zip(mine, theirs, strict=True):
+        for target, source in zip(self._layers, part.layers, strict=True):
+            for memory, tensor in zip(target, source, strict=True):
                 memory[:count, :, : tensor.shape[2]] = tensor[:count]
         self._source_mask[:count], self._tokens[:count, : part.length] = part.source_mask[:count], part.tokens[:count]
         self._limits[:count], self._margins[:count] = part.limits[:count], part.margins[:count]
-        self._last[:count] = part.tokens[:count, -1:]
+        self._last_tokens[:count] = part.tokens[:count, -1:]
         self.done.fill_(True)
         self.done[:count] = self._are_ends(part.tokens[:count, -1]) | (part.limits[:count] <= part.length)
         self._set_length(part.length)
 
     def run(self, until: int) -> None:
         """Decode until there is no more room, or at most `until` outputs are left."""
-        while self._length < self._room and int((~self.done).sum()) > until:
-            steps = min(STEPS_PER_SYNC, self._room - self._length)
+        while self._length < self._max_length and int((~self.done).sum()) > until:
+            steps = min(STEPS_PER_SYNC, self._max_length - self._length)
             self._advance(steps)
             self._length += steps
 
@@ -316,9 +316,9 @@ class StepBatch(StaticBatch):
         return PartialOutputs(indices, *columns, layers)
 
     def _step(self) -> None:
-        tokens, margins = self._forward(self._last, (self._columns > self._position)[None, None, None])
+        tokens, margins = self._forward(self._last_tokens, (self._columns > self._position)[None, None, None])
         self._tokens.index_copy_(1, self._position, tokens)
-        self._last.copy_(tokens)
+        self._last_tokens.copy_(tokens)
         self._position.add_(1)
         margins = torch.minimum(self._margins, margins[:, 0])
         self._margins.copy_(torch.where(self.done, self._margins, margins))
@@ -332,12 +332,10 @@ class StepBatch(StaticBatch):
 
 
 def _output_length(tokens: int) -> int:
-    """Room for an unfinished output of this many tokens."""
     return smallest_fit(OUTPUT_LENGTHS, tokens + 1)
 
 
 def _lookup_width(tokens: int) -> int:
-    """The padded length of the source of a long output."""
     return smallest_fit(LOOKUP_WIDTHS, tokens)
 
 

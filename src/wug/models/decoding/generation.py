@@ -64,9 +64,10 @@ class Decoder:
         self.batch_tokens = batch_tokens or (1 << 18 if self.device.type == "cuda" else 1 << 14)
         self.chunk = requests_per_chunk(model, cpu=(5e3, 16, 1024), gpu=(1e6, 512, 32768))
         self._encodes = bool(model.config.is_encoder_decoder)
-        kept = {name: getattr(model.generation_config, name) for name in KEPT_SETTINGS}
+        values = ((name, getattr(model.generation_config, name)) for name in KEPT_SETTINGS)
+        settings = {name: value for name, value in values if value is not None}
         # Explicit: generate() takes missing settings from those of the model.
-        model.generation_config = GenerationConfig(**{key: value for key, value in kept.items() if value is not None})
+        model.generation_config = GenerationConfig(**settings)
         self._ends = greedy.end_tokens(model.generation_config)
         self._pad = next(iter(greedy.token_list(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None  # not while the self-test runs
@@ -88,11 +89,12 @@ class Decoder:
             self._drops_finished_rows = self._cuda_graph is None and self._may_drop_finished_rows()
         outputs: dict[int, Decoded] = {}
         while len(outputs) < len(sequences):
-            left = [index for index in range(len(sequences)) if index not in outputs]
-            lengths, left_limits = [len(sequences[index]) for index in left], [limits[index] for index in left]
+            remaining = [index for index in range(len(sequences)) if index not in outputs]
+            lengths = [len(sequences[index]) for index in remaining]
+            remaining_limits = [limits[index] for index in remaining]
             tokens = self.batch_tokens
-            for batch in plan_batches(lengths, left_limits, tokens=tokens // self.beams, padded=self.padded):
-                indices = [left[number] for number in batch]
+            for batch in plan_batches(lengths, remaining_limits, tokens=tokens // self.beams, padded=self.padded):
+                indices = [remaining[number] for number in batch]
                 decoded = self._decode_batch([sequences[index] for index in indices], limits[indices[0]])
                 outputs.update(zip(indices, decoded, strict=True))
                 if self.batch_tokens != tokens:  # memory ran out: smaller batches for the rest
@@ -103,20 +105,20 @@ class Decoder:
         """Decode a batch; when memory runs out, each half of it."""
 
         def decode(low: int, high: int) -> list[Decoded]:
-            part = rows[low:high]
+            batch = rows[low:high]
             if self._drops_finished_rows:
-                return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(part, limit)]
-            decoded = self._generate(part, limit)["sequences"].tolist()
+                return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(batch, limit)]
+            decoded = self._generate(batch, limit)["sequences"].tolist()
             return [trim_at_end(row, self._ends) for row in decoded]
 
         width = (max(map(len, rows)) + limit) * self.beams
         advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
-        parts = halving(
+        results = halving(
             decode, 0, len(rows), lambda low, high: f"{(high - low) * width:,} tokens on {self.device}", advice
         )
-        if len(parts) > 1:
-            self.batch_tokens = max(1, len(rows) // len(parts) * width)
-        return [*chain.from_iterable(parts)]
+        if len(results) > 1:
+            self.batch_tokens = max(1, len(rows) // len(results) * width)
+        return [*chain.from_iterable(results)]
 
     def _generate(self, rows: Sequence[Sequence[int]], limit: int, *, probing: bool = False) -> Any:
         """The result of `generate`; `sequences` has only the new tokens.
@@ -133,14 +135,14 @@ class Decoder:
             output_logits=probing, output_scores=probing,
         )  # fmt: skip
         with torch.inference_mode():
-            found = self.model.generate(
+            output = self.model.generate(
                 input_ids=ids,
                 attention_mask=present,
                 generation_config=config,
                 stopping_criteria=self._criteria(1 if self._encodes else width),
             )
-        found["sequences"] = found["sequences"][:, 1 if self._encodes else width :]
-        return found
+        output["sequences"] = output["sequences"][:, 1 if self._encodes else width :]
+        return output
 
     def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
@@ -148,9 +150,9 @@ class Decoder:
         ids = torch.full((len(rows), width), self._pad)
         present = torch.zeros_like(ids)
         for number, row in enumerate(rows):
-            here = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
-            ids[number, here] = torch.tensor(row)
-            present[number, here] = 1
+            columns = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
+            ids[number, columns] = torch.tensor(row)
+            present[number, columns] = 1
         return ids.to(self.device), present.to(self.device)
 
     def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[list[int]]:
@@ -174,46 +176,46 @@ class Decoder:
         rules = greedy.TokenRules.of(self.model.generation_config)
         if rules is None or not self.padded:
             return None
-        found = CudaGraphDecoder(self.model, rules, self._pad)
+        decoder = CudaGraphDecoder(self.model, rules, self._pad)
 
         def passes(lookup_after: int | None) -> bool:
-            found.lookup_after = lookup_after
-            return self._passes_self_test(lambda rows: found.decode(rows, [PROBE_LIMIT] * len(rows)))
+            decoder.lookup_after = lookup_after
+            return self._passes_self_test(lambda rows: decoder.decode(rows, [PROBE_LIMIT] * len(rows)))
 
         if not passes(None):
             return None
         speculative = has_relative_positions(self.model.config) and passes(1)
-        found.lookup_after = LOOKUP_AFTER_TOKENS if speculative else None
-        return found
+        decoder.lookup_after = LOOKUP_AFTER_TOKENS if speculative else None
+        return decoder
 
     def _passes_self_test(self, decode: Callable[[list[list[int]]], list[Decoded]]) -> bool:
         rows = self.probes(PROBE_LENGTHS)
         try:
-            mine = decode(rows)
+            outputs = decode(rows)
         except FAILURES as error:
             log.info("%s is decoded by transformers' own loop: %s", type(self.model).__name__, first_line(error))
             return False
-        theirs = (trim_at_end(row, self._ends) for row in self._generate(rows, PROBE_LIMIT)["sequences"].tolist())
-        return all(found.near_tie or found == wanted for found, wanted in zip(mine, theirs, strict=True))
+        reference = (trim_at_end(row, self._ends) for row in self._generate(rows, PROBE_LIMIT)["sequences"].tolist())
+        return all(output.near_tie or output == expected for output, expected in zip(outputs, reference, strict=True))
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens."""
-        draw = torch.Generator().manual_seed(1958)
+        generator = torch.Generator().manual_seed(1958)
         special = {*self._ends, self._pad}
         vocabulary = self.model.get_input_embeddings().num_embeddings
         usable = [token for token in range(min(2000, vocabulary)) if token not in special]
-        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in lengths]
+        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=generator)] for n in lengths]
 
     def trace(self, row: Sequence[int], count: int) -> Trace:
         """Decode exactly `count` tokens greedily, for one sequence alone."""
-        found = self._generate([row], count, probing=True)
-        tokens: list[int] = found["sequences"][0].tolist()
-        steps = [step[0].double().log_softmax(-1) for step in found["scores"]]
-        best = [step.topk(2).values for step in steps]
+        output = self._generate([row], count, probing=True)
+        tokens: list[int] = output["sequences"][0].tolist()
+        steps = [step[0].double().log_softmax(-1) for step in output["scores"]]
+        top_two = [step.topk(2).values for step in steps]
         return Trace(
             tokens,
             sum(float(step[token]) for step, token in zip(steps, tokens, strict=True)),
-            min(float(first - second) for first, second in best),
+            min(float(first - second) for first, second in top_two),
         )
 
     def _criteria(self, start: int) -> Any:
@@ -223,7 +225,7 @@ class Decoder:
             return None
         from transformers import StoppingCriteriaList
 
-        def at_end(ids: torch.Tensor, scores: torch.Tensor, **rest: object) -> Any:
+        def at_end(ids: torch.Tensor, scores: torch.Tensor, **arguments: object) -> Any:
             return torch.tensor(stops(ids[:, start:]), device=ids.device)
 
         return StoppingCriteriaList([at_end])
@@ -232,19 +234,19 @@ class Decoder:
         """Whether a sequence has the same logits alone and padded; if not, with a warning."""
         rows = self.probes(PROBE_LENGTHS)
         try:
-            together = self._generate(rows, 2, probing=True)
+            batched = self._generate(rows, 2, probing=True)
         except FAILURES as error:
             name = type(self.model).__name__
             raise ModelError(f"{name} cannot generate text: {first_line(error)}") from error
-        if any(bool(step.isnan().any()) for step in together["logits"]):
+        if any(bool(step.isnan().any()) for step in batched["logits"]):
             raise nan_error(type(self.model).__name__)
         gap = 0.0
         for number, row in enumerate(rows):
             alone = self._generate([row], 2, probing=True)
-            for step, (one, many) in enumerate(zip(alone["logits"], together["logits"], strict=True)):
-                if step and alone["sequences"][0, 0] != together["sequences"][number, 0]:
+            for step, (alone_logits, batched_logits) in enumerate(zip(alone["logits"], batched["logits"], strict=True)):
+                if step and alone["sequences"][0, 0] != batched["sequences"][number, 0]:
                     break  # after a near tie in the first step, the second steps differ
-                gap = max(gap, _relative_gap(one[0].double(), many[number].double()))
+                gap = max(gap, _relative_gap(alone_logits[0].double(), batched_logits[number].double()))
         if gap > MAX_PADDING_GAP.get(str(self.model.dtype), 0.05):
             log.warning(
                 "%s is decoded in batches of equal length, which is slower: padding changes its numbers by %.2g %%",
@@ -255,10 +257,10 @@ class Decoder:
         return True
 
 
-def _relative_gap(one: torch.Tensor, other: torch.Tensor) -> float:
+def _relative_gap(first: torch.Tensor, second: torch.Tensor) -> float:
     """The largest difference of two rows of logits, relative to the largest logit; equal infinities do not count."""
-    finite = torch.isfinite(one) & torch.isfinite(other)
-    if bool(((one != other) & ~finite).any()):
+    finite = torch.isfinite(first) & torch.isfinite(second)
+    if bool(((first != second) & ~finite).any()):
         return float("inf")
-    scale = max(1.0, float(one[finite].abs().max()))
-    return float((one - other)[finite].abs().max()) / scale
+    scale = max(1.0, float(first[finite].abs().max()))
+    return float((first - second)[finite].abs().max()) / scale

@@ -37,8 +37,8 @@ def token_list(value: int | list[int] | tuple[int, ...] | None) -> list[int]:
 def unknown_token(tokenizer: PreTrainedTokenizerBase) -> int | None:
     """The token of an unknown word; None if there is none, or if it has another meaning too."""
     unknown: int | None = tokenizer.unk_token_id
-    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
-    return None if unknown in others else unknown
+    special_tokens = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    return None if unknown in special_tokens else unknown
 
 
 def start_token(settings: GenerationConfig) -> int | None:
@@ -107,27 +107,27 @@ def decode(
     last = torch.full((len(ids), 1), start, device=ids.device)
     cache = None
     for _ in range(limit):
-        found = model(
+        output = model(
             encoder_outputs=encoded,
             attention_mask=present,
             decoder_input_ids=last,
             past_key_values=cache,
             use_cache=True,
         )
-        cache = found.past_key_values
-        last = found.logits[:, -1:].argmax(-1)
+        cache = output.past_key_values
+        last = output.logits[:, -1:].argmax(-1)
         unfinished: list[int | None] = []
         for row, token in zip(rows, last[:, 0].tolist(), strict=True):
             if row is not None:
                 outputs[row].append(token)
             unfinished.append(None if row is None or token in ends else row)
         rows = unfinished
-        kept = [place for place, row in enumerate(rows) if row is not None]
-        if not kept:
+        kept_rows = [index for index, row in enumerate(rows) if row is not None]
+        if not kept_rows:
             break
-        if len(kept) <= SHRINK_BELOW * len(rows):
-            chosen = torch.tensor(kept, device=ids.device)
-            cache.batch_select_indices(chosen)
-            encoded.last_hidden_state = encoded.last_hidden_state[chosen]
-            present, last, rows = present[chosen], last[chosen], [rows[place] for place in kept]
+        if len(kept_rows) <= SHRINK_BELOW * len(rows):
+            selected = torch.tensor(kept_rows, device=ids.device)
+            cache.batch_select_indices(selected)
+            encoded.last_hidden_state = encoded.last_hidden_state[selected]
+            present, last, rows = present[selected], last[selected], [rows[index] for index in kept_rows]
     return outputs

@@ -77,15 +77,15 @@ def plan_batches(
 
 def trim_at_end(tokens: Sequence[int], ends: Sequence[int]) -> Decoded:
     """The tokens before the first end token."""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token in ends:
-            return Decoded(tuple(tokens[:place]), ended=True)
+            return Decoded(tuple(tokens[:index]), ended=True)
     return Decoded(tuple(tokens), ended=False)
 
 
-def make_answer(text: str, *, ended: bool, known: bool = True, near_tie: bool = False) -> Answer:
-    """An answer with its notices; `known` says whether the model knows all words of the source."""
-    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (NEAR_TIE, near_tie))
+def make_answer(text: str, *, ended: bool, source_known: bool = True, near_tie: bool = False) -> Answer:
+    """An answer with its notices; `source_known` says whether the model knows all words of the source."""
+    notices = ((UNKNOWN_WORDS, not source_known), (CUT_OFF, not ended), (NEAR_TIE, near_tie))
     return Answer(text, tuple(notice for notice, holds in notices if holds))
 
 

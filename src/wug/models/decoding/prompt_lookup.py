@@ -106,10 +106,10 @@ class LookupBatch(StaticBatch):
         rows = len(outputs.indices)
         self.indices = outputs.indices
         size = outputs.layers[0][0].shape[2]
-        for mine, theirs in zip(self._layers, outputs.layers, strict=True):
-            for memory, tensor in zip(mine[:2], theirs[:2], strict=True):
+        for target, source in zip(self._layers, outputs.layers, strict=True):
+            for memory, tensor in zip(target[:2], source[:2], strict=True):
                 memory[:rows, :, self._max_tokens - size : self._max_tokens] = tensor
-            for memory, tensor in zip(mine[2:], theirs[2:], strict=True):
+            for memory, tensor in zip(target[2:], source[2:], strict=True):
                 memory[:rows] = tensor
         self._source_mask[:rows], self._text[:rows] = outputs.source_mask, outputs.text
         self._counts[:rows], self._limits[:rows] = outputs.counts, outputs.limits
@@ -144,25 +144,25 @@ class LookupBatch(StaticBatch):
         ends = self._are_ends(tokens)
         accepted = (drafts == tokens[:, :-1]).long().cumprod(1).sum(1) + 1
         until_end = torch.where(ends, self._pass_columns, PASS_TOKENS).amin(1) + 1
-        taken = torch.minimum(torch.minimum(accepted, until_end), self._limits - self._counts)
-        taken = taken.masked_fill(self.done, 0)
-        inside = self._pass_columns < taken[:, None]
-        self._margins.copy_(torch.minimum(self._margins, torch.where(inside, margins, torch.inf).amin(1)))
+        advances = torch.minimum(torch.minimum(accepted, until_end), self._limits - self._counts)
+        advances = advances.masked_fill(self.done, 0)
+        is_accepted = self._pass_columns < advances[:, None]
+        self._margins.copy_(torch.minimum(self._margins, torch.where(is_accepted, margins, torch.inf).amin(1)))
         self._text.scatter_(1, end + self._pass_columns, tokens)
-        self._counts.add_(taken)
-        self.done.logical_or_((ends & inside).any(1)).logical_or_(self._counts >= self._limits)
-        self._shift(taken)
+        self._counts.add_(advances)
+        self.done.logical_or_((ends & is_accepted).any(1)).logical_or_(self._counts >= self._limits)
+        self._shift(advances)
 
     def _drafts(self, end: torch.Tensor) -> Any:
         """What followed the last tokens of each text, before the column `end`, where they occurred earlier."""
         text = self._text
         padded = torch.nn.functional.pad(text, (MAX_NGRAM, 0), value=-2)
-        same = self._columns < end
+        matches = self._columns < end
         length = torch.zeros_like(text)
-        for back in range(1, MAX_NGRAM + 1):
-            before = padded[:, MAX_NGRAM - back : MAX_NGRAM - back + text.shape[1]]
-            same = same & (before == text.gather(1, (end - back).clamp(min=0)))
-            length += same
+        for distance in range(1, MAX_NGRAM + 1):
+            earlier = padded[:, MAX_NGRAM - distance : MAX_NGRAM - distance + text.shape[1]]
+            matches = matches & (earlier == text.gather(1, (end - distance).clamp(min=0)))
+            length += matches
         # The longest match, of these the last, repeated as often as needed. Without a match, the last token.
         best = torch.where(length > 0, length * text.shape[1] + self._columns, -1).max(1, keepdim=True)
         first = torch.where(best.values < 0, end - 1, best.indices)
@@ -175,9 +175,8 @@ class LookupBatch(StaticBatch):
         later = columns[None] > self._max_tokens + self._pass_columns[:, None]
         return empty[:, None, None, :] | later
 
-    def _shift(self, taken: torch.Tensor) -> None:
-        """Align the ends of all outputs again."""
-        columns = (self._columns[: self._max_tokens] + taken[:, None])[:, None, :, None]
+    def _shift(self, advances: torch.Tensor) -> None:
+        columns = (self._columns[: self._max_tokens] + advances[:, None])[:, None, :, None]
         for keys, values, _, _ in self._layers:
             for memory in (keys, values):
                 index = columns.expand(-1, memory.shape[1], -1, memory.shape[3])

@@ -67,11 +67,11 @@ class PartialOutputs:
         """Tokens whose keys and values are in memory."""
         return len(self.indices) * max(self.width, self.length)
 
-    def rows(self, some: slice) -> PartialOutputs:
+    def rows(self, selection: slice) -> PartialOutputs:
         """Some of the rows."""
-        columns = (self.source_mask[some], self.tokens[some], self.limits[some], self.margins[some])
-        layers = [(k[some], v[some], sk[some], sv[some]) for k, v, sk, sv in self.layers]
-        return PartialOutputs(self.indices[some], *columns, layers)
+        columns = (self.source_mask[selection], self.tokens[selection], self.limits[selection], self.margins[selection])
+        layers = [(k[selection], v[selection], sk[selection], sv[selection]) for k, v, sk, sv in self.layers]
+        return PartialOutputs(self.indices[selection], *columns, layers)
 
     def narrowed(self) -> PartialOutputs:
         """Without source padding that no row needs."""
@@ -87,17 +87,17 @@ def join(parts: Sequence[PartialOutputs], width: int) -> PartialOutputs:
     if len(parts) == 1 and parts[0].width == width:
         return parts[0]
     lowest = torch.finfo(parts[0].source_mask.dtype).min
-    missing = [width - part.width for part in parts]
-    layers = [
-        (
-            *(torch.cat([layer[n] for layer in same]) for n in (0, 1)),
-            *(torch.cat([pad(layer[n], (0, 0, 0, m)) for layer, m in zip(same, missing, strict=True)]) for n in (2, 3)),
-        )
-        for same in zip(*(part.layers for part in parts), strict=True)
-    ]
+    layers: list[LayerCache] = []
+    for number in range(len(parts[0].layers)):
+        keys, values, source_keys, source_values = zip(*(part.layers[number] for part in parts), strict=True)
+        padded = [
+            [pad(tensor, (0, 0, 0, width - tensor.shape[2])) for tensor in tensors]
+            for tensors in (source_keys, source_values)
+        ]
+        layers.append((torch.cat(keys), torch.cat(values), torch.cat(padded[0]), torch.cat(padded[1])))
     return PartialOutputs(
         [index for part in parts for index in part.indices],
-        torch.cat([pad(part.source_mask, (0, m), value=lowest) for part, m in zip(parts, missing, strict=True)]),
+        torch.cat([pad(part.source_mask, (0, width - part.width), value=lowest) for part in parts]),
         torch.cat([part.tokens for part in parts]),
         torch.cat([part.limits for part in parts]),
         torch.cat([part.margins for part in parts]),
@@ -155,7 +155,7 @@ class StaticBatch:
         """
         mask = torch.zeros_like(hidden, dtype=self._source_mask.dtype).masked_fill_(hidden, self._lowest)
         # Transformers takes a mask of four dimensions as it is. Others it converts in ways that cannot be recorded.
-        found = self._model.network(
+        output = self._model.network(
             encoder_outputs=self._encoded,
             attention_mask=self._source_mask,
             decoder_input_ids=tokens,
@@ -163,7 +163,7 @@ class StaticBatch:
             past_key_values=self._cache,
             use_cache=True,
         )
-        best, margins = self._model.choose(found.logits.flatten(0, 1)[:, None])
+        best, margins = self._model.choose(output.logits.flatten(0, 1)[:, None])
         return best.view(tokens.shape), margins.view(tokens.shape)
 
     def _set_cached_tokens(self, count: int) -> None:
@@ -189,9 +189,9 @@ def pad_rows(rows: Sequence[Sequence[int]], width: int, filler: int, *, right: b
     """Token lists as a tensor (rows, width), aligned at the left, or at the right."""
     ragged = Ragged.of(rows)
     columns, lengths = np.arange(width), ragged.lengths[:, None]
-    found = np.full((len(rows), width), filler, dtype=np.int64)
-    found[columns >= width - lengths if right else columns < lengths] = ragged.flat
-    return torch.from_numpy(found)
+    padded = np.full((len(rows), width), filler, dtype=np.int64)
+    padded[columns >= width - lengths if right else columns < lengths] = ragged.flat
+    return torch.from_numpy(padded)
 
 
 def source_width(tokens: int) -> int:
@@ -211,15 +211,13 @@ def smallest_fit(sizes: Sequence[int], minimum: int) -> int:
 
 
 def _carve(memory: Sequence[Sequence[Any]], like: Sequence[LayerCache], rows: int, length: int, width: int) -> Any:
-    """Views of flat memory as the keys and values of each layer."""
-
     def view(flat: torch.Tensor, tensor: torch.Tensor, size: int) -> Any:
         heads, head_size = tensor.shape[1], tensor.shape[3]
         return flat[: rows * heads * size * head_size].view(rows, heads, size, head_size)
 
     sizes = (length, length, width, width)
     return [
-        tuple(view(*each) for each in zip(flats, tensors, sizes, strict=True))
+        tuple(view(flat, tensor, size) for flat, tensor, size in zip(flats, tensors, sizes, strict=True))
         for flats, tensors in zip(memory, like, strict=True)
     ]
 
@@ -228,13 +226,13 @@ def _static_cache(layers: Sequence[LayerCache]) -> tuple[Any, list[Any]]:
     """Keys and values as a cache of transformers, and the number of cached tokens of each layer, to be set."""
     from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache, StaticLayer
 
-    mine = [_filled(StaticLayer(keys.shape[2]), keys, values) for keys, values, _, _ in layers]
-    theirs = [_filled(DynamicLayer(), keys, values) for _, _, keys, values in layers]
-    cache = EncoderDecoderCache(Cache(layers=mine), Cache(layers=theirs))
-    return cache, [layer.cumulative_length for layer in mine]
+    self_layers = [_initialised(StaticLayer(keys.shape[2]), keys, values) for keys, values, _, _ in layers]
+    cross_layers = [_initialised(DynamicLayer(), keys, values) for _, _, keys, values in layers]
+    cache = EncoderDecoderCache(Cache(layers=self_layers), Cache(layers=cross_layers))
+    return cache, [layer.cumulative_length for layer in self_layers]
 
 
-def _filled(layer: torch.nn.Module, keys: torch.Tensor, values: torch.Tensor) -> Any:
+def _initialised(layer: torch.nn.Module, keys: torch.Tensor, values: torch.Tensor) -> Any:
     layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
     if hasattr(layer, "cumulative_length"):
         layer.cumulative_length = layer.cumulative_length.to(keys.device)

@@ -48,7 +48,7 @@ class EncoderDecoder(Protocol):
     def read(self, sources: torch.Tensor) -> Any:
         """Encode sources of equal length, one per row."""
 
-    def write(self, memory: Any, rows: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
+    def write(self, memory: Any, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """The states after each written token: (batch, length, any size); `rows` says which source each row has."""
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
@@ -71,32 +71,32 @@ class TeacherForcing:
 
         With `distribution` there are three rows: entropies in nats and ranks follow.
         """
-        found: list[Floats] = [np.empty((3 if distribution else 1, 0))] * len(targets)
-        for places in self._batches(targets):
-            batch = self._halved([targets[place] for place in places], distribution)
-            for place, columns in zip(places, batch, strict=True):
+        results: list[Floats] = [np.empty((3 if distribution else 1, 0))] * len(targets)
+        for indices in self._batches(targets):
+            batch = self._halved([targets[index] for index in indices], distribution)
+            for index, columns in zip(indices, batch, strict=True):
                 if np.isnan(columns).any():
                     raise nan_error("the model")
-                found[place] = columns
-        return found
+                results[index] = columns
+        return results
 
     def _batches(self, targets: Sequence[ForcedTarget]) -> Iterator[list[int]]:
         """Targets that share a batch: sources of one length, answers of similar length."""
-        order = [place for place, target in enumerate(targets) if target.first < len(target.written)]
-        order.sort(key=lambda n: (len(targets[n].source), len(targets[n].written), targets[n].source))
+        order = [index for index, target in enumerate(targets) if target.first_scored < len(target.tokens)]
+        order.sort(key=lambda n: (len(targets[n].source), len(targets[n].tokens), targets[n].source))
         batch: list[int] = []
-        for place in order:
-            target, size = targets[place], len(batch) + 1
+        for index in order:
+            target, size = targets[index], len(batch) + 1
             if batch:
-                last = targets[batch[-1]]
-                fits = len(last.source) == len(target.source) and (
-                    self._padded or len(last.written) == len(target.written)
+                previous = targets[batch[-1]]
+                fits = len(previous.source) == len(target.source) and (
+                    self._padded or len(previous.tokens) == len(target.tokens)
                 )
-                width = size * len(target.written)
+                width = size * len(target.tokens)
                 if not fits or width + size * len(target.source) > self._tokens or width > self._rows:
                     yield batch
                     batch = []
-            batch.append(place)
+            batch.append(index)
         if batch:
             yield batch
 
@@ -104,53 +104,58 @@ class TeacherForcing:
         def compute(low: int, high: int) -> list[Floats]:
             return self._compute(targets[low:high], distribution)
 
-        longest = max(len(target.written) for target in targets)
-        parts = halving(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
-        if len(parts) > 1:
-            self._tokens = max(1, self._tokens // len(parts))
-        return [*chain.from_iterable(parts)]
+        longest = max(len(target.tokens) for target in targets)
+        results = halving(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
+        if len(results) > 1:
+            self._tokens = max(1, self._tokens // len(results))
+        return [*chain.from_iterable(results)]
 
     def _compute(self, targets: Sequence[ForcedTarget], distribution: bool) -> list[Floats]:
         network = self._network
-        sources = {source: row for row, source in enumerate(dict.fromkeys(t.source for t in targets))}
-        width = max(len(target.written) for target in targets) - 1
+        sources = {source: row for row, source in enumerate(dict.fromkeys(target.source for target in targets))}
+        width = max(len(target.tokens) for target in targets) - 1
         # Padding changes nothing before it; the last token of a row is certainly one that the model knows.
-        given = [[*t.written[:-1], *[t.written[-1]] * (width + 1 - len(t.written))] for t in targets]
-        places = [np.arange(t.first - 1, len(t.written) - 1) + n * width for n, t in enumerate(targets)]
-        tokens = np.concatenate([np.asarray(t.written[t.first :], dtype=np.int64) for t in targets])
-        flat = np.concatenate(places)
+        decoder_inputs, positions, scored_tokens = [], [], []
+        for row, target in enumerate(targets):
+            padding = [target.tokens[-1]] * (width + 1 - len(target.tokens))
+            decoder_inputs.append([*target.tokens[:-1], *padding])
+            positions.append(np.arange(target.first_scored - 1, len(target.tokens) - 1) + row * width)
+            scored_tokens.append(np.asarray(target.tokens[target.first_scored :], dtype=np.int64))
+        tokens, flat = np.concatenate(scored_tokens), np.concatenate(positions)
         with torch.inference_mode():
             memory = network.read(torch.tensor(list(sources), device=network.device))
-            rows = torch.tensor([sources[t.source] for t in targets], device=network.device)
-            states = network.write(memory, rows, torch.tensor(given, device=network.device))
+            rows = torch.tensor([sources[target.source] for target in targets], device=network.device)
+            states = network.write(memory, rows, torch.tensor(decoder_inputs, device=network.device))
             states = states.reshape(-1, states.shape[-1])
-            parts = []
+            blocks = []
             for low in range(0, len(flat), self._rows):
-                here = slice(low, low + self._rows)
-                parts.append(self._logprobs(network.logits(states[self._send(flat[here])]), tokens[here], distribution))
-        return np.split(np.concatenate(parts, axis=1), np.cumsum([len(some) for some in places])[:-1], axis=1)
+                block = slice(low, low + self._rows)
+                logits = network.logits(states[self._send(flat[block])])
+                blocks.append(self._logprobs(logits, tokens[block], distribution))
+        return np.split(np.concatenate(blocks, axis=1), np.cumsum([*map(len, positions)])[:-1], axis=1)
 
     def _logprobs(self, logits: torch.Tensor, tokens: Ints, distribution: bool) -> Floats:
-        every = np.arange(len(tokens))
+        rows = np.arange(len(tokens))
         source = LogitSource(self._network.device, self._network.vocabulary)
-        found = compute_logprobs(source, logits, LogprobQuery(every, every, tokens, (), distribution), self._send)
-        more = (found.entropies, found.ranks) if distribution else ()
-        return np.stack([column.double().cpu().numpy() for column in (found.values, *more)])
+        result = compute_logprobs(source, logits, LogprobQuery(rows, rows, tokens, (), distribution), self._send)
+        extra = (result.entropies, result.ranks) if distribution else ()
+        return np.stack([column.double().cpu().numpy() for column in (result.values, *extra)])
 
     def _send(self, numbers: Ints) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self._network.device)
 
     def _accepts_padding(self, max_length: int) -> bool:
         """Whether padded rows get the same numbers as alone; if not, with a warning."""
-        draw = np.random.default_rng(0)
+        generator = np.random.default_rng(0)
         vocabulary = min(self._network.vocabulary, 1000)
         targets = []
-        for source, written in PROBE_LENGTHS:
-            tokens = tuple(draw.integers(vocabulary, size=min(source, max_length)).tolist())
-            targets.append(ForcedTarget(tokens, draw.integers(vocabulary, size=min(written, max_length)).tolist(), 1))
-        together = self._compute(targets, False)
+        for source_length, answer_length in PROBE_LENGTHS:
+            source = tuple(generator.integers(vocabulary, size=min(source_length, max_length)).tolist())
+            answer = generator.integers(vocabulary, size=min(answer_length, max_length)).tolist()
+            targets.append(ForcedTarget(source, answer, 1))
+        batched = self._compute(targets, False)
         alone = [self._compute([target], False)[0] for target in targets]
-        gap = max(float(np.abs(one - other).max()) for one, other in zip(together, alone, strict=True))
+        gap = max(float(np.abs(row - single).max()) for row, single in zip(batched, alone, strict=True))
         if gap <= MAX_GAP_NATS.get(str(self._network.dtype), 0.1):
             return True
         log.warning("the model is scored in batches of equal length, which is slower: padding changes it by %.2g", gap)

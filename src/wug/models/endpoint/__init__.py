@@ -38,18 +38,18 @@ class EndpointScorer:
         self._server = server
         bos = spec.options.get("bos", "")
         exact = spec.options.get("dtype", "float32").lower() in ("float32", "fp32", "f32", "float")
-        self._reading: EchoFormat | ModelError
+        self._echo_format: EchoFormat | ModelError
         try:
-            self._reading = calibrate(server, bos, exact=exact)
+            self._echo_format = calibrate(server, bos, exact=exact)
         except ModelError as error:
-            self._reading = error
+            self._echo_format = error
         tokenizer = _tokenizer(spec)
-        self.chat = EndpointChat(server, self._reading, tokenizer, EXACT_NATS if exact else ROUGH_NATS)
-        if isinstance(self._reading, ModelError) and not self.chat.is_offered:
-            raise self._reading
+        self.chat = EndpointChat(server, self._echo_format, tokenizer, EXACT_NATS if exact else ROUGH_NATS)
+        if isinstance(self._echo_format, ModelError) and not self.chat.is_offered:
+            raise self._echo_format
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {"bos": bos or _leads(self._reading), **declared_options(spec)}
-        if isinstance(self._reading, EchoFormat) and self._reading.unsaid:
+        self.options = {"bos": bos or _bos_option(self._echo_format), **declared_options(spec)}
+        if isinstance(self._echo_format, EchoFormat) and self._echo_format.first_unscored:
             self.options["first_word"] = "unscored"
         self.chunk = REQUESTS_PER_CONNECTION * server.threads
         self.ordered = False
@@ -62,56 +62,56 @@ class EndpointScorer:
         """Positions and outputs, as soon as the server has responded."""
         chats: dict[int, Request] = {}
         texts: dict[str, list[int]] = {}
-        for place, request in enumerate(requests):
+        for position, request in enumerate(requests):
             if request.chat is not None or request.generate:
-                chats[place] = request
+                chats[position] = request
             else:
-                texts.setdefault(request.text, []).append(place)
+                texts.setdefault(request.text, []).append(position)
         if empty := texts.pop("", []):
             yield empty, [Scored("", (), (), ())] * len(empty)
-        if texts and isinstance(self._reading, ModelError):
-            raise ModelError(f"{self._reading}. It can answer questions about pairs: -S method=forced_choice, yes_no")
-        questions = [self._question(places, requests) for places in texts.values()]
+        if texts and isinstance(self._echo_format, ModelError):
+            reason = str(self._echo_format)
+            raise ModelError(f"{reason}. It can answer questions about pairs: -S method=forced_choice, yes_no")
+        questions = [self._question(positions, requests) for positions in texts.values()]
         yield from self._server.answer_each([*questions, *self.chat.questions(chats)])
 
-    def _question(self, places: Sequence[int], requests: Sequence[Request]) -> Question[Scored]:
+    def _question(self, positions: Sequence[int], requests: Sequence[Request]) -> Question[Scored]:
         """A text for which there may be several requests, with different spans."""
-        assert isinstance(self._reading, EchoFormat)
-        reading, text = self._reading, requests[places[0]].text
+        assert isinstance(self._echo_format, EchoFormat)
+        echo_format, text = self._echo_format, requests[positions[0]].text
 
         def read(answer: object) -> list[Scored]:
-            scored = reading.scored(text, answer)
-            return [_cut(scored, requests[place].span) for place in places]
+            scored = echo_format.scored(text, answer)
+            return [_cut(scored, requests[position].span) for position in positions]
 
-        body = {"prompt": reading.bos + text, **reading.settings}
-        return Question("/completions", body, text, places, read)
+        body = {"prompt": echo_format.bos + text, **echo_format.settings}
+        return Question("/completions", body, text, positions, read)
 
 
 def _tokenizer(spec: ModelSpec) -> ChatTemplate | None:
-    """The tokenizer that the user names, to render chats."""
     if "tokenizer" not in spec.options:
         return None
     from wug.models.huggingface.loading import tokenizer_of
     from wug.models.tokenization.chat_templates import ChatTemplate
 
-    named = ModelSpec("endpoint", spec.options["tokenizer"])
-    return ChatTemplate(tokenizer_of(named, Loading()), str(spec))
+    tokenizer_spec = ModelSpec("endpoint", spec.options["tokenizer"])
+    return ChatTemplate(tokenizer_of(tokenizer_spec, Loading()), str(spec))
 
 
-def _leads(reading: EchoFormat | ModelError) -> str:
+def _bos_option(echo_format: EchoFormat | ModelError) -> str:
     """Whether a BOS token comes before every text."""
-    if isinstance(reading, ModelError):
+    if isinstance(echo_format, ModelError):
         return "unsaid"
-    if reading.is_led:
+    if echo_format.has_bos:
         return "yes"
-    return "unsaid" if reading.hidden is None else "no"
+    return "unsaid" if echo_format.hidden_tokens is None else "no"
 
 
 def _cut(scored: Scored, span: Span | None) -> Scored:
     if span is None:
         return scored
-    here = slice(0, bisect_left(scored.starts, span[1]))
-    return Scored(scored.text, scored.starts[here], scored.ends[here], scored.logprobs[here])
+    before_end = slice(0, bisect_left(scored.starts, span[1]))
+    return Scored(scored.text, scored.starts[before_end], scored.ends[before_end], scored.logprobs[before_end])
 
 
 class EndpointGenerator:
@@ -137,14 +137,14 @@ class EndpointGenerator:
 
     def stream(self, sources: Sequence[str]) -> Iterator[tuple[Sequence[int], Sequence[Answer]]]:
         """Positions and answers, as soon as the server has responded."""
-        places: dict[str, list[int]] = {}
-        for place, source in enumerate(sources):
-            places.setdefault(source, []).append(place)
-        return self._server.answer_each([self._question(source, some) for source, some in places.items()])
+        by_source: dict[str, list[int]] = {}
+        for position, source in enumerate(sources):
+            by_source.setdefault(source, []).append(position)
+        return self._server.answer_each([self._question(source, positions) for source, positions in by_source.items()])
 
-    def _question(self, source: str, places: Sequence[int]) -> Question[Answer]:
+    def _question(self, source: str, positions: Sequence[int]) -> Question[Answer]:
         body = {"prompt": self._template.prompt(source), **self._settings(source)}
-        return Question("/completions", body, source, places, lambda answer: [self._read(answer)] * len(places))
+        return Question("/completions", body, source, positions, lambda answer: [self._read(answer)] * len(positions))
 
     def _settings(self, source: str) -> dict[str, Any]:
         # The number of tokens is unknown here: most sources have at most half as many as letters.
@@ -153,8 +153,8 @@ class EndpointGenerator:
 
     def _read(self, answer: object) -> Answer:
         text, ended = read_text(answer)
-        before, stopped, _ = text.partition(self._stop)
-        return outputs.make_answer(before.strip(), ended=ended or bool(stopped))
+        completion, stopped, _ = text.partition(self._stop)
+        return outputs.make_answer(completion.strip(), ended=ended or bool(stopped))
 
 
 TRAITS = Traits(
@@ -204,7 +204,7 @@ GENERATING = ("template", "examples", "stop", "max_length")
 
 def load(spec: ModelSpec) -> Scorer | Generator:
     """Connect to a server and check its responses."""
-    spec = _taken_apart(spec)
+    spec = _with_query_options(spec)
     options = spec.read(OPTIONS)
     generates = options["mode"] == "generate"
     for name in ("bos",) if generates else GENERATING:
@@ -228,19 +228,19 @@ def load(spec: ModelSpec) -> Scorer | Generator:
     return EndpointGenerator(server, spec, options) if generates else EndpointScorer(server, spec)
 
 
-def _taken_apart(spec: ModelSpec) -> ModelSpec:
+def _with_query_options(spec: ModelSpec) -> ModelSpec:
     """The spec with the options in the address; those of -M override them."""
     name, _, query = spec.name.partition("?")
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    return replace(spec, name=name, options={**given, **spec.options})
+    query_options = dict(parse_qsl(query, keep_blank_values=True))
+    return replace(spec, name=name, options={**query_options, **spec.options})
 
 
 def _key(variable: str | None) -> str | None:
     """The key from the environment. It is never an option, since the command line is stored with the run."""
     name = "OPENAI_API_KEY" if variable is None else variable
-    found = (os.environ.get(name) or "").strip() if name.isidentifier() else ""
-    if not found and variable is not None:
+    key = (os.environ.get(name) or "").strip() if name.isidentifier() else ""
+    if not key and variable is not None:
         raise InputError("option key: there is no environment variable of that name. Name the variable, not the key")
-    if not found.isascii() or not found.isprintable():
+    if not key.isascii() or not key.isprintable():
         raise InputError(f"the value of the environment variable {name} is not a valid key")
-    return found or None
+    return key or None

@@ -45,7 +45,7 @@ class Next:
     text: str
     logprob: float
     likeliest: Mapping[str, float]
-    """Log-probabilities of the likeliest tokens in its place, in the server's order."""
+    """Log-probabilities of the likeliest tokens at its position, in the server's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,37 +62,40 @@ class Question(Generic[Output]):
     """The outputs at these positions, from the response; InputError if it cannot be used."""
 
 
-def in_order(found: Iterable[tuple[Sequence[int], Sequence[Output]]], count: int) -> list[Output]:
+def in_order(responses: Iterable[tuple[Sequence[int], Sequence[Output]]], count: int) -> list[Output]:
     """The outputs at all positions, in order."""
-    outputs = {place: output for places, some in found for place, output in zip(places, some, strict=True)}
-    return [outputs[place] for place in range(count)]
+    by_position: dict[int, Output] = {}
+    for positions, outputs in responses:
+        by_position.update(zip(positions, outputs, strict=True))
+    return [by_position[position] for position in range(count)]
 
 
-def read_echo(found: object) -> Echo:
+def read_echo(response: object) -> Echo:
     """The tokens of the prompt in a response; InputError if it has none."""
-    choice = _choice(found)
+    choice = _choice(response)
     match choice.get("logprobs"):
-        case {"tokens": list(tokens), "token_logprobs": list(values), **more}:
-            echo = _from_lists(tokens, values, more.get("text_offset"))
-            return replace(echo, counted=read_count(found), may_continue=True)
-    listed = choice.get("prompt_logprobs", found.get("prompt_logprobs") if isinstance(found, dict) else None)
-    if isinstance(listed, list):
-        return replace(_from_entries(listed), counted=read_count(found))
+        case {"tokens": list(tokens), "token_logprobs": list(values), **fields}:
+            echo = _from_lists(tokens, values, fields.get("text_offset"))
+            return replace(echo, counted=read_count(response), may_continue=True)
+    entries = choice.get("prompt_logprobs", response.get("prompt_logprobs") if isinstance(response, dict) else None)
+    if isinstance(entries, list):
+        return replace(_from_entries(entries), counted=read_count(response))
     raise InputError("it has no log-probabilities of tokens")
 
 
-def read_next(found: object) -> Next | None:
+def read_next(response: object) -> Next | None:
     """The one token that a server wrote; None if it ended the text instead."""
-    choice = _choice(found)
+    choice = _choice(response)
     match choice.get("logprobs"):
-        case {"tokens": [str(token), *_], "token_logprobs": [value, *_], **more}:
+        case {"tokens": [str(token), *_], "token_logprobs": [value, *_], **fields}:
             logprob = _logprob(value)
             if logprob is None:
                 raise InputError("it has no log-probability for the token that it wrote")
             text = choice.get("text")
-            match more.get("top_logprobs"):
+            match fields.get("top_logprobs"):
                 case [dict(first), *_]:
-                    likeliest = {name: found for name, value in first.items() if (found := _logprob(value)) is not None}
+                    parsed = {name: _logprob(number) for name, number in first.items()}
+                    likeliest = {name: number for name, number in parsed.items() if number is not None}
                 case _:
                     likeliest = {}
             return Next(text if isinstance(text, str) and text else token, logprob, likeliest)
@@ -101,26 +104,26 @@ def read_next(found: object) -> Next | None:
     raise InputError("it has no log-probability for the token that it wrote")
 
 
-def read_count(found: object) -> int | None:
+def read_count(response: object) -> int | None:
     """Number of tokens of the prompt, by the server's count; None if it gives none."""
-    match found:
+    match response:
         case {"usage": {"prompt_tokens": int(count)}} if not isinstance(count, bool) and 0 <= count < 10**9:
             return count
     return None
 
 
-def read_text(found: object) -> tuple[str, bool]:
+def read_text(response: object) -> tuple[str, bool]:
     """The text that a server wrote, and whether it is complete."""
-    choice = _choice(found)
+    choice = _choice(response)
     text = choice.get("text")
     if not isinstance(text, str):
         raise InputError("it has no text")
     return text, choice.get("finish_reason") != "length"
 
 
-def read_chat(found: object) -> str:
+def read_chat(response: object) -> str:
     """The text of an answer in a chat."""
-    match _choice(found).get("message"):
+    match _choice(response).get("message"):
         case {"content": str(text)} if text.strip():
             return text
         case {"reasoning_content": str(thought)} | {"reasoning": str(thought)} if thought:
@@ -132,31 +135,33 @@ def read_chat(found: object) -> str:
     raise InputError("it has no message")
 
 
-def read_chat_tokens(found: object) -> Next:
-    """The first token of an answer in a chat, with the likeliest ones in its place."""
-    match _choice(found).get("logprobs"):
-        case {"content": [{"token": str(token), "logprob": value, **more}, *_]}:
+def read_chat_tokens(response: object) -> Next:
+    """The first token of an answer in a chat, with the likeliest ones at its position."""
+    match _choice(response).get("logprobs"):
+        case {"content": [{"token": str(token), "logprob": value, **fields}, *_]}:
             pass
         case _:
             raise InputError(
                 "it has no log-probabilities of the tokens that it writes. Ask for generated answers: -S answer=text"
             )
-    match more.get("top_logprobs"):
+    match fields.get("top_logprobs"):
         case [*entries]:
-            named = [(one["token"], one.get("logprob")) for one in entries if isinstance(one, dict) and "token" in one]
+            token_entries = (entry for entry in entries if isinstance(entry, dict) and "token" in entry)
+            alternatives = [(entry["token"], entry.get("logprob")) for entry in token_entries]
         case _:
-            named = []
+            alternatives = []
     likeliest: dict[str, float] = {}
-    for name, given in named or [(token, value)]:
+    for name, number in alternatives or [(token, value)]:
         # OpenAI writes -9999 where a token is not among the likeliest.
-        logprob = None if given == VLLM_MINUS_INFINITY else _logprob(given)
+        logprob = None if number == VLLM_MINUS_INFINITY else _logprob(number)
         if isinstance(name, str) and logprob is not None:
             likeliest[name] = max(logprob, likeliest.get(name, -math.inf))
-    return Next(token, _logprob(value) or 0.0 if value != VLLM_MINUS_INFINITY else 0.0, likeliest)
+    logprob = None if value == VLLM_MINUS_INFINITY else _logprob(value)
+    return Next(token, logprob or 0.0, likeliest)
 
 
-def _choice(found: object) -> dict[str, Any]:
-    match found:
+def _choice(response: object) -> dict[str, Any]:
+    match response:
         case {"choices": [{} as choice]}:
             return dict(choice)
         case {"choices": list(choices)}:
@@ -173,30 +178,30 @@ def _from_lists(tokens: list[Any], values: list[Any], offsets: object) -> Echo:
         if token.startswith("token_id:"):
             raise InputError("it has numbers for tokens: start the server without --return-tokens-as-token-ids")
     # SGLang gives -1 for all of them.
-    listed = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else []
-    known = all(type(offset) is int and offset >= 0 for offset in listed)
-    return Echo(tuple(tokens), tuple(map(_logprob, values)), tuple(listed) if listed and known else None)
+    offset_list = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else []
+    are_valid = all(type(offset) is int and offset >= 0 for offset in offset_list)
+    return Echo(tuple(tokens), tuple(map(_logprob, values)), tuple(offset_list) if offset_list and are_valid else None)
 
 
 def _from_entries(entries: list[Any]) -> Echo:
     tokens: list[str | None] = []
     logprobs: list[float | None] = []
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         match entry:
-            case None if place == 0:
+            case None if index == 0:
                 tokens.append(None)
                 logprobs.append(None)
             case dict() if len(entry) == 1:
-                (only,) = entry.values()
-                if not isinstance(only, dict) or not isinstance(only.get("decoded_token"), str):
-                    raise InputError(f"it has a token without decoded_token: {only!r:.60}")
-                tokens.append(only["decoded_token"])
-                logprobs.append(_logprob(only.get("logprob")))
+                (token_entry,) = entry.values()
+                if not isinstance(token_entry, dict) or not isinstance(token_entry.get("decoded_token"), str):
+                    raise InputError(f"it has a token without decoded_token: {token_entry!r:.60}")
+                tokens.append(token_entry["decoded_token"])
+                logprobs.append(_logprob(token_entry.get("logprob")))
             case dict():
                 # Only the prompt's own token was requested.
-                raise InputError(f"it names {len(entry)} tokens in place {place + 1}, and does not say which is meant")
+                raise InputError(f"it names {len(entry)} tokens in place {index + 1}, and does not say which is meant")
             case _:
-                raise InputError(f"it has {entry!r:.60} for token {place + 1}")
+                raise InputError(f"it has {entry!r:.60} for token {index + 1}")
     return Echo(tuple(tokens), tuple(logprobs))
 
 
@@ -227,46 +232,46 @@ class EchoFormat:
     settings: Mapping[str, Any]
     bos: str = ""
     """The BOS token that is sent before every text."""
-    shown: bool = False
+    shows_bos: bool = False
     """Whether its tokens begin with a BOS token."""
-    hidden: int | None = None
+    hidden_tokens: int | None = None
     """Number of tokens before the text that it leaves out; None if unknown."""
     shifted: bool = False
-    """Whether each value is one place before its token."""
-    unsaid: bool = False
+    """Whether each value is one position before its token."""
+    first_unscored: bool = False
     """Whether first tokens have no value although a BOS token comes before them."""
     openings: Mapping[str, float] | None = None
     """Log-probabilities of first tokens, if the server gives them only separately."""
 
     @property
-    def is_led(self) -> bool:
+    def has_bos(self) -> bool:
         """Whether a BOS token comes before every text."""
-        return self.shown or self.hidden == 1
+        return self.shows_bos or self.hidden_tokens == 1
 
     def tokens_of(self, text: str, echo: Echo) -> TextTokens:
         """The tokens of the text with their spans; InputError if that is not certain."""
-        first = 1 if self.shown else 0
-        if self.hidden is not None and echo.counted is not None:
-            extra = len(echo.tokens) + self.hidden - echo.counted
+        first = 1 if self.shows_bos else 0
+        if self.hidden_tokens is not None and echo.counted is not None:
+            extra = len(echo.tokens) + self.hidden_tokens - echo.counted
             if not 0 <= extra <= int(echo.may_continue):
                 raise InputError(f"it has {len(echo.tokens)} tokens where it counts {echo.counted}")
             return _ending(text, echo, first, extra)
         return tokens_by_text(text, echo, first)
 
-    def scored(self, text: str, found: object) -> Scored:
+    def scored(self, text: str, response: object) -> Scored:
         """The output for a text, from a response."""
-        echo = read_echo(found)
+        echo = read_echo(response)
         tokens = self.tokens_of(text, echo)
         values = (None, *echo.logprobs[:-1]) if self.shifted else echo.logprobs
         logprobs = list(values[tokens.first : tokens.last])
-        if not self.is_led and logprobs:
+        if not self.has_bos and logprobs:
             logprobs[0] = None  # nothing comes before it
-        elif not self.shown and logprobs and logprobs[0] is None and self.openings is not None:
+        elif not self.shows_bos and logprobs and logprobs[0] is None and self.openings is not None:
             logprobs[0] = self._opening(echo.tokens[tokens.first])
-        for place, value in enumerate(logprobs):
-            if value is None and (place > 0 or self.shown):
+        for index, value in enumerate(logprobs):
+            if value is None and (index > 0 or self.shows_bos):
                 raise InputError(
-                    f"it has no log-probability for token {tokens.first + place + 1} of {len(echo.tokens)}"
+                    f"it has no log-probability for token {tokens.first + index + 1} of {len(echo.tokens)}"
                 )
         return Scored(text, tuple(a for a, _ in tokens.spans), tuple(b for _, b in tokens.spans), tuple(logprobs))
 
@@ -282,37 +287,37 @@ class EchoFormat:
 
 def tokens_by_text(text: str, echo: Echo, first: int) -> TextTokens:
     """The tokens of the text if the server does not count them: those that make up the text."""
-    fits: list[TextTokens] = []
+    candidates: list[TextTokens] = []
     problems: list[InputError] = []
     for extra in (0, 1) if echo.may_continue else (0,):
         try:
-            fits.append(_ending(text, echo, first, extra))
+            candidates.append(_ending(text, echo, first, extra))
         except InputError as problem:
             problems.append(problem)
-    if not fits:
+    if not candidates:
         raise problems[0]
-    if len(fits) == 1:
-        return fits[0]
+    if len(candidates) == 1:
+        return candidates[0]
     # Both fit, so the last token is invisible: white space at the end of the text, a part of its last character, or an
     # end token that the server wrote.
     tokens = [token or "" for token in echo.tokens[first:]]
     if "".join(tokens[:-1]) == text or ("".join(tokens) != text and text == text.rstrip() and tokens[-1].isspace()):
-        return fits[1]
+        return candidates[1]
     if "".join(tokens) == text:
-        return fits[0]
+        return candidates[0]
     if echo.offsets is None:
         raise InputError(f"it does not tell whether its last token, {tokens[-1]!r}, belongs to the text")
-    return fits[0] if echo.offsets[-1] - echo.offsets[first] < len(text) else fits[1]
+    return candidates[0] if echo.offsets[-1] - echo.offsets[first] < len(text) else candidates[1]
 
 
 def begins_with_bos(text: str, echo: Echo) -> bool:
     """Whether an echo begins with a BOS token: one without log-probability that is not part of the text."""
     if len(echo.tokens) < 2 or echo.logprobs[0] is not None:
         return False
-    first, rest = echo.tokens[0], [token for token in echo.tokens[1:] if token is not None]
+    first, later_tokens = echo.tokens[0], [token for token in echo.tokens[1:] if token is not None]
     if first is None:
-        found = spans_of_suffix(text, rest) or []
-        return bool(found) and found[0][0] == _start(text)
+        spans = spans_of_suffix(text, later_tokens) or []
+        return bool(spans) and spans[0][0] == _start(text)
     if not first or (first in STARTS and not text.startswith(first)):
         return True
     if text.lstrip().startswith(first.strip()):
@@ -327,15 +332,15 @@ def begins_with_bos(text: str, echo: Echo) -> bool:
 def _ending(text: str, echo: Echo, first: int, extra: int) -> TextTokens:
     """The tokens from `first` on without the last `extra`; InputError if they are not the text."""
     last = len(echo.tokens) - extra
-    known = [token for token in echo.tokens[first:last] if token is not None]
+    texts = [token for token in echo.tokens[first:last] if token is not None]
     offsets = None if echo.offsets is None else echo.offsets[first:last]
-    if len(known) == last - first:
-        return TextTokens(token_spans(text, known, offsets), first, last)
-    found = spans_of_suffix(text, known)
-    if found is None:
+    if len(texts) == last - first:
+        return TextTokens(token_spans(text, texts, offsets), first, last)
+    spans = spans_of_suffix(text, texts)
+    if spans is None:
         raise InputError("its first token has no text, and the others do not make up the end of the text")
-    before = text[: found[0][0]] if found else text
-    return TextTokens([(_start(text), max(_start(text), len(before.rstrip()))), *found], first, last)
+    preceding = text[: spans[0][0]] if spans else text
+    return TextTokens([(_start(text), max(_start(text), len(preceding.rstrip()))), *spans], first, last)
 
 
 def _start(text: str) -> int:

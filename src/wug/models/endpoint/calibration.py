@@ -29,7 +29,7 @@ from wug.types import Scored
 
 log = logging.getLogger("wug")
 
-WAYS: tuple[Mapping[str, Any], ...] = (
+REQUEST_SETTINGS: tuple[Mapping[str, Any], ...] = (
     {"echo": True, "logprobs": 1, "max_tokens": 1},
     {"echo": True, "logprobs": 1, "max_tokens": 0},
     {"prompt_logprobs": 0, "max_tokens": 1},
@@ -105,9 +105,9 @@ class _Comparison:
     beginning: str
     next: Next
     echoed: list[float | None]
-    """In the token's own place; two if the token may have a space before it, which not all servers show."""
+    """At the token's own position; two if the token may have a space before it, which not all servers show."""
     before: list[float | None]
-    """In the place before."""
+    """At the position before."""
 
     @property
     def is_doubtful(self) -> bool:
@@ -121,17 +121,17 @@ def calibrate(server: Server, bos: str, *, exact: bool) -> EchoFormat:
     The token `bos` is sent before every text. Servers that compute in less than float32 are not `exact`.
     """
     tolerance = EXACT_NATS if exact else ROUGH_NATS
-    reading = _find_shape(server, bos)
+    echo_format = _find_shape(server, bos)
     try:
-        reading = replace(reading, shifted=_find_shift(server, reading, tolerance))
-        scored = _require_steady(server, reading, tolerance)
-        if not reading.is_led or scored[0].logprobs[0] is not None:
-            return reading
-        openings = _openings(server, reading)
+        echo_format = replace(echo_format, shifted=_find_shift(server, echo_format, tolerance))
+        scored = _require_steady(server, echo_format, tolerance)
+        if not echo_format.has_bos or scored[0].logprobs[0] is not None:
+            return echo_format
+        openings = _openings(server, echo_format)
         if openings is None:
             problem = "%s gives no log-probability for the first token of a text: it stays unscored"
             log.warning(problem, server.client.address)
-        return replace(reading, openings=openings, unsaid=openings is None)
+        return replace(echo_format, openings=openings, first_unscored=openings is None)
     except InputError as error:
         raise ModelError(f"{server.client.address}: its answers cannot be used: {error.message}") from None
 
@@ -139,8 +139,8 @@ def calibrate(server: Server, bos: str, *, exact: bool) -> EchoFormat:
 def _find_shape(server: Server, bos: str) -> EchoFormat:
     """How the server returns log-probabilities of a prompt, and how it treats BOS tokens."""
     problems: list[str] = []
-    for way in WAYS:
-        settings = {**NEUTRAL, **way}
+    for request_settings in REQUEST_SETTINGS:
+        settings = {**NEUTRAL, **request_settings}
         try:
             if bos:
                 return _with_bos(server, settings, bos)
@@ -149,58 +149,58 @@ def _find_shape(server: Server, bos: str) -> EchoFormat:
             if isinstance(error, Refusal) and error.status not in (400, 404, 405, 422, 501):
                 raise
             problems.append(error.message if isinstance(error, InputError) else str(error))
-    shown = "; ".join(dict.fromkeys(problems))
+    message = "; ".join(dict.fromkeys(problems))
     raise ModelError(
-        f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({shown}). "
+        f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({message}). "
         f"{REMEDIES.get(server.server_software, ANY_REMEDY)}. For suites that ask for text: -M mode=generate"
     )
 
 
 def _without_bos(server: Server, settings: Mapping[str, Any]) -> EchoFormat:
     echo = read_echo(server.ask(PROBE, settings, retries=2))
-    shown = begins_with_bos(PROBE, echo)
-    tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
+    shows_bos = begins_with_bos(PROBE, echo)
+    tokens = tokens_by_text(PROBE, echo, 1 if shows_bos else 0)
     # A list of all tokens of the prompt leaves none out.
-    hidden = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
-    if hidden not in (None, 0, 1) or (hidden and shown):
+    hidden_tokens = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
+    if hidden_tokens not in (None, 0, 1) or (hidden_tokens and shows_bos):
         raise InputError(f"it counts {echo.counted} tokens where it shows {tokens.last}")
-    reading = EchoFormat(settings, shown=shown, hidden=hidden)
+    echo_format = EchoFormat(settings, shows_bos=shows_bos, hidden_tokens=hidden_tokens)
     if all(value is None for value in echo.logprobs[tokens.first : tokens.last]):
         raise InputError(f"it has no log-probability for token {tokens.first + 2} of {len(echo.tokens)}")
-    return reading
+    return echo_format
 
 
 def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> EchoFormat:
     """How the server treats the user's BOS token: it must be one token, and the only one."""
     echo = read_echo(server.ask(bos + PROBE, settings, retries=2))
-    shown = echo.tokens[:1] in ((bos,), (None,), ("",)) and echo.tokens[1:2] != (bos,)
+    shows_bos = echo.tokens[:1] in ((bos,), (None,), ("",)) and echo.tokens[1:2] != (bos,)
     try:
-        tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
+        tokens = tokens_by_text(PROBE, echo, 1 if shows_bos else 0)
     except InputError:
         raise InputError(
             f"it begins with the tokens {list(echo.tokens[:3])} where bos={bos} should be one token and alone"
         ) from None
-    hidden = None if echo.counted is None else echo.counted - tokens.last
-    bare = _without_bos(server, settings)
-    if bare.is_led or (shown and hidden):
+    hidden_tokens = None if echo.counted is None else echo.counted - tokens.last
+    without_bos = _without_bos(server, settings)
+    if without_bos.has_bos or (shows_bos and hidden_tokens):
         raise InputError(f"it puts its own BOS token before every text: leave out bos={bos}")
-    if not shown and (hidden != 1 or bare.hidden != 0):
+    if not shows_bos and (hidden_tokens != 1 or without_bos.hidden_tokens != 0):
         raise InputError(
             f"it leaves bos={bos} out of its answers, and by its count of tokens ({echo.counted}, {tokens.last} "
             "of them shown) it is not one token"
         )
-    return EchoFormat(settings, bos=bos, shown=shown, hidden=hidden)
+    return EchoFormat(settings, bos=bos, shows_bos=shows_bos, hidden_tokens=hidden_tokens)
 
 
-def _find_shift(server: Server, reading: EchoFormat, tolerance: float) -> bool:
+def _find_shift(server: Server, echo_format: EchoFormat, tolerance: float) -> bool:
     """Whether values are shifted by one token; InputError if they agree neither way."""
-    found = _compare(server, reading)
-    if len(found) < MIN_COMPARISONS:
+    comparisons = _compare(server, echo_format)
+    if len(comparisons) < MIN_COMPARISONS:
         raise InputError(
             f"what its log-probabilities mean cannot be checked: after {len(BEGINNINGS)} beginnings it wrote "
-            f"{len(found)} tokens with a log-probability that can be compared with those of a prompt"
+            f"{len(comparisons)} tokens with a log-probability that can be compared with those of a prompt"
         )
-    for comparison in found:
+    for comparison in comparisons:
         if comparison.next.logprob < MIN_BEST_LOGPROB:
             raise InputError(
                 f"it gives {comparison.next.logprob:.1f} for {comparison.next.text!r}, the likeliest token after "
@@ -208,68 +208,67 @@ def _find_shift(server: Server, reading: EchoFormat, tolerance: float) -> bool:
                 f"{MIN_BEST_LOGPROB:.1f} in a vocabulary of {MAX_VOCABULARY:,}. vLLM returns logits if it was started "
                 "with --logprobs-mode raw_logits"
             )
-    wrong = [c for c in found if not _any_close(c.echoed, c.next.logprob, tolerance)]
-    if not wrong or (all(c.is_doubtful for c in wrong) and 3 * len(wrong) <= len(found)):
+    wrong = [item for item in comparisons if not _any_close(item.echoed, item.next.logprob, tolerance)]
+    if not wrong or (all(item.is_doubtful for item in wrong) and 3 * len(wrong) <= len(comparisons)):
         return False
-    if all(_any_close(c.before, c.next.logprob, tolerance) for c in found):
+    if all(_any_close(comparison.before, comparison.next.logprob, tolerance) for comparison in comparisons):
         return True
-    worst = max(wrong, key=lambda c: _distance(c.echoed[0], c.next.logprob))
-    given = "none" if worst.echoed[0] is None else f"{worst.echoed[0]:.3f}"
-    remedy = "" if reading.is_led else SEND_A_BOS
+    worst = max(wrong, key=lambda comparison: _distance(comparison.echoed[0], comparison.next.logprob))
+    echoed = "none" if worst.echoed[0] is None else f"{worst.echoed[0]:.3f}"
+    remedy = "" if echo_format.has_bos else SEND_A_BOS
     if _distance(worst.echoed[0], worst.next.logprob) < 2 * ROUGH_NATS:
         remedy = _rough(tolerance)
     raise InputError(
         f"the log-probabilities that it gives for a prompt are not those of its tokens. After {worst.beginning!r} it "
-        f"writes {worst.next.text!r} with {worst.next.logprob:.3f}, but in a prompt that token has {given} there "
-        f"({len(wrong)} of {len(found)} such values differ by more than {tolerance:g}). {remedy}".rstrip()
+        f"writes {worst.next.text!r} with {worst.next.logprob:.3f}, but in a prompt that token has {echoed} there "
+        f"({len(wrong)} of {len(comparisons)} such values differ by more than {tolerance:g}). {remedy}".rstrip()
     )
 
 
-def _compare(server: Server, reading: EchoFormat) -> list[_Comparison]:
+def _compare(server: Server, echo_format: EchoFormat) -> list[_Comparison]:
     """The next token after each beginning, with the values of the same token in an echo."""
     try:
-        answers = server.ask_all([reading.bos + text for text in BEGINNINGS], GREEDY, retries=2)
+        answers = server.ask_all([echo_format.bos + text for text in BEGINNINGS], GREEDY, retries=2)
     except Refusal as error:
         raise InputError(
             f"what its log-probabilities mean cannot be checked, since it writes no token: {error}"
         ) from None
     trials: list[tuple[str, Next, str]] = []
     for beginning, answer in zip(BEGINNINGS, answers, strict=True):
-        following = read_next(answer)
-        if following is not None and following.text.strip() and following.text.isascii():
-            trials.append((beginning, following, following.text))
-            if following.text[0].isalnum():
-                trials.append((beginning, following, " " + following.text))
+        next_token = read_next(answer)
+        if next_token is not None and next_token.text.strip() and next_token.text.isascii():
+            trials.append((beginning, next_token, next_token.text))
+            if next_token.text[0].isalnum():
+                trials.append((beginning, next_token, " " + next_token.text))
     texts = [text for beginning, _, token in trials for text in (beginning, beginning + token)]
-    echoes = [read_echo(answer) for answer in _ask(server, reading, texts)]
-    found: dict[str, _Comparison] = {}
-    for (beginning, following, token), before, after in zip(trials, echoes[::2], echoes[1::2], strict=True):
-        tokens, longer = reading.tokens_of(beginning, before), reading.tokens_of(beginning + token, after)
-        if after.tokens[: longer.last - 1] == before.tokens[: tokens.last]:
-            comparison = found.setdefault(beginning, _Comparison(beginning, following, [], []))
-            comparison.echoed.append(after.logprobs[longer.last - 1])
-            comparison.before.append(after.logprobs[longer.last - 2])
-    return list(found.values())
+    echoes = [read_echo(answer) for answer in _ask(server, echo_format, texts)]
+    comparisons: dict[str, _Comparison] = {}
+    for (beginning, next_token, token), short_echo, long_echo in zip(trials, echoes[::2], echoes[1::2], strict=True):
+        tokens = echo_format.tokens_of(beginning, short_echo)
+        longer = echo_format.tokens_of(beginning + token, long_echo)
+        if long_echo.tokens[: longer.last - 1] == short_echo.tokens[: tokens.last]:
+            comparison = comparisons.setdefault(beginning, _Comparison(beginning, next_token, [], []))
+            comparison.echoed.append(long_echo.logprobs[longer.last - 1])
+            comparison.before.append(long_echo.logprobs[longer.last - 2])
+    return list(comparisons.values())
 
 
-def _require_steady(server: Server, reading: EchoFormat, tolerance: float) -> list[Scored]:
+def _require_steady(server: Server, echo_format: EchoFormat, tolerance: float) -> list[Scored]:
     """The scores of some texts alone; InputError if they differ in a batch or in another order."""
-    alone = [reading.scored(text, _ask(server, reading, [text])[0]) for text in STEADY_TEXTS]
-    turned = STEADY_TEXTS[::-1]
-    together = [reading.scored(text, found) for text, found in zip(turned, _ask(server, reading, turned), strict=True)][
-        ::-1
-    ]
+    alone = [echo_format.scored(text, _ask(server, echo_format, [text])[0]) for text in STEADY_TEXTS]
+    answers = _ask(server, echo_format, STEADY_TEXTS[::-1])[::-1]
+    together = [echo_format.scored(text, answer) for text, answer in zip(STEADY_TEXTS, answers, strict=True)]
     shared = [scored for scored in alone if scored.text.startswith(_SHARED)]
     pairs = [*zip(alone, together, strict=True), *((shared[0], other) for other in shared[1:])]
     largest = 0.0
     for left, right in pairs:
         limit = len(_SHARED) if left.text != right.text else None
-        for place, (a, b) in enumerate(zip(left.logprobs, right.logprobs, strict=False)):
-            if limit is not None and max(left.ends[place], right.ends[place]) > limit:
+        for index, (a, b) in enumerate(zip(left.logprobs, right.logprobs, strict=False)):
+            if limit is not None and max(left.ends[index], right.ends[index]) > limit:
                 break
             if not _close(a, b, tolerance):
                 raise InputError(
-                    f"its log-probabilities depend on other requests: that of token {place + 1} of "
+                    f"its log-probabilities depend on other requests: that of token {index + 1} of "
                     f"{left.text!r} is {a} and {b}. vLLM does so with prefix caching: start it with "
                     f"--no-enable-prefix-caching. {_rough(tolerance)}"
                 )
@@ -282,38 +281,38 @@ def _require_steady(server: Server, reading: EchoFormat, tolerance: float) -> li
     return alone
 
 
-def _openings(server: Server, reading: EchoFormat) -> Mapping[str, float] | None:
+def _openings(server: Server, echo_format: EchoFormat) -> Mapping[str, float] | None:
     """The log-probabilities of all first tokens, by name; None if the server does not give them.
 
     llama-cpp-python omits the first token's value even after a BOS token, but lists all tokens that could follow it.
     Parts of characters share names, of which the last one wins: their values are out of order.
     """
     try:
-        found = server.ask(reading.bos, {**GREEDY, "logprobs": MAX_VOCABULARY}, retries=0)
-        following = read_next(found)
+        answer = server.ask(echo_format.bos, {**GREEDY, "logprobs": MAX_VOCABULARY}, retries=0)
+        next_token = read_next(answer)
     except (ModelError, InputError):
         return None
-    if following is None or read_count(found) != 1:
+    if next_token is None or read_count(answer) != 1:
         return None
-    named, least = {}, -math.inf
-    for name, value in reversed(list(following.likeliest.items())):
-        if value >= least:
-            least = value
+    logprobs, lowest = {}, -math.inf
+    for name, value in reversed(list(next_token.likeliest.items())):
+        if value >= lowest:
+            lowest = value
             if name.strip():
-                named[name] = value
-    return named if 0.99 < math.fsum(map(math.exp, following.likeliest.values())) < 1.01 else None
+                logprobs[name] = value
+    return logprobs if 0.99 < math.fsum(map(math.exp, next_token.likeliest.values())) < 1.01 else None
 
 
-def _ask(server: Server, reading: EchoFormat, texts: Sequence[str]) -> list[Any]:
-    return server.ask_all([reading.bos + text for text in texts], reading.settings)
+def _ask(server: Server, echo_format: EchoFormat, texts: Sequence[str]) -> list[Any]:
+    return server.ask_all([echo_format.bos + text for text in texts], echo_format.settings)
 
 
 def _distance(left: float | None, right: float) -> float:
     return math.inf if left is None else abs(left - right)
 
 
-def _any_close(values: Sequence[float | None], wanted: float, tolerance: float) -> bool:
-    return any(_close(value, wanted, tolerance) for value in values)
+def _any_close(values: Sequence[float | None], expected: float, tolerance: float) -> bool:
+    return any(_close(value, expected, tolerance) for value in values)
 
 
 def _close(left: float | None, right: float | None, tolerance: float) -> bool:

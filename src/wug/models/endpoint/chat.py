@@ -54,13 +54,13 @@ class EndpointChat:
     def __init__(
         self,
         server: Server,
-        reading: EchoFormat | ModelError,
+        echo_format: EchoFormat | ModelError,
         tokenizer: ChatTemplate | None,
         tolerance: float,
     ) -> None:
         self._server, self._tokenizer, self._tolerance = server, tokenizer, tolerance
-        self._reading = reading if isinstance(reading, EchoFormat) else None
-        self._why = reading if isinstance(reading, ModelError) else None
+        self._echo_format = echo_format if isinstance(echo_format, EchoFormat) else None
+        self._refusal = echo_format if isinstance(echo_format, ModelError) else None
         """Why it does not score prompts."""
         self._checked = False
 
@@ -75,7 +75,7 @@ class EndpointChat:
         if self._tokenizer is not None:
             return self._tokenizer.refuses_system(template)
         try:
-            with_system, without = (read_count(one) for one in self._ask([_SYSTEM, _USER], {"max_tokens": 1}))
+            with_system, without = (read_count(answer) for answer in self._ask([_SYSTEM, _USER], {"max_tokens": 1}))
         except Refusal as error:
             return f"{self._server.client.address}: it refuses a system turn ({error})"
         if with_system is not None and without is not None and with_system <= without:
@@ -87,24 +87,24 @@ class EndpointChat:
         if self._tokenizer is not None or chat.plain:
             text = "".join(content for _, content in chat.messages)
             return ChatWrapper(checksum(text)) if self._tokenizer is None else self._tokenizer.wrapper(chat)
-        found = checksum("rendered by the server", self._server.identity, repr(chat))
-        return ChatWrapper(found, (f"the server renders the chat template, which is not known. {RENDER_HERE}",))
+        digest = checksum("rendered by the server", self._server.identity, repr(chat))
+        return ChatWrapper(digest, (f"the server renders the chat template, which is not known. {RENDER_HERE}",))
 
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse what the server cannot answer, with the fix."""
         if self._tokenizer is not None:
             self._tokenizer.check(requests)
-        if self._tokenizer is None and any((chat := one.conversation) and chat.template for one in requests):
+        elif any(request.conversation and request.conversation.template for request in requests):
             raise ModelError(f"{self._address}: the server uses its own chat template. {RENDER_HERE}")
-        ways = {self._way(request) for request in requests}
-        if self._why is not None and ways & {self._by_tokens, self._after_text}:
-            raise ModelError(f"{self._why}. {QUESTIONS_ONLY}")
-        if self._in_open_turn in ways and self._no_open_turns is not None:
+        methods = {self._method_for(request) for request in requests}
+        if self._refusal is not None and methods & {self._by_tokens, self._after_text}:
+            raise ModelError(f"{self._refusal}. {QUESTIONS_ONLY}")
+        if self._in_open_turn in methods and self._no_open_turns is not None:
             raise ModelError(
                 f"{self._address}: it cannot score a text in a chat ({self._no_open_turns}). {RENDER_HERE}, for "
                 f"servers that score prompts. {QUESTIONS_ONLY}"
             )
-        if self._list_labels in ways:
+        if self._list_labels in methods:
             self._require_steady()
 
     @cached_property
@@ -121,16 +121,16 @@ class EndpointChat:
     def questions(self, requests: Mapping[int, Request]) -> Iterator[Question[Scored]]:
         """What to send for requests, by their positions."""
         labels: dict[Chat, list[int]] = {}
-        for place, request in requests.items():
-            ask, chat = self._way(request), request.conversation
-            if ask == self._list_labels and chat is not None:
-                labels.setdefault(chat, []).append(place)
+        for position, request in requests.items():
+            method, chat = self._method_for(request), request.conversation
+            if method == self._list_labels and chat is not None:
+                labels.setdefault(chat, []).append(position)
             else:
-                yield ask(place, request)
-        for chat, places in labels.items():
-            yield self._list_labels(chat, places, [requests[place].text for place in places])
+                yield method(position, request)
+        for chat, positions in labels.items():
+            yield self._list_labels(chat, positions, [requests[position].text for position in positions])
 
-    def _way(self, request: Request) -> Any:
+    def _method_for(self, request: Request) -> Any:
         chat = request.conversation
         if request.generate:
             return self._write
@@ -143,10 +143,10 @@ class EndpointChat:
     def _lists(self, request: Request) -> bool:
         """Whether a label is looked up among the likeliest first tokens of an answer."""
         chat = request.conversation
-        by_tokens = self._tokenizer is not None and self._reading is not None
+        by_tokens = self._tokenizer is not None and self._echo_format is not None
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
-    def _write(self, place: int, request: Request) -> Question[Scored]:
+    def _write(self, position: int, request: Request) -> Question[Scored]:
         chat, text, end = request.conversation, request.text, len(request.text)
         settings = {"temperature": 0.0, "max_tokens": request.generate}
         if chat is None or chat.plain:
@@ -155,28 +155,28 @@ class EndpointChat:
             path, body = CHAT, {**_messages(chat.messages), **settings}
 
         def read(answer: object) -> list[Scored]:
-            written = read_chat(answer) if path == CHAT else read_text(answer)[0]
-            return [Scored(text, (end,), (end,), (None,), (written,))]
+            generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
+            return [Scored(text, (end,), (end,), (None,), (generated,))]
 
-        return Question(path, body, _last(request), [place], read)
+        return Question(path, body, _last(request), [position], read)
 
-    def _list_labels(self, chat: Chat, places: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
+    def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
 
         def read(answer: object) -> list[Scored]:
-            listed = _first_token(answer).likeliest
-            values = [listed.get(label, listed.get(f" {label}")) for label in labels]
-            found = zip(labels, values, strict=True)
-            return [Scored(label, (0,), (len(label),), (value,)) for label, value in found]
+            likeliest = _first_token(answer).likeliest
+            values = [likeliest.get(label, likeliest.get(f" {label}")) for label in labels]
+            pairs = zip(labels, values, strict=True)
+            return [Scored(label, (0,), (len(label),), (value,)) for label, value in pairs]
 
-        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, chat.messages[-1][1], places, read)
+        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, chat.messages[-1][1], positions, read)
 
-    def _by_tokens(self, place: int, request: Request) -> Question[Scored]:
+    def _by_tokens(self, position: int, request: Request) -> Question[Scored]:
         """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
         assert self._tokenizer is not None
-        reading, text = self._requires_prompts(), request.text
+        echo_format, text = self._requires_prompts(), request.text
         (rendered,) = self._tokenizer.render([request])
-        tokens = self._tokenizer.encode(rendered.whole)
+        tokens = self._tokenizer.encode(rendered.full_text)
 
         def read(answer: object) -> list[Scored]:
             echo = read_echo(answer)
@@ -186,29 +186,30 @@ class EndpointChat:
                     f"it reads {count} tokens where {len(tokens.ids)} were sent: perhaps the server puts a second BOS "
                     "token before them, or has another tokenizer than -M tokenizer"
                 )
-            values = (None, *echo.logprobs) if reading.shifted else echo.logprobs
-            here = slice(len(tokens.ids) if rendered.crossing else rendered.tokens_before, len(tokens.ids))
-            places = [(a - rendered.start, b - rendered.start) for a, b in tokens.offsets[here]]
-            return [_scored(text, places, values[here])]
+            values = (None, *echo.logprobs) if echo_format.shifted else echo.logprobs
+            text_tokens = slice(len(tokens.ids) if rendered.crossing else rendered.tokens_before, len(tokens.ids))
+            text_spans = [(a - rendered.start, b - rendered.start) for a, b in tokens.offsets[text_tokens]]
+            return [_scored(text, text_spans, values[text_tokens])]
 
-        return Question("/completions", {"prompt": tokens.ids, **reading.settings}, text, [place], read)
+        return Question("/completions", {"prompt": tokens.ids, **echo_format.settings}, text, [position], read)
 
-    def _after_text(self, place: int, request: Request) -> Question[Scored]:
-        reading, text = self._requires_prompts(), request.text
-        whole = _before(request.conversation) + text
+    def _after_text(self, position: int, request: Request) -> Question[Scored]:
+        echo_format, text = self._requires_prompts(), request.text
+        full_text = _before(request.conversation) + text
 
         def read(answer: object) -> list[Scored]:
-            scored = reading.scored(whole, answer)
-            start, spans = len(whole) - len(text), list(zip(scored.starts, scored.ends, strict=True))
+            scored = echo_format.scored(full_text, answer)
+            start, spans = len(full_text) - len(text), list(zip(scored.starts, scored.ends, strict=True))
             crossing = any(a < start < b for a, b in spans)
             # White space before the text is an empty span at its beginning.
             first = len(spans) if crossing else sum(a < start or b <= start for a, b in spans)
-            places = [(a - start, b - start) for a, b in spans[first:]]
-            return [_scored(text, places, scored.logprobs[first:])]
+            text_spans = [(a - start, b - start) for a, b in spans[first:]]
+            return [_scored(text, text_spans, scored.logprobs[first:])]
 
-        return Question("/completions", {"prompt": reading.bos + whole, **reading.settings}, text, [place], read)
+        body = {"prompt": echo_format.bos + full_text, **echo_format.settings}
+        return Question("/completions", body, text, [position], read)
 
-    def _in_open_turn(self, place: int, request: Request) -> Question[Scored]:
+    def _in_open_turn(self, position: int, request: Request) -> Question[Scored]:
         """A text in an open assistant turn of a chat that the server renders."""
         chat, text = request.conversation, request.text
         assert chat is not None
@@ -224,16 +225,16 @@ class EndpointChat:
                     f"beginning, or a character has several tokens. {RENDER_HERE}"
                 )
             first = starts.index(start)
-            places = [(a - start, b - start) for a, b in pairwise(starts[first:])]
-            return [_scored(text, places, echo.logprobs[first:])]
+            text_spans = [(a - start, b - start) for a, b in pairwise(starts[first:])]
+            return [_scored(text, text_spans, echo.logprobs[first:])]
 
-        return Question(CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [place], read)
+        return Question(CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [position], read)
 
     def _requires_prompts(self) -> EchoFormat:
         """The format of echoes; ModelError for a server that does not score prompts."""
-        if self._reading is None:
-            raise ModelError(str(self._why))
-        return self._reading
+        if self._echo_format is None:
+            raise ModelError(str(self._refusal))
+        return self._echo_format
 
     def _first_tokens(self, chats: Sequence[Messages]) -> list[Next]:
         try:
@@ -242,7 +243,7 @@ class EndpointChat:
             raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
 
     def _open_turns(self, requests: Sequence[Request]) -> list[Scored]:
-        questions = [self._in_open_turn(place, request) for place, request in enumerate(requests)]
+        questions = [self._in_open_turn(position, request) for position, request in enumerate(requests)]
         return in_order(self._server.answer_each(questions), len(requests))
 
     @cached_property
@@ -254,18 +255,22 @@ class EndpointChat:
         try:
             self._open_turns([Request(PROBE, chat=_USER)])
             chats = [(("user", beginning),) for beginning in BEGINNINGS]
-            firsts = self._first_tokens(chats)
-            best = [max(one.likeliest.items(), key=lambda item: item[1]) for one in firsts]
-            visible_ones = [(chat, *one) for chat, one in zip(chats, best, strict=True) if one[0].strip()]
-            trials = [one for one in visible_ones if one[1].isascii()]
-            scored = self._open_turns([Request(token, chat=chat) for chat, token, _ in trials])
+            requests: list[Request] = []
+            expected: list[float] = []
+            for chat, first_token in zip(chats, self._first_tokens(chats), strict=True):
+                token, logprob = max(first_token.likeliest.items(), key=lambda item: item[1])
+                if token.strip() and token.isascii():
+                    requests.append(Request(token, chat=chat))
+                    expected.append(logprob)
+            outputs = self._open_turns(requests)
         except ModelError as error:
             return str(error)
-        pairs = zip((value for _, _, value in trials), (one.logprobs for one in scored), strict=True)
-        found = [(value, logprobs[0]) for value, logprobs in pairs if len(logprobs) == 1]
-        close = [a for a, b in found if b is not None and abs(a - b) <= self._tolerance]
-        if len(found) < MIN_COMPARISONS or len(close) < len(found):
-            return f"only {len(close)} of {len(found)} log-probabilities agree with those of the tokens that it writes"
+        pairs = [
+            (a, scored.logprobs[0]) for a, scored in zip(expected, outputs, strict=True) if len(scored.starts) == 1
+        ]
+        total, close = len(pairs), sum(b is not None and abs(a - b) <= self._tolerance for a, b in pairs)
+        if total < MIN_COMPARISONS or close < total:
+            return f"only {close} of {total} log-probabilities agree with those of the tokens that it writes"
         return None
 
     def _require_steady(self) -> None:
@@ -295,18 +300,18 @@ class EndpointChat:
 
 
 def _first_token(answer: object) -> Next:
-    found = read_chat_tokens(answer)
-    if found.text.strip() in REASONING:
+    first = read_chat_tokens(answer)
+    if first.text.strip() in REASONING:
         raise InputError(
-            f"its answers begin with {found.text!r}: it thinks before it answers, so that the first token says "
+            f"its answers begin with {first.text!r}: it thinks before it answers, so that the first token says "
             "nothing about a label. Switch that off on the server, or use -S answer=text"
         )
-    return found
+    return first
 
 
-def _scored(text: str, places: Sequence[tuple[int, int]], logprobs: Sequence[float | None]) -> Scored:
-    starts = tuple(first_visible(text, a) for a, _ in places)
-    return Scored(text, starts, tuple(max(a, b) for a, (_, b) in zip(starts, places, strict=True)), tuple(logprobs))
+def _scored(text: str, spans: Sequence[tuple[int, int]], logprobs: Sequence[float | None]) -> Scored:
+    starts = tuple(first_visible(text, a) for a, _ in spans)
+    return Scored(text, starts, tuple(max(a, b) for a, (_, b) in zip(starts, spans, strict=True)), tuple(logprobs))
 
 
 def _before(chat: Chat | None) -> str:
@@ -318,6 +323,5 @@ def _messages(chat: Messages) -> dict[str, Any]:
 
 
 def _last(request: Request) -> str:
-    """The end of what the model reads."""
     chat = request.conversation
     return request.text or ("" if chat is None else chat.messages[-1][1])

@@ -58,27 +58,27 @@ class Address:
     @classmethod
     def of(cls, text: str) -> Address:
         """Parse an address; anything after a question mark is ignored."""
-        shown = text.partition("?")[0].rpartition("@")[2]  # a password is not repeated
+        displayed = text.partition("?")[0].rpartition("@")[2]  # a password is not repeated
         try:
-            parts = urlsplit(text.strip())
-            port = parts.port
+            url = urlsplit(text.strip())
+            port = url.port
         except ValueError as error:
-            raise InputError(f"endpoint {shown!r} is not an address: {error}") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"endpoint {shown!r} is not an address. Write it as endpoint:http://localhost:8000/v1")
-        if "@" in parts.netloc:
+            raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise InputError(f"endpoint {displayed!r} is not an address. Write it as endpoint:http://localhost:8000/v1")
+        if "@" in url.netloc:
             raise InputError(
-                f"endpoint {shown!r}: a name or password in an address would be kept with the run. A key is taken "
+                f"endpoint {displayed!r}: a name or password in an address would be kept with the run. A key is taken "
                 "from the environment variable OPENAI_API_KEY, or from the one that -M key=VARIABLE names"
             )
-        secure = parts.scheme == "https"
-        path = parts.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
-        found = cls(secure, parts.hostname, port or (443 if secure else 80), path)
+        secure = url.scheme == "https"
+        path = url.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
+        address = cls(secure, url.hostname, port or (443 if secure else 80), path)
         try:
-            httpx.URL(str(found))
+            httpx.URL(str(address))
         except httpx.InvalidURL as error:
-            raise InputError(f"endpoint {shown!r} is not an address: {error}") from None
-        return found
+            raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
+        return address
 
 
 class Client:
@@ -87,19 +87,19 @@ class Client:
     def __init__(self, address: Address, *, key: str | None, timeout: float, retries: int, threads: int = 1) -> None:
         self.address = address
         self._key, self._timeout, self._retries, self._threads = key, timeout, retries, threads
-        self._told = False
+        self._warned = False
         # The system's certificates; reading them takes time.
-        self._trust = ssl.create_default_context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._ssl = ssl.create_default_context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def get(self, path: str, retries: int | None = None) -> Any:
         """The response to GET."""
-        ((_, found),) = self._send_all("GET", [(path, None)], retries)
-        return found
+        ((_, response),) = self._send_all("GET", [(path, None)], retries)
+        return response
 
     def post_all(self, path: str, bodies: Sequence[Mapping[str, Any]], retries: int | None = None) -> list[Any]:
         """The responses to POST, in order, with several requests at a time; the first error cancels all."""
-        found = dict(self.post_each([(path, body) for body in bodies], retries))
-        return [found[place] for place in range(len(bodies))]
+        responses = dict(self.post_each([(path, body) for body in bodies], retries))
+        return [responses[position] for position in range(len(bodies))]
 
     def post_each(
         self, requests: Sequence[tuple[str, Mapping[str, Any]]], retries: int | None = None
@@ -116,8 +116,8 @@ class Client:
         with start_blocking_portal() as portal:
             sending = portal.start_task_soon(self._exchange_all, method, requests, tries, answers)
             sending.add_done_callback(lambda _: answers.put(None))
-            while (found := answers.get()) is not None:
-                yield found
+            while (answer := answers.get()) is not None:
+                yield answer
             sending.result()
 
     async def _exchange_all(
@@ -132,10 +132,10 @@ class Client:
         async with self._open() as connections, anyio.create_task_group() as group:
 
             async def work() -> None:
-                for place, (path, body) in waiting:
+                for position, (path, body) in waiting:
                     request = connections.build_request(method, f"{self.address}{path}", content=body)
                     try:
-                        answers.put((place, await self._send(connections, request, tries)))
+                        answers.put((position, await self._send(connections, request, tries)))
                     except WugError as error:
                         errors.append(error)
                         group.cancel_scope.cancel()
@@ -156,26 +156,26 @@ class Client:
             headers["Authorization"] = f"Bearer {self._key}"
         # The timeout is for a whole request. Neither proxies nor passwords are taken from the environment.
         limits = httpx.Limits(max_connections=self._threads, max_keepalive_connections=self._threads)
-        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=False, verify=self._trust)
+        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=False, verify=self._ssl)
 
     async def _send(self, connections: httpx.AsyncClient, request: httpx.Request, tries: int) -> Any:
         wait = FIRST_WAIT_S
-        for left in reversed(range(tries)):
+        for tries_left in reversed(range(tries)):
             delay: float | None = None
             try:
                 reply, data = await self._exchange(connections, request)
             except (TimeoutError, OSError, httpx.HTTPError, httpx.StreamError) as error:
-                trouble = self._trouble(error)
+                problem = self._failure_reason(error)
             else:
                 if reply.status_code < 300:
                     return self._read(data)
-                trouble = f"status {reply.status_code}{self._reason(data)}"
+                problem = f"status {reply.status_code}{self._reason(data)}"
                 if reply.status_code not in RETRY_STATUSES:
                     raise self._refusal(reply, self._reason(data))
                 delay = _retry_after(reply.headers.get("retry-after"))
-            if not left or (delay is not None and delay > MAX_RETRY_AFTER_S):
-                raise self._given_up(request, tries, trouble, delay)
-            self._tell(trouble)
+            if not tries_left or (delay is not None and delay > MAX_RETRY_AFTER_S):
+                raise self._given_up(request, tries, problem, delay)
+            self._warn_once(problem)
             await self._pause(wait if delay is None else max(wait, delay))
             wait = min(2 * wait, MAX_WAIT_S)
         raise AssertionError("the last try returns or raises")
@@ -186,8 +186,8 @@ class Client:
         with anyio.fail_after(self._timeout):
             reply = await connections.send(request, stream=True)
             async with contextlib.aclosing(reply):
-                async for part in reply.aiter_raw():
-                    data += part
+                async for chunk in reply.aiter_raw():
+                    data += chunk
                     if len(data) > MAX_ANSWER_BYTES:
                         break
         return reply, bytes(data)
@@ -204,11 +204,11 @@ class Client:
                 "server? Most end in /v1"
             ) from None
 
-    def _given_up(self, request: httpx.Request, tries: int, trouble: str, delay: float | None) -> ModelError:
-        asked = f" It asks to wait {delay:,.0f} s." if delay is not None else ""
-        tried = f"after {tries} tries" if tries > 1 else "at the first try"
+    def _given_up(self, request: httpx.Request, tries: int, problem: str, delay: float | None) -> ModelError:
+        wait_hint = f" It asks to wait {delay:,.0f} s." if delay is not None else ""
+        attempts = f"after {tries} tries" if tries > 1 else "at the first try"
         return ModelError(
-            f"{request.url} does not respond {tried}: {trouble}.{asked} Is the server running, and fast "
+            f"{request.url} does not respond {attempts}: {problem}.{wait_hint} Is the server running, and fast "
             "enough for this many requests at a time? -M concurrency=N sends fewer, -M timeout=SECONDS waits longer, "
             "-M retries=N tries more often. Outputs so far are kept"
         )
@@ -220,8 +220,8 @@ class Client:
             remedy = "Put it in the environment variable OPENAI_API_KEY, or name the variable with -M key=VARIABLE"
             return Refusal(f"{self.address}: {key}, status {status}{reason}. {remedy}", status)
         if 300 <= status < 400:
-            place = self._clean(reply.headers.get("location", "another address"))
-            return Refusal(f"{self.address}: redirects to {place}. Use that address", status)
+            location = self._clean(reply.headers.get("location", "another address"))
+            return Refusal(f"{self.address}: redirects to {location}. Use that address", status)
         if status in (404, 405):
             remedy = "Is this the address of an OpenAI-compatible server, up to /v1?"
             return Refusal(f"{self.address}: status {status}{reason}. {remedy}", status)
@@ -231,15 +231,15 @@ class Client:
         """The server's error message, in one line, without the key."""
         text = data[:4000].decode("utf-8", errors="replace")
         with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(data[:MAX_ANSWER_BYTES])
+            message = json.loads(data[:MAX_ANSWER_BYTES])
             for name in ("error", "message", "detail"):
-                if isinstance(found, dict) and name in found:
-                    found = found[name]
-            text = found if isinstance(found, str) else json.dumps(found)
+                if isinstance(message, dict) and name in message:
+                    message = message[name]
+            text = message if isinstance(message, str) else json.dumps(message)
         text = self._clean(" ".join(text.split()))
         return f": {text[:300]}{'…' if len(text) > 300 else ''}" if text else ""
 
-    def _trouble(self, error: Exception) -> str:
+    def _failure_reason(self, error: Exception) -> str:
         """Why a request failed; a certificate that is not trusted is an error at once."""
         for cause in _causes(error):
             if isinstance(cause, ssl.SSLCertVerificationError):
@@ -253,13 +253,13 @@ class Client:
         return f"the connection failed ({self._clean(str(error)) or type(error).__name__})"
 
     def _clean(self, text: str) -> str:
-        without = text.replace(self._key, "***") if self._key else text
-        return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in without)
+        redacted = text.replace(self._key, "***") if self._key else text
+        return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in redacted)
 
-    def _tell(self, trouble: str) -> None:
-        if not self._told:
-            log.warning("%s: %s; trying again", self.address, trouble)
-        self._told = True
+    def _warn_once(self, problem: str) -> None:
+        if not self._warned:
+            log.warning("%s: %s; trying again", self.address, problem)
+        self._warned = True
 
     async def _pause(self, seconds: float) -> None:
         await anyio.sleep(seconds)
@@ -269,18 +269,17 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:
-        found = waiting.pop()
-        if found is None or id(found) in seen:
+        exception = waiting.pop()
+        if exception is None or id(exception) in seen:
             continue
-        seen.add(id(found))
-        yield found
-        waiting += [found.__cause__, found.__context__]
-        if isinstance(found, BaseExceptionGroup):
-            waiting += found.exceptions
+        seen.add(id(exception))
+        yield exception
+        waiting += [exception.__cause__, exception.__context__]
+        if isinstance(exception, BaseExceptionGroup):
+            waiting += exception.exceptions
 
 
 def _retry_after(value: str | None) -> float | None:
-    """The seconds of a Retry-After header: a number or a date."""
     if value is None:
         return None
     with contextlib.suppress(ValueError):
@@ -305,8 +304,8 @@ class Server:
 
     def ask(self, prompt: str, settings: Mapping[str, Any], retries: int | None = None) -> Any:
         """The response to one prompt, with no other request at the same time."""
-        (found,) = self.ask_all([prompt], settings, retries)
-        return found
+        (response,) = self.ask_all([prompt], settings, retries)
+        return response
 
     def ask_all(self, prompts: Sequence[str], settings: Mapping[str, Any], retries: int | None = None) -> list[Any]:
         """The responses to prompts, in order, several at a time."""
@@ -316,8 +315,8 @@ class Server:
     def answer_each(self, questions: Sequence[Question[Output]]) -> Iterator[tuple[Sequence[int], Sequence[Output]]]:
         """Positions and outputs of each question, in the order of the responses."""
         bodies = [(question.path, {"model": self.model, **question.body}) for question in questions]
-        for place, answer in self.client.post_each(bodies):
-            question = questions[place]
+        for position, answer in self.client.post_each(bodies):
+            question = questions[position]
             try:
                 yield question.positions, question.read(answer)
             except InputError as error:
@@ -329,28 +328,28 @@ class Server:
 def find_model(client: Client, name: str | None, threads: int) -> Server:
     """The server with a model by name, or with its only one."""
     try:
-        listed = client.get("/models", retries=1)
+        response = client.get("/models", retries=1)
     except Refusal as error:
         if name is None or error.status not in (400, 404, 405, 501):
             raise
-        listed = {}
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    known: dict[str, dict[str, Any]] = {}
+        response = {}
+    entries = response.get("data") if isinstance(response, dict) else None
+    models: dict[str, dict[str, Any]] = {}
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("id"), str):
-            known[entry["id"]] = entry
+            models[entry["id"]] = entry
     if name is None:
-        if len(known) != 1:
-            names = f" It has: {', '.join(list(known)[:12])}" if known else ""
+        if len(models) != 1:
+            names = f" It has: {', '.join(list(models)[:12])}" if models else ""
             raise InputError(f"{client.address}: name the model with -M model=NAME.{names}")
-        (name,) = known
-    elif known and name not in known:
-        raise ModelError(f"{client.address} has no model {name!r}.{suggestion(name, known)}")
-    described = {field: known.get(name, {}).get(field) for field in ("root", "parent", "meta")}
+        (name,) = models
+    elif models and name not in models:
+        raise ModelError(f"{client.address} has no model {name!r}.{suggestion(name, models)}")
+    description = {field: models.get(name, {}).get(field) for field in ("root", "parent", "meta")}
     # A server that does not describe the model is identified by its address.
-    where = "" if any(described.values()) else str(client.address)
-    server_software = str(known.get(name, {}).get("owned_by", ""))
-    return Server(client, name, json.dumps([name, where, described], sort_keys=True), threads, server_software)
+    address = "" if any(description.values()) else str(client.address)
+    server_software = str(models.get(name, {}).get("owned_by", ""))
+    return Server(client, name, json.dumps([name, address, description], sort_keys=True), threads, server_software)
 
 
 def declared_options(spec: ModelSpec) -> dict[str, str]:

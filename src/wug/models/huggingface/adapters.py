@@ -37,8 +37,8 @@ for expression in expressions:
 
 def adapt(model: PreTrainedModel, folder: Path, spec: ModelSpec, *, merge: bool) -> Any:
     """The model with an adapter; with `merge`, merged into its weights, which is for float32 only, since it rounds."""
-    where = f"{spec}, adapter={folder}"
-    _require_harmless(model, folder, where)
+    context = f"{spec}, adapter={folder}"
+    _require_harmless(model, folder, context)
     try:
         from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
     except ImportError:
@@ -49,17 +49,17 @@ def adapt(model: PreTrainedModel, folder: Path, spec: ModelSpec, *, merge: bool)
             settings = PeftConfig.from_pretrained(str(folder))
             if settings.is_prompt_learning:
                 raise ModelError(
-                    f"{where}: it puts learnt prompts before a text ({settings.peft_type.value}). Adapters that change "
-                    "layers can be used, such as LoRA"
+                    f"{context}: it puts learnt prompts before a text ({settings.peft_type.value}). Adapters that "
+                    "change layers can be used, such as LoRA"
                 )
-            found = PeftModel.from_pretrained(model, str(folder))
-            loaded = set_peft_model_state_dict(found, load_peft_weights(str(folder), device="cpu"))
-            _require_all(loaded, found, where)
-            return found.merge_and_unload() if merge else found.get_base_model()
+            adapted = PeftModel.from_pretrained(model, str(folder))
+            loaded = set_peft_model_state_dict(adapted, load_peft_weights(str(folder), device="cpu"))
+            _require_all(loaded, adapted, context)
+            return adapted.merge_and_unload() if merge else adapted.get_base_model()
     except WugError:
         raise
     except Exception as error:  # damaged files raise whatever their readers do
-        raise ModelError(f"{where}: it cannot be put on this model: {first_line(error)}") from error
+        raise ModelError(f"{context}: it cannot be put on this model: {first_line(error)}") from error
 
 
 def require_same_words(tokenizer: PreTrainedTokenizerBase, folder: Path, spec: ModelSpec) -> None:
@@ -79,50 +79,50 @@ def require_same_words(tokenizer: PreTrainedTokenizerBase, folder: Path, spec: M
         )
 
 
-def _require_all(loaded: Any, found: Any, where: str) -> None:
+def _require_all(loaded: Any, adapted: Any, context: str) -> None:
     """Refuse an adapter with weights for missing layers, or without weights for its own."""
-    own = {name for name, _ in found.named_parameters() if any(part in name for part in (found.base_model.prefix,))}
-    missing = sorted(own & set(loaded.missing_keys))
+    expected = {name for name, _ in adapted.named_parameters() if adapted.base_model.prefix in name}
+    missing = sorted(expected & set(loaded.missing_keys))
     extra = sorted(loaded.unexpected_keys)
     if missing or extra:
-        kind, some = ("not in the adapter", missing) if missing else ("for no layer of this model", extra)
+        kind, names = ("not in the adapter", missing) if missing else ("for no layer of this model", extra)
         raise ModelError(
-            f"{where}: {len(some)} weights are {kind} (such as {some[0]}). It was probably trained on another model"
+            f"{context}: {len(names)} weights are {kind} (such as {names[0]}). It was probably trained on another model"
         )
 
 
-def _require_harmless(model: PreTrainedModel, folder: Path, where: str) -> None:
+def _require_harmless(model: PreTrainedModel, folder: Path, context: str) -> None:
     """Refuse an adapter whose configuration makes peft import modules, load other adapters, or match forever."""
-    described = read_object(folder / "adapter_config.json")
+    settings = read_object(folder / "adapter_config.json")
     # Every LoRA adapter has megatron_core as its default; peft imports it only with a megatron_config.
-    for name, usual in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
-        if described.get(name) not in (None, usual):
+    for name, default in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
+        if settings.get(name) not in (None, default):
             raise ModelError(
-                f"{where}: adapter_config.json sets {name}, by which peft imports a module or loads other adapters. "
+                f"{context}: adapter_config.json sets {name}, by which peft imports a module or loads other adapters. "
                 "Such adapters are refused"
             )
-    expressions = sorted({text for text in _texts(described) if re.search(r"[*+{]", text)})
+    expressions = sorted({text for text in _texts(settings) if re.search(r"[*+{]", text)})
     names = [name for name, _ in model.named_modules()]
     if not expressions:
         return
     try:
-        asked = json.dumps([expressions, names]).encode()
+        request = json.dumps([expressions, names]).encode()
         command = [sys.executable, "-I", "-c", MATCH]
-        subprocess.run(command, input=asked, capture_output=True, timeout=MATCHING_S, check=True)
+        subprocess.run(command, input=request, capture_output=True, timeout=MATCHING_S, check=True)
     except subprocess.TimeoutExpired:
         raise ModelError(
-            f"{where}: a regular expression in adapter_config.json takes more than {MATCHING_S:.0f} seconds to match "
+            f"{context}: a regular expression in adapter_config.json takes more than {MATCHING_S:.0f} seconds to match "
             "the names of the layers. Write target_modules as a list of names"
         ) from None
     except subprocess.CalledProcessError as error:
-        raise ModelError(f"{where}: a regular expression in adapter_config.json cannot be matched: {error}") from None
+        raise ModelError(f"{context}: a regular expression in adapter_config.json cannot be matched: {error}") from None
 
 
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value:
-            yield from _texts(each)
-        for each in value.values() if isinstance(value, dict) else ():
-            yield from _texts(each)
+        for element in value:
+            yield from _texts(element)
+        for element in value.values() if isinstance(value, dict) else ():
+            yield from _texts(element)

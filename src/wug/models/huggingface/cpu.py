@@ -31,11 +31,11 @@ class ThreadPool:
     def __init__(self, count: int) -> None:
         self._count = count
         self._thread = threading.local()
-        all_here = threading.Barrier(count)
+        barrier = threading.Barrier(count)
 
         def start(_: int) -> None:
             torch.get_num_threads()  # a thread adopts the number set last when it first needs one: not later
-            all_here.wait()
+            barrier.wait()
             torch.set_num_threads(1)
             self._thread.is_worker = True
 
@@ -49,17 +49,17 @@ class ThreadPool:
         """Threads available to the caller: one inside a worker, else all."""
         return 1 if getattr(self._thread, "is_worker", False) else self._count
 
-    def each(self, do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """The results of `do`, in order; torch uses all its threads for a single item."""
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """The results of `function`, in order; torch uses all its threads for a single item."""
 
         def work(item: Item) -> Result:
             with torch.inference_mode():
-                return do(item)
+                return function(item)
 
-        listed = list(items)
-        if len(listed) < 2 or self.free == 1:
-            return [do(item) for item in listed]
-        return list(self._pool.map(work, listed))
+        tasks = list(items)
+        if len(tasks) < 2 or self.free == 1:
+            return [function(item) for item in tasks]
+        return list(self._pool.map(work, tasks))
 
 
 def thread_pool_for(device: str, *, remote_code: bool = False) -> ThreadPool | None:
@@ -77,14 +77,14 @@ def prepack(model: PreTrainedModel, *, output_layer: bool = True) -> Callable[[]
     """
     if not multiplies(model.get_input_embeddings().weight):
         return lambda: None
-    keep = None
+    skipped = None
     if not output_layer:
         with suppress(AttributeError, NotImplementedError, TypeError):  # not every model names it
-            keep = model.get_output_embeddings()
+            skipped = model.get_output_embeddings()
     uses = Counter(id(parameter) for _, parameter in model.named_parameters(remove_duplicate=False))
     packed: list[tuple[torch.nn.Module, torch.Tensor]] = []
     for layer in model.modules():
-        if type(layer) not in (torch.nn.Linear, Conv1D) or layer is keep or uses[id(layer.weight)] > 1:
+        if type(layer) not in (torch.nn.Linear, Conv1D) or layer is skipped or uses[id(layer.weight)] > 1:
             continue
         plain = layer.weight.detach()
         try:

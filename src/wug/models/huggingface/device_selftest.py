@@ -38,14 +38,15 @@ PASSED: set[str | None] = set()
 """Architectures with which a device computed what the CPU does."""
 
 
-def architecture_digest(model: PreTrainedModel, how: Loading, device: str) -> str | None:
+def architecture_digest(model: PreTrainedModel, loading: Loading, device: str) -> str | None:
     """A digest of a model's class, configuration, dtype and device; None if these do not determine the computation."""
-    if how.trust_remote_code or how.quantize != "no" or how.adapter is not None or how.device_map != "no" or how.gguf:
+    is_placed = loading.quantize != "no" or loading.device_map != "no"
+    if is_placed or loading.trust_remote_code or loading.adapter is not None or loading.gguf:
         return None
     settings = {name: value for name, value in model.config.to_dict().items() if name not in IGNORED_SETTINGS}
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    described = json.dumps([kind, str(model.dtype), device, settings], sort_keys=True, default=str)
-    return hashlib.blake2b(described.encode(), digest_size=16).hexdigest()
+    description = json.dumps([kind, str(model.dtype), device, settings], sort_keys=True, default=str)
+    return hashlib.blake2b(description.encode(), digest_size=16).hexdigest()
 
 
 def move_to_device(
@@ -86,44 +87,42 @@ def tolerance(dtype: torch.dtype) -> float:
 
 
 def _problem(model: PreTrainedModel, probes: list[list[int]], expected: list[npt.NDArray[Any]]) -> str:
-    """What is wrong with the device of a model; empty if nothing is."""
     try:
-        found = _logprobs(model, probes)
+        logprobs = _logprobs(model, probes)
     except RuntimeError as error:
         return f"the model cannot be computed there ({first_line(error)})"
-    gap = max(float(np.abs(a - b).mean(axis=-1).max()) for a, b in zip(expected, found, strict=True))
+    gap = max(float(np.abs(a - b).mean(axis=-1).max()) for a, b in zip(expected, logprobs, strict=True))
     if gap <= tolerance(model.dtype):  # false for NaN too
         return ""
     return f"log-probabilities differ from the CPU's by {gap:.2g} nats where {tolerance(model.dtype):g} would be usual"
 
 
 def _reference(model: PreTrainedModel) -> PreTrainedModel:
-    """The model for the CPU to compute, in float32 if a copy is affordable."""
     if model.dtype in (torch.float32, torch.float64) or _parameters(model) > MAX_COPIED_PARAMETERS:
         return model
     return copy.deepcopy(model).float()
 
 
 def _probes(model: PreTrainedModel) -> list[list[int]]:
-    draw = np.random.default_rng(1916)
+    generator = np.random.default_rng(1916)
     count = model.get_input_embeddings().num_embeddings
     limit = getattr(model.config, "max_position_embeddings", None) or MAX_PROBE_TOKENS
     small = _parameters(model) <= MAX_COPIED_PARAMETERS // 2
     lengths = [3, 24] + ([min(MAX_PROBE_TOKENS, limit // 2)] if small else [])
-    return [draw.integers(0, count, size=length).tolist() for length in lengths]
+    return [generator.integers(0, count, size=length).tolist() for length in lengths]
 
 
 def _logprobs(model: PreTrainedModel, probes: list[list[int]]) -> list[npt.NDArray[Any]]:
     """For each probe, the log-probabilities (positions, tokens) of some tokens of the vocabulary."""
-    found = []
+    selected = []
     for probe in probes:
         tokens = torch.tensor([probe], device=model.device)
         inputs = {"decoder_input_ids": tokens} if model.config.is_encoder_decoder else {}
         with torch.inference_mode():
             logprobs = model(input_ids=tokens, **inputs).logits[0].float().log_softmax(-1)
         columns = np.random.default_rng(1942).integers(0, logprobs.shape[-1], size=64)
-        found.append(logprobs[:, torch.from_numpy(columns).to(logprobs.device)].cpu().double().numpy())
-    return found
+        selected.append(logprobs[:, torch.from_numpy(columns).to(logprobs.device)].cpu().double().numpy())
+    return selected
 
 
 def _parameters(model: PreTrainedModel) -> int:

@@ -58,8 +58,8 @@ def _require_device(name: str) -> None:
             f"device {name}: PyTorch {torch.__version__} finds no GPU here. Use cpu, or install PyTorch for your GPU"
         )
     if device.index is not None and device.index >= count:
-        there = "is 1 GPU here, cuda:0" if count == 1 else f"are {count} GPUs here, cuda:0 to cuda:{count - 1}"
-        raise InputError(f"device {name}: there {there}")
+        available = "is 1 GPU here, cuda:0" if count == 1 else f"are {count} GPUs here, cuda:0 to cuda:{count - 1}"
+        raise InputError(f"device {name}: there {available}")
 
 
 def device_of(model: PreTrainedModel) -> torch.device:
@@ -101,10 +101,10 @@ def without_cudnn(device: torch.device) -> AbstractContextManager[None]:
     return torch.backends.cudnn.flags(enabled=False) if device.type == "cuda" else nullcontext()
 
 
-def nan_error(what: str) -> ModelError:
+def nan_error(name: str) -> ModelError:
     """The error for a model that returns NaN."""
     return ModelError(
-        f"{what} returns NaN. In half precision that is an overflow: use -M dtype=float32. Otherwise its weights are "
+        f"{name} returns NaN. In half precision that is an overflow: use -M dtype=float32. Otherwise its weights are "
         "damaged"
     )
 
@@ -117,15 +117,15 @@ def threads() -> int:
 def free_threads() -> int:
     """Like `threads`, but at most as many as there are idle cores: threads that share a core slow each other down."""
     try:
-        busy = os.getloadavg()[0]
+        load = os.getloadavg()[0]
     except (AttributeError, OSError):  # not on Windows
-        busy = 0.0
-    return _threads_set() or max(1, round(cores() - busy))
+        load = 0.0
+    return _threads_set() or max(1, round(cores() - load))
 
 
 def _threads_set() -> int | None:
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return int(given) if given.isascii() and given.isdigit() and int(given) > 0 else None
+    value = os.environ.get("OMP_NUM_THREADS", "")
+    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else None
 
 
 def cores() -> int:
@@ -140,12 +140,12 @@ def gpu_is_shared() -> bool:
     except OSError:  # another system, or another maker's GPU
         return True
     device, mode = ctypes.c_int(), ctypes.c_int()
-    known = (
+    succeeded = (
         driver.cuInit(0) == 0
         and driver.cuDeviceGet(ctypes.byref(device), 0) == 0
         and driver.cuDeviceGetAttribute(ctypes.byref(mode), COMPUTE_MODE_ATTRIBUTE, device) == 0
     )
-    return not known or mode.value == 0
+    return not succeeded or mode.value == 0
 
 
 def ran_out(error: BaseException) -> bool:

@@ -53,13 +53,12 @@ def fuse_norms(model: PreTrainedModel) -> int:
     return replaced
 
 
-def _same_function(module: torch.nn.Module, other: torch.nn.Module, weight: torch.Tensor) -> bool:
-    """Whether two layers agree on random input, up to rounding."""
+def _same_function(module: torch.nn.Module, replacement: torch.nn.Module, weight: torch.Tensor) -> bool:
     generator = torch.Generator().manual_seed(1957)
     probe = (3 * torch.randn(8, weight.shape[0], generator=generator)).to(weight)
     try:
         with torch.inference_mode():
-            first, second = module(probe).float(), other(probe).float()
+            first, second = module(probe).float(), replacement(probe).float()
     except (RuntimeError, TypeError):
         return False
     rounding = 4 * torch.finfo(weight.dtype).eps
@@ -103,9 +102,9 @@ def rotating(rotation: Rotation | None) -> Iterator[None]:
         return
     original = getattr(rotation.module, ROTARY)
 
-    def rotate(queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, *rest: Any, **named: Any) -> Any:
-        plain = len(rest) == 1 and not named and cos.shape[-1] == queries.shape[-1]
-        return (rotation.rotate if plain else original)(queries, keys, cos, *rest, **named)
+    def rotate(queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
+        plain = len(rest) == 1 and not keywords and cos.shape[-1] == queries.shape[-1]
+        return (rotation.rotate if plain else original)(queries, keys, cos, *rest, **keywords)
 
     setattr(rotation.module, ROTARY, rotate)
     try:
@@ -135,10 +134,10 @@ def rotate_in_place(
 
 def _rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     half = states.shape[-1] // 2
-    found = torch.empty_like(states)
-    first, second = found[..., :half], found[..., half:]
+    output = torch.empty_like(states)
+    first, second = output[..., :half], output[..., half:]
     torch.mul(states[..., :half], cos[..., :half], out=first)
     first.addcmul_(states[..., half:], sin[..., :half], value=-1)
     torch.mul(states[..., half:], cos[..., half:], out=second)
     second.addcmul_(states[..., :half], sin[..., half:])
-    return found
+    return output

@@ -43,16 +43,16 @@ def hub_is_away() -> bool:
     return bool(constants.HF_HUB_OFFLINE) or not reachable(constants.ENDPOINT, TIMEOUT_S)
 
 
-def reachable(endpoint: str, patience: float) -> bool:
-    """Whether a server responds within `patience` seconds."""
+def reachable(endpoint: str, timeout_s: float) -> bool:
+    """Whether a server responds within `timeout_s` seconds."""
     answered = threading.Event()
     ended = threading.Event()
 
-    def ask() -> None:
+    def request() -> None:
         from huggingface_hub import get_session
 
         try:
-            if get_session().head(endpoint, timeout=patience).status_code not in GATEWAY_ERRORS:
+            if get_session().head(endpoint, timeout=timeout_s).status_code not in GATEWAY_ERRORS:
                 answered.set()
         except Exception as error:  # clients raise different exceptions
             log.info("the Hugging Face Hub does not respond: %s", error)
@@ -60,8 +60,8 @@ def reachable(endpoint: str, patience: float) -> bool:
             ended.set()
 
     # In a thread, since name resolution has no timeout.
-    threading.Thread(target=ask, daemon=True).start()
-    ended.wait(patience)
+    threading.Thread(target=request, daemon=True).start()
+    ended.wait(timeout_s)
     return answered.is_set()
 
 
@@ -80,7 +80,7 @@ def prefetch(spec: ModelSpec) -> None:
 
 def needed(files: Sequence[str]) -> list[str]:
     """The files that loading needs; of weights in two formats, the safe one."""
-    own = [name for name in files if "/" not in name]
-    safe = any(name.endswith(".safetensors") for name in own)
+    names = [name for name in files if "/" not in name]
+    safe = any(name.endswith(".safetensors") for name in names)
     endings = (".json", ".txt", ".model", ".safetensors" if safe else ".bin")
-    return [name for name in own if name.endswith(endings) and not name.startswith(("optimizer", "training_args"))]
+    return [name for name in names if name.endswith(endings) and not name.startswith(("optimizer", "training_args"))]

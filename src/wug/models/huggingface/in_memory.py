@@ -60,18 +60,18 @@ class WatchedModel:
         self.id: str = model.id
         self.options: Mapping[str, str] = model.options
         self.chunk: int = model.chunk
-        self._model, self._original, self._before = model, original, _state(original)
+        self._model, self._original, self._initial_state = model, original, _state(original)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # for copying and pickling
             raise AttributeError(name)
-        found = getattr(self._model, name)
-        if callable(found) and _state(self._original) != self._before:
+        attribute = getattr(self._model, name)
+        if callable(attribute) and _state(self._original) != self._initial_state:
             raise ModelError(
                 f"{self.id}: its weights changed, or were moved, since it was opened. Open it again: "
                 "wug.open_model(model, tokenizer=tokenizer)"
             )
-        return found
+        return attribute
 
 
 def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: Mapping[str, str]) -> Adopted:
@@ -83,11 +83,11 @@ def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     if any(tensor.is_meta for tensor in weights):
         raise ModelError(f"{type(model).__name__}: some of its weights are not in memory. Load it whole")
     spec, source = _source(kind, model)
-    fresh = None if source is None else _from_files(source, model)
-    if fresh is not None and tokenizer is None:
-        tokenizer = fresh.tokenizer
-    elif fresh is not None and fresh.tokenizer.is_fast:
-        probe = differing_probe(tokenizer, fresh.tokenizer.backend_tokenizer)
+    reference = None if source is None else _from_files(source, model)
+    if reference is not None and tokenizer is None:
+        tokenizer = reference.tokenizer
+    elif reference is not None and reference.tokenizer.is_fast:
+        probe = differing_probe(tokenizer, reference.tokenizer.backend_tokenizer)
         if probe is not None:
             log.warning(
                 "%s: the given tokenizer (%s) tokenizes %r differently from the model's files, and is used as given. "
@@ -98,37 +98,36 @@ def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
             )
     if tokenizer is None:
         raise InputError(f"{spec}: its files have no tokenizer. Give one: wug.open_model(model, tokenizer=…)")
-    if fresh is not None and _same(kind, fresh, model, tokenizer):
+    if reference is not None and _same(kind, reference, model, tokenizer):
         dtype = _dtype(model)
         spec = ModelSpec(kind, spec.name, None, {**({} if dtype == "float32" else {"dtype": dtype}), **options})
-        name, fingerprint = fresh.name, fresh.fingerprint
+        name, fingerprint = reference.name, reference.fingerprint
     else:
-        spec, fresh = ModelSpec(kind, spec.name, None, dict(options)), None
+        spec, reference = ModelSpec(kind, spec.name, None, dict(options)), None
         folder = existing(spec.name)
         name = folder.resolve().name if folder else spec.name
         fingerprint = _digest(kind, model, tokenizer)
     # Weights are shared, all else is copied: settings such as no dropout do not affect the user's model.
-    body = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
-    guard_embeddings(body, tokenizer, spec)
-    loaded = loading.HubModel(body, copy.deepcopy(tokenizer), name, fingerprint)
-    return Adopted(loaded, spec, fresh is not None, model)
+    copied = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
+    guard_embeddings(copied, tokenizer, spec)
+    loaded = loading.HubModel(copied, copy.deepcopy(tokenizer), name, fingerprint)
+    return Adopted(loaded, spec, reference is not None, model)
 
 
 def _source(kind: str, model: PreTrainedModel) -> tuple[ModelSpec, ModelSpec | None]:
     """The name of a model, and the files that it may have come from."""
     name = str(getattr(model.config, "_name_or_path", "") or "")
-    called = ModelSpec(kind, name or type(model).__name__)
+    spec = ModelSpec(kind, name or type(model).__name__)
     if not name or _dtype(model) not in DTYPES:
-        return called, None
+        return spec, None
     if (folder := existing(name)) is not None:
-        return called, called if (folder / "config.json").is_file() else None
+        return spec, spec if (folder / "config.json").is_file() else None
     # transformers does not keep the revision; the weights are compared below.
-    commit = commit_of(called)
-    return called, None if commit is None else ModelSpec(kind, name, commit)
+    commit = commit_of(spec)
+    return spec, None if commit is None else ModelSpec(kind, name, commit)
 
 
 def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel | None:
-    """The model of the files; None if they cannot be loaded."""
     auto_class = registry.traits(source.kind).auto_class
     assert auto_class is not None
     try:
@@ -138,61 +137,61 @@ def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel |
         return None
 
 
-def _same(kind: str, fresh: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+def _same(kind: str, reference: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
     """Whether a model equals that of its files, to the last weight."""
     import torch
 
-    if type(fresh.model) is not type(model) or _settings(kind, fresh.model) != _settings(kind, model):
+    if type(reference.model) is not type(model) or _settings(kind, reference.model) != _settings(kind, model):
         return False
-    if _read(fresh.tokenizer) != _read(tokenizer):
+    if _tokenizer_content(reference.tokenizer) != _tokenizer_content(tokenizer):
         return False
-    ours, theirs = fresh.model.state_dict(), model.state_dict()
-    return ours.keys() == theirs.keys() and all(
-        ours[name].dtype == theirs[name].dtype and torch.equal(ours[name], theirs[name].cpu()) for name in ours
+    saved, current = reference.model.state_dict(), model.state_dict()
+    return saved.keys() == current.keys() and all(
+        saved[name].dtype == current[name].dtype and torch.equal(saved[name], current[name].cpu()) for name in saved
     )
 
 
 def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
     import torch
 
-    named = sorted(model.state_dict().items())
-    pinned = any(tensor.is_cuda for _, tensor in named)  # a GPU copies into pinned memory many times faster
+    tensors = sorted(model.state_dict().items())
+    pinned = any(tensor.is_cuda for _, tensor in tensors)  # a GPU copies into pinned memory many times faster
     staging: SimpleQueue[torch.Tensor] = SimpleQueue()
     for _ in range(HASHING_THREADS):
         staging.put(torch.empty(STAGING_BYTES, dtype=torch.uint8, pin_memory=pinned))
 
     def hashed(tensor: torch.Tensor) -> bytes:
-        found, buffer = hashlib.sha256(), staging.get()
+        tensor_digest, buffer = hashlib.sha256(), staging.get()
         try:
             for piece in tensor.detach().contiguous().reshape(-1).view(torch.uint8).split(STAGING_BYTES):
-                found.update(buffer[: len(piece)].copy_(piece).numpy())
+                tensor_digest.update(buffer[: len(piece)].copy_(piece).numpy())
         finally:
             staging.put(buffer)
-        return found.digest()
+        return tensor_digest.digest()
 
-    digest = hashlib.sha256(json.dumps([_settings(kind, model), _read(tokenizer)]).encode())
+    digest = hashlib.sha256(json.dumps([_settings(kind, model), _tokenizer_content(tokenizer)]).encode())
     with ThreadPoolExecutor(HASHING_THREADS) as pool:  # copying and hashing release the lock of the interpreter
-        for (name, tensor), content in zip(named, pool.map(hashed, (tensor for _, tensor in named)), strict=True):
+        for (name, tensor), content in zip(tensors, pool.map(hashed, (tensor for _, tensor in tensors)), strict=True):
             digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode() + content)
     return digest.hexdigest()[:12]
 
 
 def _settings(kind: str, model: PreTrainedModel) -> str:
-    every = [model.config.to_dict()]
+    configurations = [model.config.to_dict()]
     if registry.traits(kind).returns == "text" and model.generation_config is not None:
-        every.append(model.generation_config.to_dict())
-    kept = [{key: value for key, value in settings.items() if key not in IGNORED_SETTINGS} for settings in every]
-    return json.dumps(kept, sort_keys=True, default=str)
+        configurations.append(model.generation_config.to_dict())
+    relevant = [{key: config[key] for key in config if key not in IGNORED_SETTINGS} for config in configurations]
+    return json.dumps(relevant, sort_keys=True, default=str)
 
 
-def _read(tokenizer: PreTrainedTokenizerBase) -> str:
+def _tokenizer_content(tokenizer: PreTrainedTokenizerBase) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    inside = sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str())
-    if isinstance(inside, dict):
-        for passing in ("truncation", "padding"):  # set by the last call
-            inside.pop(passing, None)
+    content = sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str())
+    if isinstance(content, dict):
+        for setting in ("truncation", "padding"):  # set by the last call
+            content.pop(setting, None)
     marks = {name: str(mark) for name, mark in tokenizer.special_tokens_map.items()}
-    return json.dumps([inside, marks, tokenizer.model_max_length], sort_keys=True, default=str)
+    return json.dumps([content, marks, tokenizer.model_max_length], sort_keys=True, default=str)
 
 
 def _dtype(model: PreTrainedModel) -> str:
@@ -200,11 +199,10 @@ def _dtype(model: PreTrainedModel) -> str:
 
 
 def _state(model: PreTrainedModel) -> list[Any]:
-    """Addresses, versions and some values of the weights."""
-    return list(chain.from_iterable(_seen(*pair) for pair in model.state_dict(keep_vars=True).items()))
+    return list(chain.from_iterable(_tensor_state(*pair) for pair in model.state_dict(keep_vars=True).items()))
 
 
-def _seen(name: str, tensor: torch.Tensor) -> Iterator[Any]:
+def _tensor_state(name: str, tensor: torch.Tensor) -> Iterator[Any]:
     yield name
     yield tensor.data_ptr()
     yield None if tensor.is_inference() else tensor._version

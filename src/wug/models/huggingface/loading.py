@@ -45,31 +45,31 @@ MAPPINGS = {
 """What transformers calls the tables of the model types that its classes can load."""
 
 
-def backend_for(described: Mapping[str, Any]) -> str | None:
+def backend_for(config: Mapping[str, Any]) -> str | None:
     """The backend for the architecture that a config.json names; None if there is none."""
-    named = described.get("architectures")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    architectures = config.get("architectures")
+    names = [name for name in architectures if isinstance(name, str)] if isinstance(architectures, list) else []
     return registry.backend_with(lambda traits: any(name.endswith(traits.architectures) for name in names))
 
 
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     """Refuse what would take forever to build, and a model of another kind than the transformers class `auto` loads."""
-    described = read_object(file)
-    _require_few(described, file, spec)
-    if "auto_map" in described:
+    config = read_object(file)
+    _require_few(config, file, spec)
+    if "auto_map" in config:
         return
-    kind, other = described.get("model_type"), backend_for(described)
+    kind, backend = config.get("model_type"), backend_for(config)
     tables = _tables()
     loads = kind in tables[auto] or not any(kind in table for table in tables.values())
-    if auto == "AutoModelForCausalLM" and loads and other != "causal":
+    if auto == "AutoModelForCausalLM" and loads and backend != "causal":
         # transformers would load the decoder alone, or a model that sees the words to the right.
-        loads = not (described.get("is_encoder_decoder") or (other == "masked" and not described.get("is_decoder")))
+        loads = not (config.get("is_encoder_decoder") or (backend == "masked" and not config.get("is_decoder")))
     if loads and not (isinstance(kind, str) and kind.startswith("wug-")):
         return
-    if other is None or registry.traits(other).auto_class == auto:
-        other = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
-    use = "" if other is None else f". Use {other}:{spec.shown_name}"
-    raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{use}")
+    if backend is None or registry.traits(backend).auto_class == auto:
+        backend = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
+    hint = "" if backend is None else f". Use {backend}:{spec.shown_name}"
+    raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{hint}")
 
 
 def require_loadable_gguf(file: Path, spec: ModelSpec) -> None:
@@ -80,14 +80,14 @@ def require_loadable_gguf(file: Path, spec: ModelSpec) -> None:
     _require_few({name: fields[name].contents() for name in fields if name.endswith(".block_count")}, file, spec)
 
 
-def _require_few(described: Mapping[str, Any], file: Path, spec: ModelSpec) -> None:
-    for name, count in _counts(described):
+def _require_few(config: Mapping[str, Any], file: Path, spec: ModelSpec) -> None:
+    for name, count in _counts(config):
         if count > MAX_LAYERS:
             raise ModelError(f"{spec}: {file.name} sets {name}: {count:,}, and at most {MAX_LAYERS:,} are built")
 
 
-def _counts(described: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for name, value in described.items():
+def _counts(config: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name, value in config.items():
         if isinstance(value, dict):
             yield from _counts(value)
         elif isinstance(value, int) and COUNTS.search(name):
@@ -121,7 +121,7 @@ class HubModel:
 class ModelFiles:
     """The files of a model."""
 
-    where: str
+    location: str
     """For transformers: a folder, or a name on the Hugging Face Hub."""
     name: str
     paths: tuple[Path, ...] = ()
@@ -136,21 +136,21 @@ class ModelFiles:
         return content(self.paths[0])[:12] if self.gguf else fingerprint(self.paths[0])
 
 
-def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
+def load(spec: ModelSpec, auto: str, loading: Loading) -> HubModel:
     """Load a model by the transformers class `auto`, on its device and checked."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    files = _find_files(spec, how)
-    settings = _settings(spec, how, files)  # before what takes seconds to import
+    files = _find_files(spec, loading)
+    settings = _settings(spec, loading, files)  # before what takes seconds to import
     identity = files.fingerprint
-    adapter = () if how.adapter is None else (how.adapter,)
+    adapter = () if loading.adapter is None else (loading.adapter,)
     identities = [adapter_fingerprint(folder) for folder in adapter]
     with stage("build"):
-        model, tokenizer = _read(spec, auto, how, files, settings)
-        device = pick_device(how.device)
+        model, tokenizer = _read(spec, auto, loading, files, settings)
+        device = pick_device(loading.device)
     from wug.models.huggingface.device_selftest import architecture_digest, move_to_device
 
-    architecture = architecture_digest(model, how, device)
-    if how.quantize == "no" and how.device_map == "no":
+    architecture = architecture_digest(model, loading, device)
+    if loading.quantize == "no" and loading.device_map == "no":
         try:
             required = spec.options.get("device", "auto") != "auto"
             model = move_to_device(model, device, required=required, architecture=architecture)
@@ -160,10 +160,9 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> HubModel:
     return HubModel(model, tokenizer, files.name, "+".join([identity, *identities]), architecture)
 
 
-def _settings(spec: ModelSpec, how: Loading, files: ModelFiles) -> dict[str, Any]:
-    """Arguments of `from_pretrained` for model and tokenizer."""
+def _settings(spec: ModelSpec, loading: Loading, files: ModelFiles) -> dict[str, Any]:
     return {
-        "trust_remote_code": how.trust_remote_code,
+        "trust_remote_code": loading.trust_remote_code,
         "local_files_only": bool(files.paths) or only_here(spec),
         **({} if spec.revision is None else {"revision": spec.revision}),
         **({"gguf_file": files.gguf} if files.gguf else {}),
@@ -186,37 +185,37 @@ def _transformers(spec: ModelSpec) -> Any:
     return transformers
 
 
-def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+def _read(spec: ModelSpec, auto: str, loading: Loading, files: ModelFiles, settings: dict[str, Any]) -> tuple[Any, Any]:
     """The model, on the CPU unless options place it elsewhere, and its tokenizer."""
     transformers = _transformers(spec)
     import torch
 
-    placed = _placement(how, pick_device(how.device), gguf=files.gguf is not None)
-    adapter = () if how.adapter is None else (how.adapter,)
+    placement = _placement(loading, pick_device(loading.device), gguf=files.gguf is not None)
+    adapter = () if loading.adapter is None else (loading.adapter,)
     try:
         with unchanged(*files.paths, *adapter), warnings.catch_warnings(), _without_bars(files.gguf):
-            if placed:
+            if placement:
                 warnings.simplefilter("ignore")  # from packages that report unused features
             if files.gguf:
                 require_loadable_gguf(files.paths[0], spec)
-            elif (config := find_file(files.where, "config.json", settings)) is not None:
+            elif (config := find_file(files.location, "config.json", settings)) is not None:
                 require_loadable(config, spec, auto)
-            tokenizer = load_tokenizer(files.where, spec, settings)
+            tokenizer = load_tokenizer(files.location, spec, settings)
             model, info = getattr(transformers, auto).from_pretrained(
-                files.where,
-                dtype=how.dtype if how.dtype == "auto" else getattr(torch, how.dtype),
+                files.location,
+                dtype=loading.dtype if loading.dtype == "auto" else getattr(torch, loading.dtype),
                 output_loading_info=True,
-                **placed,
+                **placement,
                 **settings,
             )
             _require_weights(info, spec)
             guard_embeddings(model, tokenizer, spec)
-            if how.quantize != "no":
+            if loading.quantize != "no":
                 prepare(model)
-                require_right(model, how.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
+                require_right(model, loading.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
             for folder in adapter:
                 require_same_words(tokenizer, folder, spec)
-                plain = how.quantize == "no" and how.device_map == "no" and model.dtype == torch.float32
+                plain = loading.quantize == "no" and loading.device_map == "no" and model.dtype == torch.float32
                 model = adapt(model, folder, spec, merge=plain)
     except WugError:
         raise
@@ -225,28 +224,29 @@ def _read(spec: ModelSpec, auto: str, how: Loading, files: ModelFiles, settings:
     return model.eval(), tokenizer
 
 
-def tokenizer_of(spec: ModelSpec, how: Loading) -> Any:
+def tokenizer_of(spec: ModelSpec, loading: Loading) -> Any:
     """The tokenizer of a model, without its weights."""
-    files = _find_files(spec, how)
-    settings = _settings(spec, how, files)
+    files = _find_files(spec, loading)
+    settings = _settings(spec, loading, files)
     _transformers(spec)
     try:
         with warnings.catch_warnings(), _without_bars(files.gguf):
-            return load_tokenizer(files.where, spec, settings)
+            return load_tokenizer(files.location, spec, settings)
     except WugError:
         raise
     except Exception as error:  # damaged tokenizers raise whatever their readers do
         raise ModelError(_explain(spec, error, bool(files.paths))) from error
 
 
-def _find_files(spec: ModelSpec, how: Loading) -> ModelFiles:
+def _find_files(spec: ModelSpec, loading: Loading) -> ModelFiles:
     folder = user_path(spec.name)
-    file = folder / how.gguf if how.gguf else folder
-    if how.gguf or (folder.is_file() and folder.suffix == ".gguf"):
+    file = folder / loading.gguf if loading.gguf else folder
+    if loading.gguf or (folder.is_file() and folder.suffix == ".gguf"):
         if not file.is_file():
             raise ModelError(f"{spec}: no such file: {file}. Give a GGUF file, or its folder and -M gguf=FILE")
-        if how.quantize != "no":
-            raise ModelError(f"{spec}: quantize={how.quantize}: a GGUF file has its own number format. Leave it out")
+        if loading.quantize != "no":
+            setting = f"quantize={loading.quantize}"
+            raise ModelError(f"{spec}: {setting}: a GGUF file has its own number format. Leave it out")
         return ModelFiles(str(file.parent), file.name, (file,), file.name)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
@@ -268,30 +268,29 @@ def _hint(folder: Path) -> str:
     """What a folder without config.json may be."""
     if (folder / "adapter_config.json").is_file():
         return ". It is an adapter: name the model that it was trained on, and -M adapter=FOLDER"
-    some = next(iter(sorted(folder.glob("*.gguf"))), None)
-    return "" if some is None else f". It has a GGUF file: -M gguf={some.name}"
+    gguf_file = next(iter(sorted(folder.glob("*.gguf"))), None)
+    return "" if gguf_file is None else f". It has a GGUF file: -M gguf={gguf_file.name}"
 
 
-def _placement(how: Loading, device: str, *, gguf: bool) -> dict[str, Any]:
-    """Arguments of `from_pretrained` for placement and quantization."""
+def _placement(loading: Loading, device: str, *, gguf: bool) -> dict[str, Any]:
     import torch
     import transformers
 
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if gguf:
         for package in ("gguf", "accelerate"):
             _require(package, "a GGUF file")
         # Unpacked: kernels for packed weights round the activations as well.
         if (unpacked := getattr(transformers, "GgufConfig", None)) is not None:
-            found["quantization_config"] = unpacked(dequantize=True)
-    if how.device_map != "no":
-        _require("accelerate", f"device_map={how.device_map}")
-        found["device_map"] = how.device_map
-    if how.quantize != "no":
-        dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
-        found["quantization_config"] = quantization_settings(how.quantize, dtype)
-        found.setdefault("device_map", {"": device})
-    return found
+            arguments["quantization_config"] = unpacked(dequantize=True)
+    if loading.device_map != "no":
+        _require("accelerate", f"device_map={loading.device_map}")
+        arguments["device_map"] = loading.device_map
+    if loading.quantize != "no":
+        dtype = torch.float32 if loading.dtype == "auto" else getattr(torch, loading.dtype)
+        arguments["quantization_config"] = quantization_settings(loading.quantize, dtype)
+        arguments.setdefault("device_map", {"": device})
+    return arguments
 
 
 def _require(package: str, purpose: str) -> None:
@@ -300,11 +299,10 @@ def _require(package: str, purpose: str) -> None:
 
 
 def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
-    """Refuse a model with missing weights, which would be random."""
     if info.get("missing_keys"):
-        some = ", ".join(sorted(info["missing_keys"])[:3])
+        names = ", ".join(sorted(info["missing_keys"])[:3])
         raise ModelError(
-            f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {some}) and would be "
+            f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {names}) and would be "
             f"random. It is probably not a {spec.kind} model"
         )
 

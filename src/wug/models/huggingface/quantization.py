@@ -91,8 +91,8 @@ def layers(model: PreTrainedModel) -> Iterator[tuple[str, Any]]:
     """The quantized layers of a model, with their names."""
     for name, module in model.named_modules():
         weight = getattr(module, "weight", None)
-        home = {type(module).__module__.split(".")[0], type(weight).__module__.split(".")[0]}
-        if hasattr(module, "in_features") and home & {"torchao", "bitsandbytes"}:
+        packages = {type(module).__module__.split(".")[0], type(weight).__module__.split(".")[0]}
+        if hasattr(module, "in_features") and packages & {"torchao", "bitsandbytes"}:
             yield name, module
 
 
@@ -102,26 +102,26 @@ def stored(folder: Path, name: str) -> Any:
 
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, framework="pt") as file:
-            known = [key for key in file.keys() if f".{name}".endswith(f".{key}") or key.endswith(f".{name}")]  # noqa: SIM118
-            if len(known) == 1:
-                return file.get_tensor(known[0])
+            keys = [key for key in file.keys() if f".{name}".endswith(f".{key}") or key.endswith(f".{name}")]  # noqa: SIM118
+            if len(keys) == 1:
+                return file.get_tensor(keys[0])
     return None
 
 
 def _error(layer: torch.nn.Module, weight: torch.Tensor, rows: int) -> float:
     import torch
 
-    draw = torch.Generator().manual_seed(1936)
-    inputs = torch.randn(rows, layer.in_features, generator=draw)
+    generator = torch.Generator().manual_seed(1936)
+    inputs = torch.randn(rows, layer.in_features, generator=generator)
     device = next((tensor.device for tensor in layer.parameters() if not tensor.is_meta), torch.device("cpu"))
     dtype = layer.bias.dtype if layer.bias is not None else getattr(layer, "compute_dtype", None) or layer.weight.dtype
     with torch.inference_mode():
-        found = layer(inputs.to(device, dtype)).float().cpu()
-        found -= 0 if layer.bias is None else layer.bias.float().cpu()
+        output = layer(inputs.to(device, dtype)).float().cpu()
+        output -= 0 if layer.bias is None else layer.bias.float().cpu()
     # GPT-2 and its successors store transposed matrices.
-    ways = [way for way in (weight.float().T, weight.float()) if way.shape == (layer.in_features, layer.out_features)]
-    products = [inputs @ way for way in ways]
-    return min(float((found - product).norm() / product.norm()) for product in products)
+    shape = (layer.in_features, layer.out_features)
+    products = [inputs @ matrix for matrix in (weight.float().T, weight.float()) if matrix.shape == shape]
+    return min(float((output - product).norm() / product.norm()) for product in products)
 
 
 def _refusal(spec: ModelSpec, quantize: str, name: str, layer: torch.nn.Module, problem: str) -> str:

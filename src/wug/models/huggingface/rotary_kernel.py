@@ -13,15 +13,15 @@ def _rotate_token(
     states: torch.Tensor,
     cos: torch.Tensor,
     sin: torch.Tensor,
-    found: torch.Tensor,
+    output: torch.Tensor,
     count: int,
     positions: int,
     states_text: int,
     states_head: int,
     states_position: int,
-    found_text: int,
-    found_head: int,
-    found_position: int,
+    output_text: int,
+    output_head: int,
+    output_position: int,
     angle_text: int,
     angle_position: int,
     half: tl.constexpr,
@@ -36,7 +36,7 @@ def _rotate_token(
     inside = (head < count) & (column < half)
     angle = text * angle_text + position * angle_position + column
     source = states + text * states_text + position * states_position + head * states_head + column
-    target = found + text * found_text + position * found_position + head * found_head + column
+    target = output + text * output_text + position * output_position + head * output_head + column
     first = tl.load(source, mask=inside).to(tl.float32)
     second = tl.load(source + half, mask=inside).to(tl.float32)
     rotated = first * tl.load(cos + angle, mask=column < half) - second * tl.load(sin + angle, mask=column < half)
@@ -58,12 +58,12 @@ def rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
     cos, sin = (angles.contiguous().expand(texts, -1, -1) for angles in (cos, sin))
     if cos.shape != (texts, positions, size) or sin.shape != cos.shape or states.stride(-1) != 1:
         raise ValueError("the rotation does not cover all dimensions")
-    found = torch.empty_like(states)
+    output = torch.empty_like(states)
     half = size // 2
     with torch.cuda.device_of(states):  # Triton launches on the current device
         _KERNEL[(texts * positions, triton.cdiv(heads, HEADS_PER_PROGRAM))](
-            states, cos, sin, found, heads, positions,
-            *states.stride()[:3], *found.stride()[:3], *cos.stride()[:2],
+            states, cos, sin, output, heads, positions,
+            *states.stride()[:3], *output.stride()[:3], *cos.stride()[:2],
             half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM,
         )  # fmt: skip
-    return found
+    return output

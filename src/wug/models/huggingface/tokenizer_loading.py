@@ -44,55 +44,55 @@ log = logging.getLogger("wug")
 
 
 @no_panic()
-def load_tokenizer(where: str, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
+def load_tokenizer(location: str, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
     """The tokenizer of a folder or of a model on the Hugging Face Hub; `settings` are for `from_pretrained`."""
     import transformers
     from tokenizers import Tokenizer
 
-    file = None if settings.get("gguf_file") else find_file(where, "tokenizer.json", settings)
+    file = None if settings.get("gguf_file") else find_file(location, "tokenizer.json", settings)
     if file is None:
-        return transformers.AutoTokenizer.from_pretrained(where, **settings)
+        return transformers.AutoTokenizer.from_pretrained(location, **settings)
     _require_bounded(file, spec)
     try:
-        found = transformers.AutoTokenizer.from_pretrained(where, **settings)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(location, **settings)
     except Exception as error:  # classes raise whatever a file of another kind than theirs leads to
         if isinstance(error, ImportError) or "trust_remote_code" in str(error):
             raise
-        return _read(where, file, spec, settings)
-    own = (found.init_kwargs.get("auto_map") or {}).get("AutoTokenizer") or ()
-    if own and not settings.get("trust_remote_code"):
+        return _read(location, file, spec, settings)
+    own_code = (tokenizer.init_kwargs.get("auto_map") or {}).get("AutoTokenizer") or ()
+    if own_code and not settings.get("trust_remote_code"):
         log.warning(
             "%s: the tokenizer's code of its own (%s) is not run. If you trust it, add -M trust_remote_code=yes",
             spec,
-            own[0],
+            own_code[0],
         )
-    if not found.is_fast or type(found) is transformers.PreTrainedTokenizerFast:
-        return found
-    probe = differing_probe(found, Tokenizer.from_file(str(file)))
+    if not tokenizer.is_fast or type(tokenizer) is transformers.PreTrainedTokenizerFast:
+        return tokenizer
+    probe = differing_probe(tokenizer, Tokenizer.from_file(str(file)))
     if probe is None:
-        return found
-    if own and settings.get("trust_remote_code"):
+        return tokenizer
+    if own_code and settings.get("trust_remote_code"):
         raise ModelError(
-            f"{spec}: the tokenizer's code of its own ({own[0]}) tokenizes {probe!r} differently from tokenizer.json. "
-            "Which of the two the model was trained with is unknown. Remove auto_map from tokenizer_config.json to use "
-            "the file, or remove the file to use the code"
+            f"{spec}: the tokenizer's code of its own ({own_code[0]}) tokenizes {probe!r} differently from "
+            "tokenizer.json. Which of the two the model was trained with is unknown. Remove auto_map from "
+            "tokenizer_config.json to use the file, or remove the file to use the code"
         )
     log.warning(
         "%s: transformers rebuilds the tokenizer as %s, which tokenizes %r differently from the model's "
         "tokenizer.json. wug uses tokenizer.json",
         spec,
-        type(found).__name__,
+        type(tokenizer).__name__,
         probe,
     )
-    return _with_special_tokens(_read(where, file, spec, settings), found)
+    return _with_special_tokens(_read(location, file, spec, settings), tokenizer)
 
 
-def find_file(where: str, name: str, settings: Mapping[str, Any]) -> Path | None:
+def find_file(location: str, name: str, settings: Mapping[str, Any]) -> Path | None:
     """A file of a folder or of a model on the Hugging Face Hub; None if it has none of that name."""
     from transformers.utils import cached_file
 
-    kept = {key: settings[key] for key in ("revision", "local_files_only") if key in settings}
-    path = cached_file(where, name, _raise_exceptions_for_missing_entries=False, **kept)
+    options = {key: settings[key] for key in ("revision", "local_files_only") if key in settings}
+    path = cached_file(location, name, _raise_exceptions_for_missing_entries=False, **options)
     return None if path is None else Path(path)
 
 
@@ -146,12 +146,12 @@ def _probes(backend: Tokenizer) -> Iterator[str]:
     yield " ".join(word for word in words if word.strip())
 
 
-def _read(where: str, file: Path, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
+def _read(location: str, file: Path, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
     """The tokenizer with everything as its files have it."""
     from transformers import PreTrainedTokenizerFast
 
     try:
-        return PreTrainedTokenizerFast.from_pretrained(where, **settings)
+        return PreTrainedTokenizerFast.from_pretrained(location, **settings)
     except Exception as error:  # the reader raises bare exceptions
         raise ModelError(f"{spec}: {file} cannot be read: {error}") from error
 
@@ -159,18 +159,17 @@ def _read(where: str, file: Path, spec: ModelSpec, settings: Mapping[str, Any]) 
 def _with_special_tokens(tokenizer: PreTrainedTokenizerBase, rebuilt: PreTrainedTokenizerBase) -> Any:
     """The tokenizer, with the special tokens of the rebuilt one that it has in its vocabulary and does not name."""
     words = tokenizer.get_vocab()
-    own = {name: token for name, token in rebuilt.special_tokens_map.items() if isinstance(token, str)}
-    tokenizer.add_special_tokens(
-        {name: token for name, token in own.items() if token in words and getattr(tokenizer, name, None) is None}
-    )
+    tokens = rebuilt.special_tokens_map
+    names = [name for name, token in tokens.items() if isinstance(token, str) and token in words]
+    tokenizer.add_special_tokens({name: tokens[name] for name in names if getattr(tokenizer, name, None) is None})
     return tokenizer
 
 
 def _require_bounded(file: Path, spec: ModelSpec) -> None:
     """Refuse a tokenizer whose normalizers or decoders could blow up a text."""
     try:
-        described = json.loads(file.read_text(encoding="utf-8"))
-        growth = max(_growth(described.get(part)) for part in ("normalizer", "decoder"))
+        content = json.loads(file.read_text(encoding="utf-8"))
+        growth = max(_growth(content.get(section)) for section in ("normalizer", "decoder"))
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         raise ModelError(f"{spec}: {file} cannot be read: {error}") from None
     if growth > MAX_GROWTH:
@@ -184,7 +183,7 @@ def _growth(step: object) -> float:
     match step:
         case dict() if step.get("type") == "Sequence":
             steps = [*(step.get("normalizers") or ()), *(step.get("decoders") or ())]
-            return math.prod(_growth(each) for each in steps)
+            return math.prod(_growth(inner) for inner in steps)
         case {"type": "Replace", "pattern": {"String": str(old)}, "content": str(new)}:
             return max(1.0, len(new) / max(1, len(old)))
         case {"type": "Replace", "content": str(new)}:

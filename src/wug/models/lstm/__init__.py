@@ -105,12 +105,12 @@ class WordLSTM:
         words = [to_word_ids(request, self._vocabulary, end=self._settings.eos) for request in requests]
         try:
             with torch.inference_mode():
-                found = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
+                blocks = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
         except (RuntimeError, MemoryError) as error:
             if not ran_out(error):
                 raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
-        columns = np.concatenate([np.empty((3 if _wants_distribution(requests) else 1, 0)), *found], axis=1)
+        columns = np.concatenate([np.empty((3 if _wants_distribution(requests) else 1, 0)), *blocks], axis=1)
         scores = scored_tokens(requests, words, self._vocabulary).scores(texts_of(requests), columns)
         extras = {n: extra for n, extra in scores.extras.items() if _wants_distribution(requests[n : n + 1])}
         return replace(scores, extras=extras)
@@ -118,34 +118,35 @@ class WordLSTM:
     def _fresh(self, requests: Sequence[Request], words: Sequence[WordIds]) -> list[Floats]:
         from wug.models.lstm.network import walk_tree
 
-        found: list[Floats] = [np.empty(0)] * len(requests)
+        results: list[Floats] = [np.empty(0)] * len(requests)
         # Texts that share a beginning are in the same tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
         for first in range(0, len(order), TEXTS_PER_TREE):
-            places = order[first : first + TEXTS_PER_TREE]
-            texts = Ragged.of([words[place].ids[: words[place].scored] for place in places])
+            indices = order[first : first + TEXTS_PER_TREE]
+            texts = Ragged.of([words[index].ids[: words[index].scored] for index in indices])
             sequences = texts.led_by(self._end)
             values = walk_tree(self._network, sequences, distribution=_wants_distribution(requests))
             values = np.delete(values, sequences.starts, axis=1)
-            for place, columns in zip(places, np.split(values, texts.starts[1:], axis=1), strict=True):
-                found[place] = columns
-        return found
+            for index, columns in zip(indices, np.split(values, texts.starts[1:], axis=1), strict=True):
+                results[index] = columns
+        return results
 
     def _carried(self, requests: Sequence[Request], words: Sequence[WordIds]) -> list[Floats]:
         from wug.models.lstm.network import Passage, walk_list
 
         turns = alternatives(requests)
-        texts = [[_numbers(words[place].ids[: words[place].scored]) for place in turn] for turn in turns]
+        texts = [[_as_array(words[index].ids[: words[index].scored]) for index in turn] for turn in turns]
         if self._settings.state == "published":
-            found = [
-                Passage(*self._published(requests[turn[0]], some)) for turn, some in zip(turns, texts, strict=True)
+            passages = [
+                Passage(*self._published(requests[turn[0]], turn_texts))
+                for turn, turn_texts in zip(turns, texts, strict=True)
             ]
-            return walk_list(self._network, found, _numbers([]), distribution=_wants_distribution(requests))
+            return walk_list(self._network, passages, _as_array([]), distribution=_wants_distribution(requests))
         # The text continues from the first of a turn, with <eos> after it.
-        read = [words[turn[0]] for turn in turns]
-        ids = [_numbers(text.ids if text.has_end else [*text.ids, self._end]) for text in read]
-        found = [Passage(text, others, _numbers([])) for text, others in zip(ids, texts, strict=True)]
-        return walk_list(self._network, found, _numbers([self._end]), distribution=_wants_distribution(requests))
+        first_texts = [words[turn[0]] for turn in turns]
+        ids = [_as_array(text.ids if text.has_end else [*text.ids, self._end]) for text in first_texts]
+        passages = [Passage(text, turn_texts, _as_array([])) for text, turn_texts in zip(ids, texts, strict=True)]
+        return walk_list(self._network, passages, _as_array([self._end]), distribution=_wants_distribution(requests))
 
     def _published(self, request: Request, texts: Sequence[Ints]) -> tuple[Ints, Sequence[Ints], Ints]:
         """The passage of a turn in the text file of a suite, word for word."""
@@ -156,11 +157,11 @@ class WordLSTM:
                 f"and {request.text!r} is not in such a file. Use -S target=word with a table that has one "
                 "(`wug check` reports if it does not fit), or use state=carry"
             )
-        read, before = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
-        return read, texts, before
+        line_ids, preceding_ids = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
+        return line_ids, texts, preceding_ids
 
     def _ids(self, text: str) -> Ints:
-        return _numbers(to_word_ids(Request(text), self._vocabulary, end=False).ids)
+        return _as_array(to_word_ids(Request(text), self._vocabulary, end=False).ids)
 
     @property
     def _end(self) -> int:
@@ -171,11 +172,11 @@ def identify(spec: ModelSpec) -> Identity | None:
     """The model's identity, from its files; None if only loading tells, or if outputs depend on their order."""
     options = spec.read(OPTIONS)
     path, settings = _path(spec), LstmSettings(options["state"], options["eos"], options["dtype"])
-    listed = _listed(path, options)
-    needed = [path / CONFIG, path / WEIGHTS, listed] if path.is_dir() else [path, listed]
+    vocabulary_path = _vocabulary_path(path, options)
+    needed = [path / CONFIG, path / WEIGHTS, vocabulary_path] if path.is_dir() else [path, vocabulary_path]
     if settings.state != "fresh" or not all(file.is_file() for file in needed):
         return None
-    shape, vocabulary = _described(path, options)
+    shape, vocabulary = _config_and_vocabulary(path, options)
     return Identity(
         _name(path, None if shape is None else shape.kind, vocabulary),
         _signature(settings, vocabulary),
@@ -199,7 +200,7 @@ def load(spec: ModelSpec) -> WordLSTM:
 
     settings, device = LstmSettings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
     with unchanged(path):
-        weights, vocabulary = _opened(path, options)
+        weights, vocabulary = _load(path, options)
         network = RecurrentNetwork(weights, device=device, dtype=settings.dtype)
         return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
 
@@ -212,8 +213,8 @@ def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces
     return Vocabulary(names, index, index.get(UNKNOWN), index[END], lowercase, words)
 
 
-def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
-    shape, vocabulary = _described(path, options)
+def _load(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
+    shape, vocabulary = _config_and_vocabulary(path, options)
     if shape is None:
         weights = load_weights(path)
     else:
@@ -221,19 +222,19 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary
         require_fit(path, shape, weights)
     if weights.words != len(vocabulary.names):
         raise ModelError(
-            f"{path} has {weights.words:,} words and {_listed(path, options)} has {len(vocabulary.names):,}: "
+            f"{path} has {weights.words:,} words and {_vocabulary_path(path, options)} has {len(vocabulary.names):,}: "
             "this is another model's vocabulary"
         )
     return weights, vocabulary
 
 
-def _described(path: Path, options: Mapping[str, Any]) -> tuple[LstmConfig | None, Vocabulary]:
+def _config_and_vocabulary(path: Path, options: Mapping[str, Any]) -> tuple[LstmConfig | None, Vocabulary]:
     """The configuration and the vocabulary; options override the folder's settings."""
     shape = read_shape(path / CONFIG) if path.is_dir() else None
     lowercase, words = (False, SPLITTINGS[0]) if shape is None else (shape.lowercase, shape.words)
     if options["lowercase"] is not None:
         lowercase = options["lowercase"]
-    vocabulary = read_vocabulary(_listed(path, options), lowercase=lowercase, words=options["words"] or words)
+    vocabulary = read_vocabulary(_vocabulary_path(path, options), lowercase=lowercase, words=options["words"] or words)
     return shape, vocabulary
 
 
@@ -246,17 +247,16 @@ def _path(spec: ModelSpec) -> Path:
     return user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
 
 
-def _listed(path: Path, options: Mapping[str, Any]) -> Path:
-    listed: Path = options["vocab"] or path / VOCABULARY
-    return listed
+def _vocabulary_path(path: Path, options: Mapping[str, Any]) -> Path:
+    return Path(options["vocab"] or path / VOCABULARY)
 
 
 def _name(path: Path, kind: str | None, vocabulary: Vocabulary) -> str:
     if not path.is_dir():
         return f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
     # The weights of simple RNNs do not tell their kind.
-    more = [kind] if kind is not None and kind.startswith("RNN_") else []
-    return f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *more)}"
+    kind_suffix = [kind] if kind is not None and kind.startswith("RNN_") else []
+    return f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind_suffix)}"
 
 
 def _signature(settings: LstmSettings, vocabulary: Vocabulary) -> dict[str, str]:
@@ -273,7 +273,7 @@ def _wants_distribution(requests: Sequence[Request]) -> bool:
     return any(request.reading is not None and request.reading.distribution for request in requests)
 
 
-def _numbers(ids: Sequence[int]) -> Ints:
+def _as_array(ids: Sequence[int]) -> Ints:
     return np.array(ids, dtype=np.int64)
 
 

@@ -54,16 +54,16 @@ class RecurrentNetwork:
 
     def step(self, tokens: Ints, state: tuple[Any, ...], parents: Ints) -> tuple[Any, tuple[Any, ...]]:
         """Read one word after each of `parents`, which index the state; returns outputs, one per row, and the state."""
-        before = self._send(parents)
-        outputs, after = self._run(tokens[None], tuple(part[:, before] for part in state))
-        return outputs[0], after
+        indices = self._send(parents)
+        outputs, next_state = self._run(tokens[None], tuple(tensor[:, indices] for tensor in state))
+        return outputs[0], next_state
 
     def read(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """Read words one after the other; returns outputs, one per row, and the last state."""
         if not len(tokens):
             return self._encoder.new_empty(0, self.output), state
-        outputs, after = self._run(tokens[:, None], state)
-        return outputs[:, 0], after
+        outputs, next_state = self._run(tokens[:, None], state)
+        return outputs[:, 0], next_state
 
     def columns(self, outputs: torch.Tensor, rows: Ints, targets: Ints, *, distribution: bool = False) -> Any:
         """The log-probability of each target after the output in its row, as one row.
@@ -77,16 +77,16 @@ class RecurrentNetwork:
         for first, low, high in zip(range(0, len(outputs), self.rows), bounds, bounds[1:], strict=False):
             if low == high:
                 continue
-            some = outputs[first : first + self.rows]
-            logits = torch.nn.functional.linear(some, self._decoder, self._bias).to(precise)
-            some_targets = order[low:high]
-            here = self._send(rows[some_targets] - first)
-            own, total = logits[here, self._send(targets[some_targets])], logits.logsumexp(dim=1)
-            where = self._send(some_targets)
-            values[0, where] = own - total[here]
+            block = outputs[first : first + self.rows]
+            logits = torch.nn.functional.linear(block, self._decoder, self._bias).to(precise)
+            block_targets = order[low:high]
+            block_rows = self._send(rows[block_targets] - first)
+            target_logits, total = logits[block_rows, self._send(targets[block_targets])], logits.logsumexp(dim=1)
+            target_indices = self._send(block_targets)
+            values[0, target_indices] = target_logits - total[block_rows]
             if distribution:
-                values[1, where] = _entropies(logits, total)[here]
-                values[2, where] = _ranks(logits, here, own).to(precise)
+                values[1, target_indices] = _entropies(logits, total)[block_rows]
+                values[2, target_indices] = _ranks(logits, block_rows, target_logits).to(precise)
         return values
 
     def _run(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -94,8 +94,8 @@ class RecurrentNetwork:
         with without_cudnn(self.device), warnings.catch_warnings():
             # torch warns that oneDNN has no projections, and uses its own kernels.
             warnings.filterwarnings("ignore", message="LSTM with projections")
-            outputs, after = self._rnn(embedded, state if len(state) > 1 else state[0])
-        return outputs, after if len(state) > 1 else (after,)
+            outputs, next_state = self._rnn(embedded, state if len(state) > 1 else state[0])
+        return outputs, next_state if len(state) > 1 else (next_state,)
 
     def _send(self, numbers: Ints) -> Any:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.device, non_blocking=True)
@@ -106,11 +106,11 @@ def _entropies(logits: torch.Tensor, total: torch.Tensor) -> Any:
     return -(logs.exp() * logs.clamp(min=MIN_LOGPROB)).sum(dim=1)
 
 
-def _ranks(logits: torch.Tensor, rows: torch.Tensor, own: torch.Tensor) -> Any:
+def _ranks(logits: torch.Tensor, rows: torch.Tensor, target_logits: torch.Tensor) -> Any:
     """For each target, 1 plus the number of words of its row above it."""
     step = max(1, len(logits))
-    parts = zip(rows.split(step), own.split(step), strict=True)  # no more rows at a time than there are
-    return torch.cat([(logits[some] > bound[:, None]).sum(dim=1) + 1 for some, bound in parts])
+    blocks = zip(rows.split(step), target_logits.split(step), strict=True)  # no more rows at a time than there are
+    return torch.cat([(logits[block] > bound[:, None]).sum(dim=1) + 1 for block, bound in blocks])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +131,16 @@ class Level:
 def levels(sequences: Ragged, words: int) -> Iterator[Level]:
     """The levels of the prefix tree of some sequences; targets are all words but the first of each."""
     starts, lengths = sequences.starts, sequences.lengths
-    alive = np.flatnonzero(lengths > 1)
-    above = np.zeros(len(alive), dtype=np.int64)
+    active = np.flatnonzero(lengths > 1)
+    parents = np.zeros(len(active), dtype=np.int64)
     depth = 0
-    while len(alive):
-        here = starts[alive] + depth
-        pairs, nodes = np.unique(above * words + sequences.flat[here], return_inverse=True)
-        yield Level(pairs % words, pairs // words, nodes, sequences.flat[here + 1], here + 1)
+    while len(active):
+        positions = starts[active] + depth
+        pairs, nodes = np.unique(parents * words + sequences.flat[positions], return_inverse=True)
+        yield Level(pairs % words, pairs // words, nodes, sequences.flat[positions + 1], positions + 1)
         depth += 1
-        going = lengths[alive] > depth + 1
-        alive, above = alive[going], nodes[going]
+        continuing = lengths[active] > depth + 1
+        active, parents = active[continuing], nodes[continuing]
 
 
 def walk_tree(network: RecurrentNetwork, sequences: Ragged, *, distribution: bool = False) -> Floats:
@@ -162,11 +162,11 @@ def walk_tree(network: RecurrentNetwork, sequences: Ragged, *, distribution: boo
 class Passage:
     """A part of a running text, and alternatives to score in its place."""
 
-    read: Ints
+    words: Ints
     """The words from which the state continues."""
     alternatives: Sequence[Ints]
     """Texts to score, each up to its last scored word."""
-    before: Ints
+    preceding: Ints
     """Words to be read first, which are not scored."""
 
 
@@ -179,28 +179,28 @@ def walk_list(
     read first; without it the very first word gets NaN.
     """
     pending = _PendingOutputs(network, distribution)
-    last, state = network.read(opening, network.start())
+    last_output, state = network.read(opening, network.start())
     bounds = [0]
     for passage in passages:
-        led, state = network.read(passage.before, state)
-        last = led[-1:] if len(led) else last
-        shared = min((_common(passage.read, words) for words in passage.alternatives), default=0)
-        head, parting = network.read(passage.read[:shared], state)
-        rest = passage.read[shared:]
-        tail, state = network.read(rest, parting)
+        preceding_outputs, state = network.read(passage.preceding, state)
+        last_output = preceding_outputs[-1:] if len(preceding_outputs) else last_output
+        shared = min((_common(passage.words, words) for words in passage.alternatives), default=0)
+        shared_outputs, shared_state = network.read(passage.words[:shared], state)
+        rest = passage.words[shared:]
+        rest_outputs, state = network.read(rest, shared_state)
         # What comes before the first word, if anything does; then the shared words.
-        trunk = pending.add(last)
-        pending.add(head)
-        skipped = 1 - len(last)
+        first_row = pending.add(last_output)
+        pending.add(shared_outputs)
+        skipped = 1 - len(last_output)
         for words in passage.alternatives:
             ending = words[shared:]
             same = _common(rest, ending) == len(ending)
-            behind = pending.add(tail[: len(ending)] if same else network.read(ending, parting)[0])
-            rows = np.append(trunk + np.arange(len(last) + shared), behind + np.arange(len(ending)))
+            ending_row = pending.add(rest_outputs[: len(ending)] if same else network.read(ending, shared_state)[0])
+            rows = np.append(first_row + np.arange(len(last_output) + shared), ending_row + np.arange(len(ending)))
             targets = words[skipped:]
             pending.target(rows[: len(targets)], targets, bounds[-1] + np.arange(skipped, len(words)))
             bounds.append(bounds[-1] + len(words))
-        last = next((part[-1:] for part in (tail, head) if len(part)), last)
+        last_output = next((outputs[-1:] for outputs in (rest_outputs, shared_outputs) if len(outputs)), last_output)
         pending.settle()
     values = pending.collect(bounds[-1])
     return [values[:, low:high] for low, high in pairwise(bounds)]
@@ -208,8 +208,8 @@ def walk_list(
 
 def _common(first: Ints, second: Ints) -> int:
     size = min(len(first), len(second))
-    apart = np.flatnonzero(first[:size] != second[:size])
-    return int(apart[0]) if len(apart) else size
+    differences = np.flatnonzero(first[:size] != second[:size])
+    return int(differences[0]) if len(differences) else size
 
 
 class _PendingOutputs:
@@ -252,10 +252,10 @@ class _PendingOutputs:
     def collect(self, size: int) -> Floats:
         """All values; NaN for words without a target."""
         self.settle(min_rows=1)
-        found = np.full((3 if self._distribution else 1, size), np.nan)
+        result = np.full((3 if self._distribution else 1, size), np.nan)
         for where, values in self._answers:
             numbers = values.cpu().double().numpy()
             if np.isnan(numbers).any():
                 raise nan_error("the network")
-            found[:, where] = numbers
-        return found
+            result[:, where] = numbers
+        return result

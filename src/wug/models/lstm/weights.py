@@ -79,11 +79,11 @@ class Weights:
         """Layer size."""
         return self.output if self.projection is None else int(self.rnn["weight_hr_l0"].shape[-1])
 
-    def module(self, **where: Any) -> Any:
+    def module(self, **factory_arguments: Any) -> Any:
         """The recurrent layers in PyTorch, with random weights."""
         import torch
 
-        settings: dict[str, Any] = {"num_layers": self.layers, "bias": "bias_ih_l0" in self.rnn, **where}
+        settings: dict[str, Any] = {"num_layers": self.layers, "bias": "bias_ih_l0" in self.rnn, **factory_arguments}
         if self.kind.startswith("RNN_"):
             settings["nonlinearity"] = self.kind.removeprefix("RNN_").lower()
         if self.projection is not None:
@@ -97,7 +97,7 @@ def load_weights(path: Path, kind: str | None = None) -> Weights:
         tensors, declared = read_safetensors(path), kind
     else:
         root = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
-        tensors, declared = dict(_named(root)), _declared_kind(path, root)
+        tensors, declared = dict(_named_tensors(root)), _declared_kind(path, root)
     return assembled(path, tensors, declared)
 
 
@@ -105,10 +105,10 @@ def own_tensors(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
     """The tensors of the model, without the prefix of their names (`module.`, `state_dict.`)."""
     prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
     if len(prefixes) != 1:
-        some = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
+        names = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
         raise ModelError(
             f"{path}: a word LSTM has one encoder.weight, rnn.weight_ih_l0 and decoder.weight; "
-            f"this file has {len(prefixes) or 'none'} ({some})"
+            f"this file has {len(prefixes) or 'none'} ({names})"
         )
     return {name.removeprefix(prefixes[0]): value for name, value in tensors.items() if name.startswith(prefixes[0])}
 
@@ -146,12 +146,12 @@ def _declared_kind(path: Path, root: object) -> str | None:
     """The kind of layers of a pickled module; features that would change outputs are refused."""
     if not isinstance(root, Inert) or not isinstance(root.state, dict):
         return None
-    rnn, encoder = _part(root, "rnn"), _part(root, "encoder")
-    for feature, here in (
+    rnn, encoder = _submodule(root, "rnn"), _submodule(root, "encoder")
+    for feature, is_present in (
         ("a bidirectional layer", rnn.get("bidirectional")),
         ("an embedding with max_norm", encoder.get("max_norm") is not None),
     ):
-        if here:
+        if is_present:
             raise ModelError(f"{path}: {feature} does not belong to a word LSTM of this kind")
     declared = rnn.get("mode") or root.state.get("rnn_type")
     if declared is not None and (not isinstance(declared, str) or declared not in GATES):
@@ -159,33 +159,32 @@ def _declared_kind(path: Path, root: object) -> str | None:
     return declared
 
 
-def _part(module: Inert, name: str) -> dict[str, Any]:
-    parts = module.state.get("_modules")
-    part = parts.get(name) if isinstance(parts, dict) else None
-    return part.state if isinstance(part, Inert) and isinstance(part.state, dict) else {}
+def _submodule(parent: Inert, name: str) -> dict[str, Any]:
+    modules = parent.state.get("_modules")
+    module = modules.get(name) if isinstance(modules, dict) else None
+    return module.state if isinstance(module, Inert) and isinstance(module.state, dict) else {}
 
 
-_DEEP = 8
+_MAX_DEPTH = 8
 """Levels of modules and dictionaries that are searched."""
 
 
-def _named(value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
-    """Every tensor with its name, such as `rnn.weight_ih_l0`."""
+def _named_tensors(value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
     import torch
 
     if isinstance(value, torch.Tensor):
         yield prefix, value.detach()
         return
-    parts: dict[Any, Any] = {}
+    children: dict[Any, Any] = {}
     if isinstance(value, dict):
-        parts = value
+        children = value
     elif isinstance(value, Inert) and isinstance(value.state, dict):
         for kind in ("_parameters", "_modules"):
-            found = value.state.get(kind)
-            parts |= found if isinstance(found, dict) else {}
-    if depth < _DEEP:
-        for name, part in parts.items():
-            yield from _named(part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
+            entries = value.state.get(kind)
+            children |= entries if isinstance(entries, dict) else {}
+    if depth < _MAX_DEPTH:
+        for name, child in children.items():
+            yield from _named_tensors(child, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
 def assembled(path: Path, tensors: Mapping[str, Any], declared: str | None = None) -> Weights:
@@ -206,42 +205,41 @@ def assembled(path: Path, tensors: Mapping[str, Any], declared: str | None = Non
 def _kind(path: Path, rnn: Mapping[str, Any], declared: str | None) -> str:
     rows, hidden = rnn["weight_hh_l0"].shape[0], rnn.get("weight_hr_l0", rnn["weight_hh_l0"]).shape[-1]
     kinds = ["LSTM"] if "weight_hr_l0" in rnn else list(GATES)  # no other kind has projections
-    fitting = [kind for kind in kinds if GATES[kind] * hidden == rows]
-    if declared is None and len(fitting) == 1:
-        return fitting[0]
-    if declared in fitting:
+    candidates = [kind for kind in kinds if GATES[kind] * hidden == rows]
+    if declared is None and len(candidates) == 1:
+        return candidates[0]
+    if declared in candidates:
         return str(declared)
-    if declared is None and fitting:
+    if declared is None and candidates:
         raise ModelError(
-            f"{path}: weights alone do not say whether a simple RNN is {' or '.join(fitting)}. Give the whole module"
+            f"{path}: weights alone do not say whether a simple RNN is {' or '.join(candidates)}. Give the whole module"
         )
-    what = f"layers of the kind {declared}" if declared else "layers of a known kind"
-    raise ModelError(f"{path}: rnn.weight_hh_l0 of {rows} × {hidden} does not fit {what}")
+    expected = f"layers of the kind {declared}" if declared else "layers of a known kind"
+    raise ModelError(f"{path}: rnn.weight_hh_l0 of {rows} × {hidden} does not fit {expected}")
 
 
 def _check(path: Path, weights: Weights) -> None:
-    """Refuse tensors whose sizes do not fit each other."""
     try:
         rnn = weights.module(device="meta").state_dict()
     except ValueError as error:  # sizes that torch does not allow
         raise ModelError(f"{path}: {error}") from None
     expected = {f"rnn.{name}": tuple(tensor.shape) for name, tensor in rnn.items()}
     expected["decoder.weight"] = (weights.words, weights.output)
-    found = {f"rnn.{name}": tensor for name, tensor in weights.rnn.items()} | {"decoder.weight": weights.decoder}
+    tensors = {f"rnn.{name}": tensor for name, tensor in weights.rnn.items()} | {"decoder.weight": weights.decoder}
     if weights.bias is not None:
-        expected["decoder.bias"], found["decoder.bias"] = (weights.words,), weights.bias
-    require_shapes(path, expected, found)
+        expected["decoder.bias"], tensors["decoder.bias"] = (weights.words,), weights.bias
+    require_shapes(path, expected, tensors)
 
 
-def require_shapes(path: Path, expected: Mapping[str, Sequence[int]], found: Mapping[str, Any]) -> None:
+def require_shapes(path: Path, expected: Mapping[str, Sequence[int]], tensors: Mapping[str, Any]) -> None:
     """Refuse tensors with other names or shapes than those of a network."""
     for name, shape in expected.items():
-        if name not in found:
+        if name not in tensors:
             raise ModelError(f"{path}: {name} is missing")
-        if tuple(found[name].shape) != tuple(shape):
-            sizes = format_size(found[name].shape), format_size(shape)
+        if tuple(tensors[name].shape) != tuple(shape):
+            sizes = format_size(tensors[name].shape), format_size(shape)
             raise ModelError(f"{path}: {name} is {sizes[0]} where {sizes[1]} was expected")
-    if extra := found.keys() - expected.keys():
+    if extra := tensors.keys() - expected.keys():
         raise ModelError(f"{path}: {min(extra)} does not belong to a model of this kind")
 
 
@@ -291,9 +289,9 @@ def save_word_lstm(
         raise ModelError(f"{folder}: embeddings for {weights.words:,} words, and a vocabulary of {len(vocabulary):,}")
     write_words(folder / VOCABULARY, vocabulary)
     write_tensors(folder / WEIGHTS, tensors)
-    named = {"architectures": ["WordLSTM"], "model_type": MODEL_TYPE}
+    header = {"architectures": ["WordLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    write_config(folder / CONFIG, {**named, **config, **asdict(shape), **named})
+    write_config(folder / CONFIG, {**header, **config, **asdict(shape), **header})
 
 
 def read_shape(path: Path) -> LstmConfig:
@@ -310,18 +308,18 @@ def shape_of(path: Path, config: Mapping[str, Any]) -> LstmConfig:
 def require_fit(folder: Path, shape: LstmConfig, weights: Weights) -> None:
     """Refuse weights that do not fit config.json."""
     for name in ("kind", "layers", "width", "hidden", "projection", "tied"):
-        declared, found = getattr(shape, name), getattr(weights, name)
-        if declared != found:
+        declared, actual = getattr(shape, name), getattr(weights, name)
+        if declared != actual:
             raise ModelError(
-                f"{folder}: {CONFIG} says {name} {json.dumps(declared)}, and {WEIGHTS} has {json.dumps(found)}. "
+                f"{folder}: {CONFIG} says {name} {json.dumps(declared)}, and {WEIGHTS} has {json.dumps(actual)}. "
                 "They belong to different models"
             )
 
 
-def fingerprint(weights: Path, names: Sequence[str], *more: str) -> str:
+def fingerprint(weights: Path, names: Sequence[str], *extra: str) -> str:
     """Twelve hexadecimal digits of weights and vocabulary."""
     with weights.open("rb") as file:
-        return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(names), *more)
+        return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(names), *extra)
 
 
 def write_config(path: Path, config: Mapping[str, Any]) -> None:
@@ -336,10 +334,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as aside:
-            fresh = Path(aside) / path.name
-            save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, fresh)
-            fresh.replace(path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as temporary:
+            new_file = Path(temporary) / path.name
+            save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, new_file)
+            new_file.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
     except SafetensorError as error:  # such as a full disk
@@ -348,31 +346,31 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
 
 def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:
     """Refuse the config.json of another kind of model."""
-    found = config.get("model_type")
-    if found != expected:
+    model_type = config.get("model_type")
+    if model_type != expected:
         raise InputError(
-            f"model_type is {json.dumps(found)} where {json.dumps(expected)} was expected. "
+            f"model_type is {json.dumps(model_type)} where {json.dumps(expected)} was expected. "
             "Give the folder without a kind, and this file tells the kind",
             file=path,
         )
 
 
-def fields_in(path: Path, config: Mapping[str, Any], shape: type, **words: Sequence[str]) -> dict[str, Any]:
-    """The fields of a dataclass in config.json, checked by type: positive integers, booleans, choices in `words`."""
-    fit: dict[Any, tuple[Callable[[Any, str], bool], str]] = {
+def fields_in(path: Path, config: Mapping[str, Any], shape: type, **choices: Sequence[str]) -> dict[str, Any]:
+    """The fields of a dataclass in config.json, checked by type: positive integers, booleans, `choices`."""
+    checks: dict[Any, tuple[Callable[[Any, str], bool], str]] = {
         int: (lambda value, name: type(value) is int and value > 0, "a whole number above 0"),
         bool: (lambda value, name: type(value) is bool, "true or false"),
-        str: (lambda value, name: value in words[name], "one of {}"),
+        str: (lambda value, name: value in choices[name], "one of {}"),
     }
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, kind in get_type_hints(shape).items():
         value, optional = config.get(name), kind == int | None
         if optional and value is None:
-            found[name] = None
-        elif (checked := fit.get(int if optional else kind)) is not None:
-            if not checked[0](value, name):
-                state = f"is {json.dumps(value)}" if name in config else "is missing"
-                expected = checked[1].format(", ".join(words.get(name, ())))
-                raise InputError(f"{state}; expected {expected}", file=path, place=name)
-            found[name] = value
-    return found
+            fields[name] = None
+        elif (check := checks.get(int if optional else kind)) is not None:
+            if not check[0](value, name):
+                problem = f"is {json.dumps(value)}" if name in config else "is missing"
+                expected = check[1].format(", ".join(choices.get(name, ())))
+                raise InputError(f"{problem}; expected {expected}", file=path, place=name)
+            fields[name] = value
+    return fields

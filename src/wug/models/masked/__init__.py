@@ -110,8 +110,8 @@ class MaskedModel:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokenize.hf.backend_tokenizer, texts)
 
-    def likeliest(self, text: str, place: int, count: int = 10) -> list[Token]:
-        """The most probable tokens in place of the token `place`, masked as in scoring.
+    def likeliest(self, text: str, position: int, count: int = 10) -> list[Token]:
+        """The most probable tokens at the token `position`, masked as in scoring.
 
         Empty for a special token that is written in a text.
         """
@@ -122,32 +122,34 @@ class MaskedModel:
         sequences = self._special.around(tokens.ids)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         targets, where = self._targets(requests, tokens, _selected(requests, tokens))
-        found = np.flatnonzero(where == place)
-        if not len(found):
+        matches = np.flatnonzero(where == position)
+        if not len(matches):
             return []
         ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self._engine.model.device)
-        ids[0, targets.begins[found[0]] : targets.stops[found[0]]] = self._mask
+        target = matches[0]
+        ids[0, targets.begins[target] : targets.stops[target]] = self._mask
         with torch.inference_mode():
             logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
-        return likeliest(logits[0, targets.places[found[0]]], self._tokenize.hf, int(tokens.starts[place]), count)
+        logits = logits[0, targets.positions[target]]
+        return likeliest(logits, self._tokenize.hf, int(tokens.starts[position]), count)
 
     def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
         tokens = self._tokenize([Request(request.text) for request in requests])
-        parts = None
+        windows = None
         if reading is not None:
             special = len(self._special.before) + len(self._special.after)
-            parts = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
-        sequences = self._special.around(tokens.ids if parts is None else parts.tokens)
+            windows = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
+        sequences = self._special.around(tokens.ids if windows is None else windows.tokens)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         selected = _selected(requests, tokens)
         targets, where = self._targets(requests, tokens, selected)
-        if parts is not None:
+        if windows is not None:
             after = len(self._special.after) if self._metric == "global_l2r" else 0
-            targets = _within(parts, targets, where, len(self._special.before), after)
+            targets = _in_windows(windows, targets, where, len(self._special.before), after)
         distribution = reading is not None and reading.distribution
-        found = self._engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
-        columns = np.full((len(found), len(tokens.ids.flat)), np.nan)
-        columns[:, where] = found
+        values = self._engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
+        columns = np.full((len(values), len(tokens.ids.flat)), np.nan)
+        columns[:, where] = values
         return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
 
     def _score_apart(self, requests: Sequence[Request]) -> Scores:
@@ -155,11 +157,11 @@ class MaskedModel:
         words = SeparateWords.of(self._tokenize.hf, requests)
         masks = self._tokenize.hf.mask_token * MASKS_AFTER
         contexts = self._tokenize([Request(text + masks) for text in words.contexts]).ids
-        places = len(self._special.before) + contexts.lengths - MASKS_AFTER
+        positions = len(self._special.before) + contexts.lengths - MASKS_AFTER
         sequences = self._special.around(contexts)
         refuse_long(sequences, self._limit, words.contexts, self._spec)
-        sequences.flat[sequences.starts + places] = words.targets
-        targets = MaskedTargets(np.arange(len(places)), places, places, places + MASKS_AFTER)
+        sequences.flat[sequences.starts + positions] = words.targets
+        targets = MaskedTargets(np.arange(len(positions)), positions, positions, positions + MASKS_AFTER)
         return words.scores(self._engine.columns(MaskedPlan.of(sequences, targets, self._mask))[0])
 
     def _targets(
@@ -168,8 +170,8 @@ class MaskedModel:
         """The targets, and the index of each: all selected tokens but special ones written in a text."""
         lengths = tokens.ids.lengths
         of_text = np.repeat(np.arange(len(requests)), lengths)
-        places = np.arange(len(of_text)) - np.repeat(tokens.ids.starts, lengths)
-        begins, stops = places, places + 1
+        positions = np.arange(len(of_text)) - np.repeat(tokens.ids.starts, lengths)
+        begins, stops = positions, positions + 1
         spans = np.array([request.span is not None for request in requests], dtype=bool)[of_text] & selected
         by_word = self._metric in ("within_word_l2r", "whole_word")
         if self._metric == "global_l2r":  # the end-of-sequence token too
@@ -179,14 +181,14 @@ class MaskedModel:
             if by_word:
                 stops = ends
             if self._metric == "whole_word":
-                begins = np.where(spans, places, _word_starts(ends, places))
+                begins = np.where(spans, positions, _word_starts(ends, positions))
             # The tokens of a span are masked together, up to the end of its last word.
-            last = np.zeros(len(requests), dtype=np.int64)
-            np.maximum.at(last, of_text[spans], ends[spans])
-            stops = np.where(spans, last[of_text], stops)
+            span_ends = np.zeros(len(requests), dtype=np.int64)
+            np.maximum.at(span_ends, of_text[spans], ends[spans])
+            stops = np.where(spans, span_ends[of_text], stops)
         where = np.flatnonzero(selected & ~np.isin(tokens.ids.flat, self._unscored))
         before = len(self._special.before)
-        columns = (column[where] + before for column in (places, begins, stops))
+        columns = (column[where] + before for column in (positions, begins, stops))
         return MaskedTargets(of_text[where], *columns), where
 
 
@@ -196,15 +198,15 @@ def identify(spec: ModelSpec) -> Identity | None:
     folder = folder_of(spec, options)
     if folder is None:
         return None
-    described = {"dtype": options["dtype"], "pll": options["pll"], **signature_options(options)}
+    signature = {"dtype": options["dtype"], "pll": options["pll"], **signature_options(options)}
     context = folder.settings("config.json").get("training_context")
-    return Identity(f"masked/{folder.name}", described, "scores", training_context=context)
+    return Identity(f"masked/{folder.name}", signature, "scores", training_context=context)
 
 
 def load(spec: ModelSpec) -> MaskedModel:
     """Load a model by folder or name on the Hugging Face Hub."""
     options = spec.read(OPTIONS)
-    spec = _modern(spec)
+    spec = _with_hub_name(spec)
     return around(loading.load(spec, "AutoModelForMaskedLM", Loading.of(options)), spec)
 
 
@@ -213,7 +215,7 @@ def around(loaded: loading.HubModel, spec: ModelSpec) -> MaskedModel:
     return MaskedModel(loaded, spec)
 
 
-def _modern(spec: ModelSpec) -> ModelSpec:
+def _with_hub_name(spec: ModelSpec) -> ModelSpec:
     """The model under its name on the Hugging Face Hub: `bert_base_uncased` is `bert-base-uncased` there."""
     if not OLD_SPELLING.fullmatch(spec.name) or Path(spec.name).exists():
         return spec
@@ -228,32 +230,32 @@ def _selected(requests: Sequence[Request], tokens: TokenizedTexts) -> npt.NDArra
         [(0, len(request.text) + 1) if request.span is None else request.span for request in requests], dtype=np.int64
     ).reshape(-1, 2)
     low, high = np.repeat(spans, tokens.ids.lengths, axis=0).T
-    inside: npt.NDArray[np.bool_] = (tokens.starts >= low) & (tokens.starts < high)
-    return inside
+    selected: npt.NDArray[np.bool_] = (tokens.starts >= low) & (tokens.starts < high)
+    return selected
 
 
-def _word_starts(ends: Ints, places: Ints) -> Ints:
+def _word_starts(ends: Ints, positions: Ints) -> Ints:
     """For each token, the number, in its text, of the first token of its word."""
     opens = np.ones(len(ends), dtype=bool)
-    opens[1:] = (ends[1:] != ends[:-1]) | (places[1:] == 0)
-    found: Ints = places[np.flatnonzero(opens)[np.cumsum(opens) - 1]] if len(ends) else places
-    return found
+    opens[1:] = (ends[1:] != ends[:-1]) | (positions[1:] == 0)
+    starts: Ints = positions[np.flatnonzero(opens)[np.cumsum(opens) - 1]] if len(ends) else positions
+    return starts
 
 
-def _within(parts: Passages, targets: MaskedTargets, where: Ints, before: int, after: int) -> MaskedTargets:
+def _in_windows(windows: Passages, targets: MaskedTargets, where: Ints, before: int, after: int) -> MaskedTargets:
     """Targets in texts as targets in the passages in which they are scored.
 
     Args:
-        parts: The passages.
+        windows: The passages.
         targets: The targets in the texts.
         where: The index of each target among all tokens.
         before: Special tokens before a passage.
         after: Special tokens after it that are masked if a target's range goes beyond the passage.
     """
-    passage = np.repeat(np.arange(len(parts.tokens)), parts.tokens.lengths)
-    of_token = np.empty(int(parts.where.max(initial=-1)) + 1, dtype=np.int64)
-    of_token[parts.where[parts.where >= 0]] = passage[parts.where >= 0]
-    here = of_token[where]
-    first, last = parts.firsts[here], parts.tokens.lengths[here] + before + after
+    window_of = np.repeat(np.arange(len(windows.tokens)), windows.tokens.lengths)
+    of_token = np.empty(int(windows.where.max(initial=-1)) + 1, dtype=np.int64)
+    of_token[windows.where[windows.where >= 0]] = window_of[windows.where >= 0]
+    window_indices = of_token[where]
+    first, last = windows.firsts[window_indices], windows.tokens.lengths[window_indices] + before + after
     begins = np.maximum(targets.begins - first, before)
-    return MaskedTargets(here, targets.places - first, begins, np.minimum(targets.stops - first, last))
+    return MaskedTargets(window_indices, targets.positions - first, begins, np.minimum(targets.stops - first, last))

@@ -42,51 +42,51 @@ class MaskedEngine:
         self.model, self.pad, self.nodes = model, pad, nodes
         self.narrow, self.padding = narrow, padding
 
-    def columns(self, planned: MaskedPlan, *, distribution: bool = False) -> Floats:
+    def columns(self, plan: MaskedPlan, *, distribution: bool = False) -> Floats:
         """The log-probability in nats of each target; with `distribution`, followed by rows of entropies and ranks."""
-        found = []
+        results = []
         first = 0
         with self._narrowed():
-            while first < len(planned.order):
-                last = planned.cut(first, self.nodes, padding=self.padding)
-                found += self._range(planned, first, last, distribution)
+            while first < len(plan.order):
+                last = plan.cut(first, self.nodes, padding=self.padding)
+                results += self._range(plan, first, last, distribution)
                 first = last
-            columns = np.empty((3 if distribution else 1, len(planned.targets)))
-            for where, values in found:  # waits for a GPU only now
+            columns = np.empty((3 if distribution else 1, len(plan.targets)))
+            for where, values in results:  # waits for a GPU only now
                 columns[:, where] = values.double().cpu().numpy()
         if np.isnan(columns).any():
             raise nan_error(type(self.model).__name__)
         return columns
 
-    def _range(self, planned: MaskedPlan, first: int, last: int, distribution: bool) -> list[tuple[Ints, torch.Tensor]]:
+    def _range(self, plan: MaskedPlan, first: int, last: int, distribution: bool) -> list[tuple[Ints, torch.Tensor]]:
         """Compute some copies; when memory runs out, fewer at a time."""
 
         def compute(first: int, last: int) -> tuple[Ints, torch.Tensor]:
-            batch = planned.batch(first, last, self.pad)
+            batch = plan.batch(first, last, self.pad)
             with torch.inference_mode():
                 return batch.where, self._compute(batch, distribution)
 
         def size(first: int, last: int) -> str:
-            return f"{(last - first) * int(planned.lengths[first]):,} tokens on {self.model.device}"
+            return f"{(last - first) * int(plan.lengths[first]):,} tokens on {self.model.device}"
 
-        parts = halving(compute, first, last, size)
-        if len(parts) > 1:
-            self.nodes = (last - first) // len(parts) * int(planned.lengths[first])
-        return parts
+        results = halving(compute, first, last, size)
+        if len(results) > 1:
+            self.nodes = (last - first) // len(results) * int(plan.lengths[first])
+        return results
 
     def _compute(self, batch: MaskedBatch, distribution: bool) -> torch.Tensor:
         device = self.model.device
-        tokens, lengths, places, rows, targets = (
+        tokens, lengths, positions, rows, targets = (
             torch.from_numpy(np.ascontiguousarray(column)).to(device)
-            for column in (batch.tokens, batch.lengths, batch.places, batch.rows, batch.targets)
+            for column in (batch.tokens, batch.lengths, batch.positions, batch.rows, batch.targets)
         )
         present = (torch.arange(tokens.shape[1], device=device) < lengths[:, None]).long()
-        self._places = places
+        self._positions = positions
         # The model applies its own head, since heads differ: transforms, biases, transposed embeddings.
         logits = self.model(input_ids=tokens, attention_mask=present).logits
         if self.narrow is None:
-            logits = logits[torch.arange(len(places), device=device), places]
-        elif logits.shape[:2] == (len(places), 1):
+            logits = logits[torch.arange(len(positions), device=device), positions]
+        elif logits.shape[:2] == (len(positions), 1):
             logits = logits[:, 0]
         else:
             raise ValueError(f"logits of shape {tuple(logits.shape)}")
@@ -104,14 +104,14 @@ class MaskedEngine:
         """Meanwhile, `narrow` returns only the masked position of each row, as a sequence of length 1."""
 
         def keep(module: torch.nn.Module, inputs: object, output: Any) -> Any:
-            places = self._places
-            whole = output if isinstance(output, torch.Tensor) else output[0]
-            kept = whole[torch.arange(len(places), device=whole.device), places][:, None]
+            positions = self._positions
+            states = output if isinstance(output, torch.Tensor) else output[0]
+            selected = states[torch.arange(len(positions), device=states.device), positions][:, None]
             if isinstance(output, torch.Tensor):
-                return kept
+                return selected
             if isinstance(output, tuple):
-                return (kept, *output[1:])
-            output[next(iter(output))] = kept
+                return (selected, *output[1:])
+            output[next(iter(output))] = selected
             return output
 
         if self.narrow is None:
@@ -158,20 +158,20 @@ def choose_engine(model: PreTrainedModel, *, mask: int, pad: int, nodes: int | N
 
 def _probes(vocabulary: int, mask: int, pad: int) -> MaskedPlan:
     """Targets with one and with several masks, in sequences of different lengths."""
-    draw = np.random.default_rng(1958)
+    generator = np.random.default_rng(1958)
     lengths = np.array([11, 11, 9, 7])
-    tokens = draw.integers(0, vocabulary, size=int(lengths.sum()))
+    tokens = generator.integers(0, vocabulary, size=int(lengths.sum()))
     tokens[tokens == pad] = mask  # some models do not count padding
-    places = np.array([1, 5, 7, 4])
-    targets = MaskedTargets(np.arange(4), places, places, places + np.array([1, 3, 1, 2]))
+    positions = np.array([1, 5, 7, 4])
+    targets = MaskedTargets(np.arange(4), positions, positions, positions + np.array([1, 3, 1, 2]))
     return MaskedPlan.of(Ragged(tokens, lengths), targets, mask)
 
 
 def _require_both_sides(model: PreTrainedModel, probes: MaskedPlan, expected: Floats) -> None:
     """Refuse a model that sees only the left context: it does not notice a change of the last word."""
-    other = probes.sequences.flat.copy()
-    other[probes.sequences.starts + probes.sequences.lengths - 1] = probes.sequences.flat[probes.sequences.starts]
-    changed = MaskedPlan.of(Ragged(other, probes.sequences.lengths), probes.targets, probes.mask)
+    changed_ids = probes.sequences.flat.copy()
+    changed_ids[probes.sequences.starts + probes.sequences.lengths - 1] = probes.sequences.flat[probes.sequences.starts]
+    changed = MaskedPlan.of(Ragged(changed_ids, probes.sequences.lengths), probes.targets, probes.mask)
     if np.array_equal(MaskedEngine(model, pad=0, nodes=1).columns(changed), expected):
         raise ModelError(
             f"{type(model).__name__} does not look at words to the right, so it is not a masked model. "

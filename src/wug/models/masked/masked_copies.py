@@ -17,7 +17,7 @@ class MaskedTargets:
     """Tokens to score, each with itself masked and those around it from `begins` to before `stops`."""
 
     sequences: Ints
-    places: Ints
+    positions: Ints
     begins: Ints
     stops: Ints
 
@@ -31,7 +31,7 @@ class MaskedBatch:
 
     tokens: Ints
     lengths: Ints
-    places: Ints
+    positions: Ints
     """For each row, the position that is scored."""
     rows: Ints
     """For each target, its row: the words of a minimal pair share one."""
@@ -66,19 +66,20 @@ class MaskedPlan:
         shorter ones join them, if the model accepts `padding`.
         """
         width = int(self.lengths[first])
-        same = int(np.searchsorted(-self.lengths, -width, side="right"))
+        same_length_end = int(np.searchsorted(-self.lengths, -width, side="right"))
         minimum = -(-nodes // 8 // width) if padding else 0
-        return min(len(self.order), first + max(1, nodes // width), max(same, first + minimum))
+        return min(len(self.order), first + max(1, nodes // width), max(same_length_end, first + minimum))
 
     def batch(self, first: int, last: int, pad: int) -> MaskedBatch:
         """The copies `first:last`, written out."""
         targets, where, lengths = self.targets, self.order[first:last], self.lengths[first:last]
         column = np.arange(int(lengths[0]))
-        here = np.minimum(self.sequences.starts[targets.sequences[where], None] + column, len(self.sequences.flat) - 1)
-        tokens = np.where(column < lengths[:, None], self.sequences.flat[here], pad)
+        starts = self.sequences.starts[targets.sequences[where], None]
+        indices = np.minimum(starts + column, len(self.sequences.flat) - 1)
+        tokens = np.where(column < lengths[:, None], self.sequences.flat[indices], pad)
         masked = (column >= targets.begins[where, None]) & (column < targets.stops[where, None])
-        places = targets.places[where]
-        scored = tokens[np.arange(len(where)), places]
-        copies = np.column_stack([np.where(masked, self.mask, tokens), lengths, places])
+        positions = targets.positions[where]
+        scored = tokens[np.arange(len(where)), positions]
+        copies = np.column_stack([np.where(masked, self.mask, tokens), lengths, positions])
         distinct, rows = np.unique(copies, axis=0, return_inverse=True)
         return MaskedBatch(distinct[:, :-2], distinct[:, -2], distinct[:, -1], rows.reshape(-1), scored, where)

@@ -70,10 +70,10 @@ class TorchModel:
     @cached_property
     def loaded(self) -> HubModel:
         """The model with its tokenizer."""
-        found = loading.load(self._spec, "AutoModelForSeq2SeqLM", Loading.of(self._spec.read(OPTIONS)))
-        if self._fingerprint not in (None, found.fingerprint):
+        loaded = loading.load(self._spec, "AutoModelForSeq2SeqLM", Loading.of(self._spec.read(OPTIONS)))
+        if self._fingerprint not in (None, loaded.fingerprint):
             raise ModelError(f"{self._spec}: its files changed while it was in use. Run the command again")
-        return found
+        return loaded
 
     @cached_property
     def config(self) -> DecodingConfig:
@@ -150,15 +150,15 @@ class Seq2SeqModel:
         }
         while limits:
             decoded = self._decoder.decode([sources[n] for n in limits], list(limits.values()))
-            again: dict[int, int] = {}
-            for n, found in zip(limits, decoded, strict=True):
-                text, known = self._text(found.tokens), self._config.unknown not in sources[n]
-                if found.ended or limits[n] == longest[n] or len(text.split()) > max_words[n] + 1:
-                    answer = outputs.make_answer(text, ended=found.ended, known=known, near_tie=found.near_tie)
+            retry_limits: dict[int, int] = {}
+            for n, output in zip(limits, decoded, strict=True):
+                text, known = self._text(output.tokens), self._config.unknown not in sources[n]
+                if output.ended or limits[n] == longest[n] or len(text.split()) > max_words[n] + 1:
+                    answer = outputs.make_answer(text, ended=output.ended, source_known=known, near_tie=output.near_tie)
                     answers[n] = outputs.truncate(answer, max_words.get(n))
                 else:
-                    again[n] = min(longest[n], 4 * limits[n])
-            limits = again
+                    retry_limits[n] = min(longest[n], 4 * limits[n])
+            limits = retry_limits
         return answers
 
     def _token_limit(self, source_tokens: int) -> int:
@@ -175,9 +175,9 @@ class Seq2SeqModel:
         self._tokenizer_checked = True
         for source in sources[:TOKENIZER_PROBES]:
             tokens = self._tokenizer.encode_answer(source)
-            back = self._text(tokens)
-            if self._config.unknown not in tokens and back.split() != source.split():
-                log.warning("%s: the tokenizer turns %r into %r, so answers may differ too", self.id, source, back)
+            decoded = self._text(tokens)
+            if self._config.unknown not in tokens and decoded.split() != source.split():
+                log.warning("%s: the tokenizer turns %r into %r, so answers may differ too", self.id, source, decoded)
                 return
 
 
@@ -254,18 +254,18 @@ def _with_ctranslate2(spec: ModelSpec, model: TorchModel) -> Seq2SeqModel:
     folder = user_path(spec.name)
     if folder.is_dir() and spec.revision is None and _has_only_cpu(spec):
         digest = fingerprint(folder)
-        found = conversion.find(digest)
-        if found is not None and found.tokenizer is not None:
-            translator = found.open(TorchModel(spec, digest).decode, batch)
+        converted = conversion.find(digest)
+        if converted is not None and converted.tokenizer is not None:
+            translator = converted.open(TorchModel(spec, digest).decode, batch)
             name = f"{folder.resolve().name}@{digest}"
-            return Seq2SeqModel(name, found.config, found.tokenizer, translator, spec, "float32")
+            return Seq2SeqModel(name, converted.config, converted.tokenizer, translator, spec, "float32")
     loaded = model.loaded
     if loaded.model.device.type != "cpu":
         raise conversion.NotConvertible(f"the model is on {loaded.model.device}, and CTranslate2 is used on a CPU")
-    found = conversion.obtain(loaded, model.config, lambda: model.decoder)
-    tokenizer = found.tokenizer or HubTokenizer(loaded.tokenizer)
+    converted = conversion.obtain(loaded, model.config, lambda: model.decoder)
+    tokenizer = converted.tokenizer or HubTokenizer(loaded.tokenizer)
     name = f"{loaded.name}@{loaded.fingerprint}"
-    return Seq2SeqModel(name, model.config, tokenizer, found.open(model.decode, batch), spec, "float32")
+    return Seq2SeqModel(name, model.config, tokenizer, converted.open(model.decode, batch), spec, "float32")
 
 
 def _require_convertible(spec: ModelSpec) -> None:
@@ -286,5 +286,5 @@ def _require_convertible(spec: ModelSpec) -> None:
 def _has_only_cpu(spec: ModelSpec) -> bool:
     """Whether the CPU will be used for certain, without importing PyTorch, which takes seconds."""
     device = spec.read(OPTIONS)["device"]
-    none = sys.platform == "linux" and not any(Path(path).exists() for path in ACCELERATORS)
-    return device == "cpu" or (device in (None, "auto") and none)
+    has_no_accelerator = sys.platform == "linux" and not any(Path(path).exists() for path in ACCELERATORS)
+    return device == "cpu" or (device in (None, "auto") and has_no_accelerator)

@@ -73,9 +73,10 @@ class DecodingConfig:
 
 
 def _max_positions(config: PretrainedConfig, side: str) -> int | None:
-    part = getattr(config, side, config)  # an EncoderDecoderModel has two configurations
-    given = (getattr(part, name, None) for name in ("max_position_embeddings", f"max_{side}_position_embeddings"))
-    return next((limit for limit in given if isinstance(limit, int) and limit > 0), None)
+    side_config = getattr(config, side, config)  # an EncoderDecoderModel has two configurations
+    names = ("max_position_embeddings", f"max_{side}_position_embeddings")
+    limits = (getattr(side_config, name, None) for name in names)
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,13 @@ class HubTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of sources."""
-        found: list[list[int]] = self.tokenizer(list(texts))["input_ids"]
-        return found
+        ids: list[list[int]] = self.tokenizer(list(texts))["input_ids"]
+        return ids
 
     def encode_answer(self, text: str) -> list[int]:
         """The tokens of a text as an answer."""
-        found: list[int] = self.tokenizer(text_target=text)["input_ids"]
-        return found
+        ids: list[int] = self.tokenizer(text_target=text)["input_ids"]
+        return ids
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens."""
@@ -158,8 +159,8 @@ class Seq2SeqSpecialTokens:
         As in training, an answer begins with the tokens that the tokenizer adds (BART's `<s>`, a language), but a
         forced token of the settings replaces them, as in generation.
         """
-        inside = tokenizer(PROBE, add_special_tokens=False)["input_ids"]
-        before, after = _around(tokenizer(PROBE)["input_ids"], inside)
+        plain = tokenizer(PROBE, add_special_tokens=False)["input_ids"]
+        before, after = _surrounding(tokenizer(PROBE)["input_ids"], plain)
         forced = _answer_start(tokenizer) if config.forced is None else [config.forced]
         # A start token that is a language already is not repeated.
         lead = [config.start, *(forced if list(forced) != [config.start] else [])]
@@ -167,20 +168,19 @@ class Seq2SeqSpecialTokens:
 
 
 def _answer_start(tokenizer: PreTrainedTokenizerBase) -> Sequence[int]:
-    """What a tokenizer puts before an answer."""
     try:
-        whole = tokenizer(text_target=PROBE)["input_ids"]
-        inside = tokenizer(text_target=PROBE, add_special_tokens=False)["input_ids"]
+        complete = tokenizer(text_target=PROBE)["input_ids"]
+        plain = tokenizer(text_target=PROBE, add_special_tokens=False)["input_ids"]
     except (KeyError, ValueError, TypeError, AttributeError) as error:  # a multilingual one without a language
         raise ModelError(
             f"the tokenizer {type(tokenizer).__name__} does not say how an answer begins ({error}). Put the token of "
             "its language as forced_bos_token_id into generation_config.json"
         ) from None
-    return _around(whole, inside)[0]
+    return _surrounding(complete, plain)[0]
 
 
-def _around(whole: Sequence[int], inside: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    for place in range(len(whole) - len(inside) + 1):
-        if list(whole[place : place + len(inside)]) == list(inside):
-            return whole[:place], whole[place + len(inside) :]
+def _surrounding(complete: Sequence[int], plain: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    for start in range(len(complete) - len(plain) + 1):
+        if list(complete[start : start + len(plain)]) == list(plain):
+            return complete[:start], complete[start + len(plain) :]
     return [], []

@@ -104,46 +104,48 @@ class Translator:
 
     def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
         """Decode each sequence, up to its limit of tokens."""
-        found: dict[int, Decoded] = {}
-        by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
+        outputs: dict[int, Decoded] = {}
+        by_length = sorted(range(len(sequences)), key=lambda index: len(sequences[index]))
         for limit in sorted(set(limits)):
-            places = [place for place in by_length if limits[place] == limit]
-            found |= zip(places, self._decode([sequences[place] for place in places], limit), strict=True)
-        empty = [place for place in range(len(sequences)) if not (found[place].tokens or found[place].ended)]
+            indices = [index for index in by_length if limits[index] == limit]
+            outputs |= zip(indices, self._decode([sequences[index] for index in indices], limit), strict=True)
+        empty = [index for index in range(len(sequences)) if not (outputs[index].tokens or outputs[index].ended)]
         if empty:
-            found |= zip(empty, self._fallback([sequences[n] for n in empty], [limits[n] for n in empty]), strict=True)
-        return [found[place] for place in range(len(sequences))]
+            answers = self._fallback([sequences[index] for index in empty], [limits[index] for index in empty])
+            outputs |= zip(empty, answers, strict=True)
+        return [outputs[index] for index in range(len(sequences))]
 
     def _decode(self, sequences: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
         """Decode sequences of ascending length, with near ties marked."""
         rows = MAX_LOGITS // (self._vocabulary * limit)
         fits = rows >= min(MIN_ROWS, len(sequences))
-        found: list[Decoded] = []
-        for first in range(0, len(sequences), size := rows if fits else len(sequences)):
-            some = sequences[first : first + size]
-            results = self.translate(some, limit, logits=fits)
-            near = self._near_ties(results) if fits else self._near_ties_again(some, results)
+        outputs: list[Decoded] = []
+        size = rows if fits else len(sequences)
+        for start in range(0, len(sequences), size):
+            batch = sequences[start : start + size]
+            results = self.translate(batch, limit, logits=fits)
+            near_ties = self._near_ties(results) if fits else self._near_ties_again(batch, results)
             answers = (trim_at_end(tokens_of(result), self._ends) for result in results)
-            found += [replace(answer, near_tie=place in near) for place, answer in enumerate(answers)]
-        return found
+            outputs += [replace(answer, near_tie=index in near_ties) for index, answer in enumerate(answers)]
+        return outputs
 
     def _near_ties(self, results: Sequence[Any]) -> set[int]:
-        """The places of near ties among results with logits."""
-        uncertain = (place for place, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB)
-        return {place for place in uncertain if self._is_near_tie(results[place], tokens_of(results[place]))}
+        uncertain = (index for index, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB)
+        return {index for index in uncertain if self._is_near_tie(results[index], tokens_of(results[index]))}
 
     def _near_ties_again(self, sequences: Sequence[Sequence[int]], results: Sequence[Any]) -> set[int]:
-        """The places of near ties among results without logits: uncertain ones are decoded again."""
-        near: set[int] = set()
-        left = [place for place, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB]
-        left.sort(key=lambda place: len(tokens_of(results[place])), reverse=True)
-        while left:
-            length = len(tokens_of(results[left[0]]))
-            some, left = left[: (rows := max(1, MAX_LOGITS // (self._vocabulary * length)))], left[rows:]
-            again = self.translate([sequences[place] for place in some], length, logits=True)
-            pairs = zip(some, again, strict=True)
-            near |= {place for place, result in pairs if self._is_near_tie(result, tokens_of(results[place]))}
-        return near
+        """The indices of near ties among results without logits: uncertain ones are decoded again."""
+        near_ties: set[int] = set()
+        remaining = [index for index, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB]
+        remaining.sort(key=lambda index: len(tokens_of(results[index])), reverse=True)
+        while remaining:
+            length = len(tokens_of(results[remaining[0]]))
+            rows = max(1, MAX_LOGITS // (self._vocabulary * length))
+            batch, remaining = remaining[:rows], remaining[rows:]
+            again = self.translate([sequences[index] for index in batch], length, logits=True)
+            pairs = zip(batch, again, strict=True)
+            near_ties |= {index for index, result in pairs if self._is_near_tie(result, tokens_of(results[index]))}
+        return near_ties
 
     def _is_near_tie(self, result: Any, answer: list[int]) -> bool:
         """Whether two tokens were nearly equally probable somewhere in an answer, or it differs this time."""
@@ -209,9 +211,9 @@ class Conversion:
             translator.near_tie_nats = max(translator.near_tie_nats, 10 * gap)
             if tokens_of(result) != probe["forced"] or not gap < MAX_GAP_NATS:
                 return f"its answer to a probe is not PyTorch's (log-probability {gap:.2g} nats apart)"
-        for probe, written in zip(self.probes, translator.decode(sources, [length] * len(sources)), strict=True):
-            free = Decoded(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
-            if not written.near_tie and written != free:
+        for probe, output in zip(self.probes, translator.decode(sources, [length] * len(sources)), strict=True):
+            expected = Decoded(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
+            if not output.near_tie and output != expected:
                 return "its answer to a probe ends elsewhere than PyTorch's"
         return None
 
@@ -231,8 +233,8 @@ def obtain(loaded: HubModel, config: DecodingConfig, decoder: Callable[[], Decod
             _convert(loaded.model, config, folder)
         except CONVERSION_ERRORS as error:
             raise NotConvertible(f"it is not converted: {first_line(error)}") from error
-        about = {"config": asdict(config), "probes": _probes(config, decoder())}
-        (folder / "wug.json").write_text(json.dumps(about), encoding="utf-8")
+        metadata = {"config": asdict(config), "probes": _probes(config, decoder())}
+        (folder / "wug.json").write_text(json.dumps(metadata), encoding="utf-8")
         if tokenizer := SavedTokenizer.of(loaded.tokenizer):
             tokenizer.backend.save(str(folder / "tokenizer.json"))
 
@@ -265,13 +267,13 @@ def _name(fingerprint: str) -> str:
 
 
 def _read(folder: Path) -> Conversion:
-    about = json.loads((folder / "wug.json").read_text(encoding="utf-8"))
+    metadata = json.loads((folder / "wug.json").read_text(encoding="utf-8"))
     tokenizer = None
     if (saved := folder / "tokenizer.json").is_file():
         from tokenizers import Tokenizer
 
         tokenizer = SavedTokenizer(Tokenizer.from_file(str(saved)))
-    return Conversion(folder, DecodingConfig(**about["config"]), tokenizer, about["probes"])
+    return Conversion(folder, DecodingConfig(**metadata["config"]), tokenizer, metadata["probes"])
 
 
 class _TokenNumbers:
@@ -347,23 +349,23 @@ def _completed(config: PretrainedConfig) -> Iterator[None]:
         "t5": {"tie_word_embeddings": getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)},
         "mt5": {"tie_word_embeddings": False},
     }.get(kind, {})
-    before = dict(vars(config))
+    original = dict(vars(config))
     try:
         vars(config).update(implied)
         yield
     finally:
         vars(config).clear()
-        vars(config).update(before)
+        vars(config).update(original)
 
 
 def _probes(config: DecodingConfig, decoder: Decoder) -> list[dict[str, Any]]:
     """The outputs of PyTorch for random sequences, without those that rounding could change."""
     length = int(min(PROBE_ANSWER_TOKENS, (config.answer_limit or math.inf) - 1))
-    found = []
+    probes = []
     for source in decoder.probes([min(tokens, config.source_limit or tokens) for tokens in PROBE_LENGTHS]):
         trace = decoder.trace(source, length)
         if trace.margin >= MIN_MARGIN_NATS and math.isfinite(trace.logprob):
             (free,) = decoder.decode([source], [length])
             answer = {"tokens": list(free.tokens), "ended": free.ended}
-            found.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})
-    return found
+            probes.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})
+    return probes

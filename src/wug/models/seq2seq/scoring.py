@@ -80,15 +80,15 @@ class HubEncoderDecoder:
         encoder = self._model.get_encoder()
         return encoder(input_ids=sources, attention_mask=torch.ones_like(sources)).last_hidden_state
 
-    def write(self, memory: torch.Tensor, rows: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
+    def write(self, memory: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """The logits themselves, since models differ after their last layer (scales, biases)."""
         from transformers.modeling_outputs import BaseModelOutput
 
         states = memory[rows]
         return self._model(
             encoder_outputs=BaseModelOutput(last_hidden_state=states),
-            attention_mask=states.new_ones(states.shape[:2], dtype=written.dtype),
-            decoder_input_ids=written,
+            attention_mask=states.new_ones(states.shape[:2], dtype=tokens.dtype),
+            decoder_input_ids=tokens,
             use_cache=False,
         ).logits
 
@@ -110,14 +110,14 @@ class MarianTokenizer:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = texts_of(requests)
         ids: list[list[int]] = self.hf(text_target=texts, add_special_tokens=False)["input_ids"] if texts else []
-        spans = (self._spans(text, here) for text, here in zip(texts, ids, strict=True))
-        found = TokenizedTexts.of(texts, Ragged.of(ids), spans, self._unknown)
-        return cut_off(found, requests) if cut else found
+        spans = (self._spans(text, token_ids) for text, token_ids in zip(texts, ids, strict=True))
+        tokens = TokenizedTexts.of(texts, Ragged.of(ids), spans, self._unknown)
+        return cut_off(tokens, requests) if cut else tokens
 
     def _spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
         """The span of each token, by SentencePiece, whatever it does to letters (ligatures, widths)."""
-        written: Any = import_module("sentencepiece.sentencepiece_pb2")  # has no types
-        parsed = written.SentencePieceText.FromString(self.hf.spm_target.encode(text, out_type="serialized_proto"))
+        protobuf: Any = import_module("sentencepiece.sentencepiece_pb2")  # has no types
+        parsed = protobuf.SentencePieceText.FromString(self.hf.spm_target.encode(text, out_type="serialized_proto"))
         if [self.hf.encoder.get(piece.piece, self._unknown.id) for piece in parsed.pieces] != list(ids):
             raise InputError(
                 f"the token offsets of this text are unknown: {text!r}. "
@@ -138,26 +138,26 @@ class HubScoringTokenizer:
 
     def sources(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of sources, with special tokens."""
-        found: list[list[int]] = self.tokenize.hf([self.prefix + text for text in texts])["input_ids"]
-        return found
+        ids: list[list[int]] = self.tokenize.hf([self.prefix + text for text in texts])["input_ids"]
+        return ids
 
     def answers(self, requests: Sequence[Request]) -> TokenizedTexts:
         """The tokens of texts up to the ends of their spans; the end token only after whole texts."""
-        found = self.tokenize(requests)
+        tokens = self.tokenize(requests)
         if self.end is None:
-            return found
-        whole = np.array([r.span is None or r.span[1] > len(r.text) for r in requests], dtype=bool)
-        places = np.cumsum(found.ids.lengths)[whole]
-        lengths = np.array([len(request.text) for request in requests], dtype=np.int64)[whole]
-        ids = Ragged(np.insert(found.ids.flat, places, self.end), found.ids.lengths + whole)
-        starts, ends = (np.insert(column, places, lengths) for column in (found.starts, found.ends))
+            return tokens
+        sizes = np.array([len(request.text) for request in requests], dtype=np.int64)
+        is_whole = sizes < [np.inf if request.span is None else request.span[1] for request in requests]
+        insertions, lengths = np.cumsum(tokens.ids.lengths)[is_whole], sizes[is_whole]
+        ids = Ragged(np.insert(tokens.ids.flat, insertions, self.end), tokens.ids.lengths + is_whole)
+        starts, ends = (np.insert(column, insertions, lengths) for column in (tokens.starts, tokens.ends))
         name: str = self.tokenize.hf.convert_ids_to_tokens(self.end)
-        pieces = dict(found.pieces)
-        bounds = np.append(0, np.cumsum(found.ids.lengths))
-        for n in np.flatnonzero(whole).tolist():
-            spans = zip(found.starts[bounds[n] : bounds[n + 1]], found.ends[bounds[n] : bounds[n + 1]], strict=True)
-            pieces[n] = (*found.pieces.get(n, tuple(requests[n].text[a:b] for a, b in spans)), name)
-        return TokenizedTexts(ids, starts, ends, pieces, found.notices)
+        pieces = dict(tokens.pieces)
+        bounds = np.append(0, np.cumsum(tokens.ids.lengths))
+        for n in np.flatnonzero(is_whole).tolist():
+            spans = zip(tokens.starts[bounds[n] : bounds[n + 1]], tokens.ends[bounds[n] : bounds[n + 1]], strict=True)
+            pieces[n] = (*tokens.pieces.get(n, tuple(requests[n].text[a:b] for a, b in spans)), name)
+        return TokenizedTexts(ids, starts, ends, pieces, tokens.notices)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule if it has one."""
@@ -174,10 +174,10 @@ class Sentinels(NamedTuple):
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase, spec: ModelSpec) -> Sentinels:
         """The first two sentinels of a tokenizer."""
-        known = tokenizer.get_vocab()
+        vocabulary = tokenizer.get_vocab()
         for name in SENTINELS:
-            if name.format(0) in known and name.format(1) in known:
-                return cls(known[name.format(0)], known[name.format(1)])
+            if name.format(0) in vocabulary and name.format(1) in vocabulary:
+                return cls(vocabulary[name.format(0)], vocabulary[name.format(1)])
         raise ModelError(
             f"{spec}: score=spans needs the sentinels of T5 in the vocabulary (<extra_id_0>), and it has none. "
             "Use score=source"
@@ -216,11 +216,11 @@ class SpanScorer:
         distribution = reading is not None and reading.distribution
         bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
         targets: list[ForcedTarget] = []
-        kept = np.zeros(bounds[-1], dtype=bool)
+        is_scored = np.zeros(bounds[-1], dtype=bool)
         for request, ids, begin, end in zip(requests, tokens.ids.split(), bounds, bounds[1:], strict=False):
             for first, last in _spans(request, tokens.starts[begin:end].tolist()):
                 targets.append(self._target(ids, first, last, size, boundary=boundary))
-                kept[begin + first : begin + last] = True
+                is_scored[begin + first : begin + last] = True
         columns, with_word_end = [np.empty((3 if distribution else 1, 0))], [np.empty(0)]
         for values in self._forcing.columns(targets, distribution=distribution):
             columns.append(values[:, :-1] if boundary else values)
@@ -228,19 +228,18 @@ class SpanScorer:
                 with_word_end.append(values[0, :-1].copy())
                 with_word_end[-1][-1] += values[0, -1]
         word_ends = np.concatenate(with_word_end) if boundary else None
-        return tokens.keep(kept).scores(texts_of(requests), np.concatenate(columns, axis=1), word_ends)
+        return tokens.keep(is_scored).scores(texts_of(requests), np.concatenate(columns, axis=1), word_ends)
 
-    def _size(self, requests: Sequence[Request], found: TokenizedTexts, reading: TextReading | None) -> int | None:
+    def _size(self, requests: Sequence[Request], texts: TokenizedTexts, reading: TextReading | None) -> int | None:
         """Tokens of a text per window; None: all of it."""
         tokens, limit = self._tokens, self._limits.source
         special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1
         if reading is not None:
             return window_size(reading, limit or self._limits.window, special, self.id)[0]
-        refuse_long(found.ids, limit, texts_of(requests), self.id, special)
+        refuse_long(texts.ids, limit, texts_of(requests), self.id, special)
         return None
 
     def _target(self, ids: list[int], first: int, last: int, size: int | None, *, boundary: bool) -> ForcedTarget:
-        """The tokens `first:last` of a text as a span."""
         tokens, begin, end = self._tokens, 0, len(ids)
         if size is not None and end > size:  # as much before the word as after it
             begin = min(max(0, (first + last - size) // 2), end - size)
@@ -261,11 +260,11 @@ def _spans(request: Request, starts: Sequence[int]) -> Iterator[tuple[int, int]]
             yield first, last
         return
     first = 0
-    for place in range(1, len(starts) + 1):
+    for index in range(1, len(starts) + 1):
         # A token opens a word if there is white space between it and the one before.
-        if place == len(starts) or any(map(str.isspace, request.text[starts[place - 1] : starts[place]])):
-            yield first, place
-            first = place
+        if index == len(starts) or any(map(str.isspace, request.text[starts[index - 1] : starts[index]])):
+            yield first, index
+            first = index
 
 
 def make_scorer(
@@ -280,14 +279,14 @@ def make_scorer(
     special = Seq2SeqSpecialTokens.of(tokenizer, config)
     max_length = min(config.source_limit or 1 << 30, config.answer_limit or 1 << 30)
     forcing = TeacherForcing(HubEncoderDecoder(loaded.model), options["batch"], max_length=max_length)
-    usual = tokenizer.model_max_length
+    window = tokenizer.model_max_length if 2 < tokenizer.model_max_length < 1 << 20 else DEFAULT_WINDOW_TOKENS
     chunk = requests_per_chunk(loaded.model, cpu=(2e4, 32, 1024), gpu=(4e5, 256, 16384))
     info = ScorerInfo(
         f"seq2seq/{loaded.name}@{loaded.fingerprint}",
         signature(options, loaded.dtype),
         chunk if by_source else max(16, chunk // 8),
         special.lead,
-        TokenLimits(config.source_limit, config.answer_limit, usual if 2 < usual < 1 << 20 else DEFAULT_WINDOW_TOKENS),
+        TokenLimits(config.source_limit, config.answer_limit, window),
     )
     if isinstance(tokenize, OffsetTokenizer) and not by_source:
         sentinels = Sentinels.of(tokenizer, spec)

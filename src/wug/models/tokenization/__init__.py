@@ -1,1 +1,1 @@
-"""Texts as tokens or words, with the place of each in its text."""
+"""Texts as tokens or words, with the position of each in its text."""

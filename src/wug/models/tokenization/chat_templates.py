@@ -28,7 +28,7 @@ _DATE = re.compile(r"strftime_now\(\s*(['\"])(.+?)\1")
 class RenderedText:
     """A text after what is read before it."""
 
-    whole: str
+    full_text: str
     start: int
     """Where the text begins."""
     tokens_before: int
@@ -43,10 +43,10 @@ class ChatTemplate:
         require_offsets(tokenizer)
         self._tokenizer, self._name = tokenizer, name
         added = tokenizer.added_tokens_decoder.values()
-        self._control = sorted({token.content for token in added if token.special and token.content.strip()})
+        self._control_tokens = sorted({token.content for token in added if token.special and token.content.strip()})
         self._headers: dict[str | None, bool] = {}
         self._frames: dict[tuple[object, ...], str] = {}
-        self._last: tuple[Chat, str] | None = None
+        self._last_header: tuple[Chat, str] | None = None
 
     def has_template(self, template: str | None) -> bool:
         """Whether there is a template: the given one, or the tokenizer's own."""
@@ -66,14 +66,14 @@ class ChatTemplate:
 
     def wrapper(self, chat: Chat) -> ChatWrapper:
         """The checksum of what surrounds texts, and what a user should know about the template."""
-        whole = self._header(chat, PLACEHOLDER) + PLACEHOLDER
-        return ChatWrapper(checksum(whole), () if chat.plain else tuple(self._notices(chat, whole)))
+        rendered = self._header(chat, PLACEHOLDER) + PLACEHOLDER
+        return ChatWrapper(checksum(rendered), () if chat.plain else tuple(self._notices(chat, rendered)))
 
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse texts that the template changes, or that the tokenizer does not separate from it."""
         for request in requests:
             self._checked_header(request)
-        self.render([one for one in requests if (chat := one.conversation) is not None and not chat.answers])
+        self.render([request for request in requests if request.conversation and not request.conversation.answers])
 
     @no_panic()
     def render(self, requests: Sequence[Request]) -> list[RenderedText]:
@@ -81,13 +81,13 @@ class ChatTemplate:
         headers = [self._checked_header(request) for request in requests]
         texts = [header + request.text for header, request in zip(headers, requests, strict=True)]
         encoded = self._tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=False)
-        found = []
+        rendered = []
         for request, text, header, encoding in zip(requests, texts, headers, encoded, strict=True):
             start = len(header)
-            place = encoding.char_to_token(start) if request.text else None
-            if place is None:  # white space that the offsets leave out, or no text
-                place = bisect_left(encoding.offsets, (start,))
-            first, end = encoding.token_to_chars(place) or (start, start) if place < len(encoding) else (start, start)
+            index = encoding.char_to_token(start) if request.text else None
+            if index is None:  # white space that the offsets leave out, or no text
+                index = bisect_left(encoding.offsets, (start,))
+            first, end = encoding.token_to_chars(index) or (start, start) if index < len(encoding) else (start, start)
             crossing = text[first:end] if first < start < end else ""
             chat = request.conversation
             if crossing and chat is not None and not chat.answers:
@@ -96,8 +96,8 @@ class ChatTemplate:
                     "in it, so that the text has no probability of its own. Use another request or prompt, or "
                     "-S chat_template=FILE with a template that ends otherwise"
                 )
-            found.append(RenderedText(text, start, place, crossing))
-        return found
+            rendered.append(RenderedText(text, start, index, crossing))
+        return rendered
 
     def encode(self, text: str) -> Any:
         """The tokens of a rendered text, with `ids` and `offsets`."""
@@ -108,21 +108,21 @@ class ChatTemplate:
         chat = request.conversation or Chat((), plain=True)
         if request.generate and not chat.answers:
             chat = replace(chat, answers=True)
-        known = None if self._last is None or self._last[0] is not chat else self._last[1]
-        header = self._header(chat, request.text) if known is None else known
+        cached_header = None if self._last_header is None or self._last_header[0] is not chat else self._last_header[1]
+        header = self._header(chat, request.text) if cached_header is None else cached_header
         if chat.plain:
             return header
-        for text in (request.text, *(content for _, content in chat.messages if known is None)):
-            if control := next((token for token in self._control if token in text), None):
+        for text in (request.text, *(content for _, content in chat.messages if cached_header is None)):
+            if control := next((token for token in self._control_tokens if token in text), None):
                 raise ModelError(
                     f"{self._name}: {shortened(text)!r} contains {control!r}, a control token of the model. Take it out"
                 )
-        if known is not None:
-            return known
+        if cached_header is not None:
+            return cached_header
         expected = self._frame(chat)
         for (role, text), probe in zip(chat.messages, _PROBES, strict=False):
-            if role == "system" and (why := None if probe in expected else self.refuses_system(chat.template)):
-                raise ModelError(f"{why}. Leave the system text out, or use -S chat_template=FILE")
+            if role == "system" and probe not in expected and (reason := self.refuses_system(chat.template)):
+                raise ModelError(f"{reason}. Leave the system text out, or use -S chat_template=FILE")
             expected = expected.replace(probe, text, 1)
         if header != expected:
             turns = "; ".join(f"{role}: {shortened(text)!r}" for role, text in chat.messages)
@@ -131,7 +131,7 @@ class ChatTemplate:
                 "removes white space at the ends. Change the text, or use -S chat_template=FILE, or no for questions"
             )
         if chat.answers:  # the same for both labels
-            self._last = chat, header
+            self._last_header = chat, header
         return header
 
     def _frame(self, chat: Chat) -> str:
@@ -151,13 +151,14 @@ class ChatTemplate:
         if chat.answers and not self._answers_in_open_turn(chat.template):
             return self._apply(chat.messages, chat.template, "prompt")
         text = text or _PROBE  # an empty turn may be rendered differently
-        whole = self._apply((*chat.messages, ("assistant", text)), chat.template, "open")
-        if not whole.endswith(text):
+        rendered = self._apply((*chat.messages, ("assistant", text)), chat.template, "open")
+        if not rendered.endswith(text):
             raise ModelError(
                 f"{self._name}: its chat template changes {shortened(text)!r}: the rendered text ends in "
-                f"{whole[-len(text) - 10 :]!r}. Remove white space at the ends of the sentence, or use another template"
+                f"{rendered[-len(text) - 10 :]!r}. Remove white space at the ends of the sentence, or use another "
+                "template"
             )
-        return whole[: len(whole) - len(text)]
+        return rendered[: len(rendered) - len(text)]
 
     def _answers_in_open_turn(self, template: str | None) -> bool:
         """Whether the template has no generation prompt though assistant turns have a header."""
@@ -170,8 +171,8 @@ class ChatTemplate:
         """The generation prompt, whether it is nothing, and the header of an open turn, after the same user turn."""
         messages = (("user", _PROBE),)
         prompt = self._apply(messages, template, "prompt")
-        whole = self._apply((*messages, ("assistant", _SYSTEM)), template, "open")
-        return prompt, prompt == self._apply(messages, template, "none"), whole.removesuffix(_SYSTEM)
+        rendered = self._apply((*messages, ("assistant", _SYSTEM)), template, "open")
+        return prompt, prompt == self._apply(messages, template, "none"), rendered.removesuffix(_SYSTEM)
 
     def _apply(self, messages: Sequence[tuple[str, str]], template: str | None, end: str) -> str:
         """The rendered messages, with an open last turn, with the generation prompt, or with neither."""
@@ -195,26 +196,26 @@ class ChatTemplate:
             ) from error
         return str(rendered)
 
-    def _notices(self, chat: Chat, whole: str) -> list[str]:
+    def _notices(self, chat: Chat, rendered: str) -> list[str]:
         template = str(chat.template or self._tokenizer.get_chat_template())
         prompt, ignored, header = self._beginnings(chat.template)
-        found = []
+        notices = []
         if prompt != header:
             header, prompt = (text.partition(_PROBE)[2] for text in (header, prompt))
-            second = chat.answers and not self._answers_in_open_turn(chat.template)
-            found.append(
+            follows_prompt = chat.answers and not self._answers_in_open_turn(chat.template)
+            notices.append(
                 f"the chat template begins an assistant turn with {header!r}, and its generation prompt is {prompt!r}: "
-                f"texts follow the {'second' if second else 'first'}"
+                f"texts follow the {'second' if follows_prompt else 'first'}"
             )
         if ignored and chat.answers:
-            found.append("the chat template has no generation prompt (it ignores add_generation_prompt)")
-        now = datetime.now()
-        if any((date := now.strftime(form)) and date in whole for _, form in _DATE.findall(template)):
-            found.append("the chat template writes today's date into every text: scores may change from day to day")
+            notices.append("the chat template has no generation prompt (it ignores add_generation_prompt)")
+        dates = [datetime.now().strftime(date_format) for _, date_format in _DATE.findall(template)]
+        if any(date and date in rendered for date in dates):
+            notices.append("the chat template writes today's date into every text: scores may change from day to day")
         bos = self._tokenizer.bos_token
-        if bos and whole.startswith(bos * 2):
-            found.append(f"the chat template writes the BOS token {bos!r} twice")
-        first = SpecialTokens.of(self._tokenizer.backend_tokenizer).before
-        if first and not whole.startswith(self._tokenizer.convert_ids_to_tokens(first[0])):
-            found.append("the chat template writes no BOS token, and the tokenizer would: texts are read without one")
-        return found
+        if bos and rendered.startswith(bos * 2):
+            notices.append(f"the chat template writes the BOS token {bos!r} twice")
+        default_bos = SpecialTokens.of(self._tokenizer.backend_tokenizer).before
+        if default_bos and not rendered.startswith(self._tokenizer.convert_ids_to_tokens(default_bos[0])):
+            notices.append("the chat template writes no BOS token, and the tokenizer would: texts are read without one")
+        return notices

@@ -39,11 +39,11 @@ class Ragged:
         ends = np.cumsum(self.lengths).tolist()
         return (flat[end - length : end] for end, length in zip(ends, self.lengths.tolist(), strict=True))
 
-    def places(self, which: Ints) -> Ints:
-        """The indices of the elements of the sequences `which`."""
-        lengths = self.lengths[which]
-        begin = np.cumsum(lengths) - lengths
-        return np.repeat(self.starts[which] - begin, lengths) + np.arange(int(lengths.sum()))
+    def element_indices(self, sequences: Ints) -> Ints:
+        """The indices of the elements of these sequences."""
+        lengths = self.lengths[sequences]
+        starts = np.cumsum(lengths) - lengths
+        return np.repeat(self.starts[sequences] - starts, lengths) + np.arange(int(lengths.sum()))
 
     def led_by(self, token: int, starts: Ints | None = None) -> Ragged:
         """With `token` before each sequence, or before those that begin at `starts`."""

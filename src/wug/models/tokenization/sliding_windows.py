@@ -24,7 +24,7 @@ class Passages:
 
     tokens: Ragged
     where: Ints
-    """For each token of a passage, its place in the flat texts; -1 if it is read but not scored."""
+    """For each token of a passage, its index in the flat texts; -1 if it is read but not scored."""
     texts: Ints
     """For each passage, its text."""
     firsts: Ints
@@ -44,14 +44,14 @@ def window_size(
         raise ModelError(
             f"{model}: a window of {reading.window:,} tokens is longer than the model's context of {limit:,}"
         )
-    whole = reading.window or limit
-    size = None if whole is None else whole - special
+    window = reading.window or limit
+    size = None if window is None else window - special
     if size is None:
         return None, 1
     stride = reading.stride or max(1, size // 2)
     if size < 2 or stride >= size:
         raise ModelError(
-            f"{model}: windows of {whole:,} tokens, {special} of them special, cannot advance by {stride:,}: the "
+            f"{model}: windows of {window:,} tokens, {special} of them special, cannot advance by {stride:,}: the "
             "stride must be smaller than a window"
         )
     return size, stride
@@ -68,8 +68,8 @@ def passages(texts: Ragged, size: int | None, stride: int, cut: Cut) -> Passages
     for number, (start, length) in enumerate(zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)):
         for begin, first, last, end in cut(length, size, stride) if length > size else [(0, 0, length, length)]:
             flat.append(texts.flat[start + begin : start + end])
-            places = np.arange(start + begin, start + end)
-            where.append(np.where((places >= start + first) & (places < start + last), places, -1))
+            positions = np.arange(start + begin, start + end)
+            where.append(np.where((positions >= start + first) & (positions < start + last), positions, -1))
             of_text.append(number)
             begins.append(begin)
     lengths = np.fromiter(map(len, flat), dtype=np.int64, count=len(flat))

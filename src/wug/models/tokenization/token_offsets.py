@@ -38,9 +38,9 @@ def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None 
     Spans follow from the tokens' texts, and from `offsets` if these are not enough (`<unk>`, parts of characters) and
     agree with all tokens whose text is known. InputError if a visible character belongs to no token.
     """
-    found = exact_spans(text, tokens, offsets)
-    if found is not None:
-        return found
+    exact = exact_spans(text, tokens, offsets)
+    if exact is not None:
+        return exact
     if any(token and _is_part(token) for token in tokens):
         raise InputError(f"the tokens {_shown(tokens)} fit {text[:80]!r} in no way, or in several")
     spans = align(text, tokens, starts=(), ends=())
@@ -51,42 +51,42 @@ def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None 
 
 def exact_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span] | None:
     """The spans of tokens that make up the text; None if they do not, or in more than one way."""
-    parted = any(map(_is_part, tokens))
-    if parted and offsets is not None and (told := _by_offsets(text, tokens, offsets)) is not None:
-        return told
+    has_parts = any(map(_is_part, tokens))
+    if has_parts and offsets is not None and (by_offsets := _by_offsets(text, tokens, offsets)) is not None:
+        return by_offsets
     for spaces in (True, False):
-        if (found := _by_texts(text, tokens, spaces=spaces)) is not None:
-            return found
+        if (spans := _by_texts(text, tokens, spaces=spaces)) is not None:
+            return spans
     for reading in (_gpt2_bytes, _sentencepiece_bytes):
-        if (found := _by_bytes(text, tokens, reading)) is not None:
-            return found
-    return None if offsets is None or parted else _by_offsets(text, tokens, offsets)
+        if (spans := _by_bytes(text, tokens, reading)) is not None:
+            return spans
+    return None if offsets is None or has_parts else _by_offsets(text, tokens, offsets)
 
 
 def spans_of_suffix(text: str, tokens: Sequence[str]) -> list[Span] | None:
     """The spans of tokens that make up the end of `text`; None if they do not, or begin with a part of a character."""
     if tokens and _is_part(tokens[0]):
         return None
-    letters, spots = _letters(text, spaces=False)
+    letters, indices = _letters(text, spaces=False)
     words = [_squeezed(token) for token in tokens]
     if not letters.endswith("".join(words)):
         return None
-    return _spans(text, spots, _running(words, len(letters) - sum(map(len, words))))
+    return _spans(text, indices, _running(words, len(letters) - sum(map(len, words))))
 
 
 def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] | None:
     """The spans by the tokens' texts, or None; without `spaces`, white space is ignored."""
-    letters, spots = _letters(text, spaces=spaces)
+    letters, indices = _letters(text, spaces=spaces)
     words = list(tokens) if spaces else [_squeezed(token) for token in tokens]
     if "".join(words) == letters:
-        return _spans(text, spots, _running(words, 0))
-    pieces = [piece for place, word in enumerate(words) for piece in _pieces(place, word, empty=not tokens[place])]
+        return _spans(text, indices, _running(words, 0))
+    pieces = [piece for index, word in enumerate(words) for piece in _pieces(index, word, empty=not tokens[index])]
     if all(piece.text is not None for piece in pieces):
         return None
     forwards = _walk(letters, pieces)
     # Backwards, unknown pieces take as little as possible from the other side: only if both agree is it unique.
-    turned = [_Piece(piece.token, piece.text and piece.text[::-1]) for piece in reversed(pieces)]
-    backwards = _walk(letters[::-1], turned)
+    reversed_pieces = [_Piece(piece.token, piece.text and piece.text[::-1]) for piece in reversed(pieces)]
+    backwards = _walk(letters[::-1], reversed_pieces)
     if forwards is None or backwards is None:
         return None
     size = len(letters)
@@ -97,20 +97,20 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
     for piece, (start, end) in zip(pieces, forwards, strict=True):
         if piece.text is None and sharing[start, end] > len(_bytes(letters[start:end])):
             return None  # more parts than bytes: one of the empty tokens is not a part of a character
-        if piece.text is None and any(map(str.isspace, text[spots[start] : spots[end - 1]])):
+        if piece.text is None and any(map(str.isspace, text[indices[start] : indices[end - 1]])):
             return None  # parts of characters of two words: which token belongs to which?
         ranges[piece.token] = (ranges.get(piece.token, (start, end))[0], end)
-    return _spans(text, spots, [ranges[place] for place in range(len(tokens))])
+    return _spans(text, indices, [ranges[index] for index in range(len(tokens))])
 
 
 def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes | None]) -> list[Span] | None:
     """The spans of tokens that are a text's bytes, or None; some tokenizers put a space before the text."""
     raw = [piece for token in tokens if (piece := reading(token)) is not None]
-    joined, whole = b"".join(raw), _bytes(text)
-    if len(raw) < len(tokens) or joined not in (whole, b" " + whole):
+    joined, text_bytes = b"".join(raw), _bytes(text)
+    if len(raw) < len(tokens) or joined not in (text_bytes, b" " + text_bytes):
         return None
-    owners = [0] * (len(joined) - len(whole))
-    owners += [place for place, letter in enumerate(text) for _ in _bytes(letter)]
+    owners = [0] * (len(joined) - len(text_bytes))
+    owners += [index for index, letter in enumerate(text) for _ in _bytes(letter)]
     spans, start = [], 0
     for piece in raw:
         end = start + len(piece)
@@ -143,65 +143,63 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
     if any(a > b for a, b in pairwise(bounds)):
         return None
     spans: list[Span] = []
-    before: int | None = None
+    previous_start: int | None = None
     for token, (start, end) in zip(tokens, pairwise(bounds), strict=True):
         # A part of a character is not all of it: such a server counts parts as characters.
-        alone = start < end and _is_part(token) and before != start
+        alone = start < end and _is_part(token) and previous_start != start
         if alone or not _may_be(token, text[start:end]):
             return None
-        before = start
+        previous_start = start
         first = first_visible(text, start)
         spans.append((first, max(first, end)))
     return spans
 
 
-def _may_be(token: str, part: str) -> bool:
-    """Whether a token may represent a part of the text."""
+def _may_be(token: str, characters: str) -> bool:
     if not token:
-        return not part.strip() or not part.isascii()
+        return not characters.strip() or not characters.isascii()
     if _is_part(token):
-        return not part or not part.isascii()
-    return bool(part.strip()) if is_unknown(token) else _squeezed(part) == _squeezed(token)
+        return not characters or not characters.isascii()
+    return bool(characters.strip()) if is_unknown(token) else _squeezed(characters) == _squeezed(token)
 
 
 def _walk(letters: str, pieces: Sequence[_Piece]) -> list[Span] | None:
     """The leftmost spans of the pieces; unknown ones are one or more characters beyond ASCII."""
     spans: list[Span] = []
-    place, waiting = 0, 0
+    position, waiting = 0, 0
     for piece in pieces:
         if piece.text is None or (waiting and not piece.text):
             waiting += 1
             continue
-        start = place
+        start = position
         if waiting:
-            start = letters.find(piece.text, place + 1)
-            if start < 0 or not _beyond_ascii(letters[place:start]):
+            start = letters.find(piece.text, position + 1)
+            if start < 0 or not _beyond_ascii(letters[position:start]):
                 return None
-            spans += [(place, start)] * waiting
+            spans += [(position, start)] * waiting
             waiting = 0
-        elif not letters.startswith(piece.text, place):
+        elif not letters.startswith(piece.text, position):
             return None
-        place = start + len(piece.text)
-        spans.append((start, place))
+        position = start + len(piece.text)
+        spans.append((start, position))
     if waiting:
-        if not _beyond_ascii(letters[place:]):
+        if not _beyond_ascii(letters[position:]):
             return None
-        spans += [(place, len(letters))] * waiting
-        place = len(letters)
-    return spans if place == len(letters) else None
+        spans += [(position, len(letters))] * waiting
+        position = len(letters)
+    return spans if position == len(letters) else None
 
 
 def _is_part(token: str) -> bool:
-    """Whether a token may be bytes that are not a whole character."""
     return not token or PART in token or BYTE.fullmatch(token) is not None
 
 
-def _pieces(place: int, word: str, *, empty: bool) -> list[_Piece]:
+def _pieces(token: int, word: str, *, empty: bool) -> list[_Piece]:
     """The pieces of a token; one that is `empty` may be a part of a character, unlike white space."""
     if empty or BYTE.fullmatch(word):
-        return [_Piece(place, None)]
+        return [_Piece(token, None)]
     parts = re.findall(f"{PART}+|[^{PART}]+", word) or [""]
-    return [_Piece(place, None if part.startswith(PART) else part) for part in parts]
+    return [_Piece(token, None if part.startswith(PART) else part) for part in parts]
 
 
 def _beyond_ascii(letters: str) -> bool:
@@ -210,8 +208,8 @@ def _beyond_ascii(letters: str) -> bool:
 
 def _letters(text: str, *, spaces: bool) -> tuple[str, list[int]]:
     """The characters, with or without white space, and their indices, followed by the text's length."""
-    spots = [place for place, letter in enumerate(text) if spaces or not letter.isspace()]
-    return "".join(text[place] for place in spots), [*spots, len(text)]
+    indices = [index for index, letter in enumerate(text) if spaces or not letter.isspace()]
+    return "".join(text[index] for index in indices), [*indices, len(text)]
 
 
 def _squeezed(token: str) -> str:
@@ -226,12 +224,12 @@ def _running(words: Sequence[str], start: int) -> list[Span]:
     return ranges
 
 
-def _spans(text: str, spots: Sequence[int], ranges: Sequence[Span]) -> list[Span]:
+def _spans(text: str, indices: Sequence[int], ranges: Sequence[Span]) -> list[Span]:
     """Ranges of characters as ranges of the text, each from its first visible character on."""
     spans = []
     for start, end in ranges:
-        first = first_visible(text, spots[start])
-        spans.append((first, max(first, spots[end - 1] + 1 if end > start else first)))
+        first = first_visible(text, indices[start])
+        spans.append((first, max(first, indices[end - 1] + 1 if end > start else first)))
     return spans
 
 

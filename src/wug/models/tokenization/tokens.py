@@ -69,24 +69,24 @@ class TokenizedTexts:
         starts: list[list[int]] = []
         ends: list[list[int]] = []
         pieces: dict[int, tuple[str, ...]] = {}
-        for place, (text, spans, here) in enumerate(zip(texts, offsets, ids.split(), strict=True)):
+        for index, (text, spans, token_ids) in enumerate(zip(texts, offsets, ids.split(), strict=True)):
             starts.append([first_visible(text, a) for a, _ in spans])
             ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
-            if unknown.id is not None and unknown.id in here:
-                named = zip(here, starts[-1], ends[-1], strict=True)
-                pieces[place] = tuple(unknown.name if i == unknown.id else text[a:b] for i, a, b in named)
+            if unknown.id is not None and unknown.id in token_ids:
+                tokens = zip(token_ids, starts[-1], ends[-1], strict=True)
+                pieces[index] = tuple(unknown.name if i == unknown.id else text[a:b] for i, a, b in tokens)
         count = len(ids.flat)
         return cls(ids, flatten(starts, count), flatten(ends, count), pieces)
 
-    def keep(self, which: npt.NDArray[np.bool_]) -> TokenizedTexts:
+    def keep(self, selected: npt.NDArray[np.bool_]) -> TokenizedTexts:
         """Some of the tokens."""
-        counts = np.append(0, np.cumsum(which))
+        counts = np.append(0, np.cumsum(selected))
         bounds = np.append(0, np.cumsum(self.ids.lengths))
         pieces = {
-            n: tuple(compress(names, which[bounds[n] : bounds[n + 1]].tolist())) for n, names in self.pieces.items()
+            n: tuple(compress(names, selected[bounds[n] : bounds[n + 1]].tolist())) for n, names in self.pieces.items()
         }
-        ids = Ragged(self.ids.flat[which], np.diff(counts[bounds]))
-        return TokenizedTexts(ids, self.starts[which], self.ends[which], pieces, self.notices)
+        ids = Ragged(self.ids.flat[selected], np.diff(counts[bounds]))
+        return TokenizedTexts(ids, self.starts[selected], self.ends[selected], pieces, self.notices)
 
     def scores(self, texts: Sequence[str], columns: Floats, with_word_end: Floats | None = None) -> Scores:
         """The outputs, from one value per token in each column: log-probabilities, perhaps entropies and ranks.
@@ -94,14 +94,14 @@ class TokenizedTexts:
         NaN is for none. `with_word_end` has the log-probabilities with the end of each word counted with that word.
         """
         bounds = np.append(0, np.cumsum(self.ids.lengths))
-        more = dict(zip(("entropies", "ranks"), columns[1:], strict=False))
+        optional_columns = dict(zip(("entropies", "ranks"), columns[1:], strict=False))
         if with_word_end is not None:
-            more["logprobs_with_word_end"] = with_word_end
+            optional_columns["logprobs_with_word_end"] = with_word_end
         # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-        lists = {name: _or_none(values, int if name == "ranks" else float) for name, values in more.items()}
+        lists = {name: _or_none(values, int if name == "ranks" else float) for name, values in optional_columns.items()}
         extras = {
-            place: TokenExtras(**{name: values[first:last] for name, values in lists.items()})
-            for place, (first, last) in enumerate(pairwise(bounds.tolist()) if lists else ())
+            index: TokenExtras(**{name: values[start:end] for name, values in lists.items()})
+            for index, (start, end) in enumerate(pairwise(bounds.tolist()) if lists else ())
         }
         starts, ends = self.starts.astype(np.int32), self.ends.astype(np.int32)
         return Scores(texts, bounds, starts, ends, columns[0], self.pieces, self.notices, extras)
@@ -118,7 +118,7 @@ class SpecialTokens:
     def of(cls, backend: Tokenizer) -> SpecialTokens:
         """As the tokenizer adds them."""
         encoded = backend.encode("a", add_special_tokens=True)
-        text_tokens = [place for place, special in enumerate(encoded.special_tokens_mask) if not special]
+        text_tokens = [index for index, special in enumerate(encoded.special_tokens_mask) if not special]
         if not text_tokens:
             return cls(tuple(encoded.ids), ())
         return cls(tuple(encoded.ids[: text_tokens[0]]), tuple(encoded.ids[text_tokens[-1] + 1 :]))
@@ -126,9 +126,9 @@ class SpecialTokens:
     def around(self, texts: Ragged) -> Ragged:
         """The texts with the special tokens."""
         sides = np.stack([texts.starts, texts.starts + texts.lengths], axis=1)
-        places = np.repeat(sides, [len(self.before), len(self.after)], axis=1).ravel()
+        positions = np.repeat(sides, [len(self.before), len(self.after)], axis=1).ravel()
         special = np.tile(np.array(self.before + self.after, dtype=np.int64), len(texts))
-        return Ragged(np.insert(texts.flat, places, special), texts.lengths + len(self.before) + len(self.after))
+        return Ragged(np.insert(texts.flat, positions, special), texts.lengths + len(self.before) + len(self.after))
 
 
 def require_offsets(hf: PreTrainedTokenizerBase) -> None:
@@ -158,31 +158,30 @@ class OffsetTokenizer:
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = texts_of(requests)
-        found = self._by_words(texts) or self._by_offsets(texts)
-        return cut_off(found, requests) if cut else found
+        tokens = self._by_words(texts) or self._by_offsets(texts)
+        return cut_off(tokens, requests) if cut else tokens
 
     def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
-        found = None if self._words is None or not texts else self._words(texts)
-        return None if found is None else TokenizedTexts(*found, {})
+        columns = None if self._words is None or not texts else self._words(texts)
+        return None if columns is None else TokenizedTexts(*columns, {})
 
     def _tokens_of(self, words: list[str]) -> list[Word] | None:
-        """The tokens of words; None if a part of one is unknown or dropped."""
-        found = self._by_offsets(words)
-        if found.pieces or found.notices:
+        tokens = self._by_offsets(words)
+        if tokens.pieces or tokens.notices:
             return None
-        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
-        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
+        bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
+        columns = [column.tolist() for column in (tokens.ids.flat, tokens.starts, tokens.ends)]
         return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
 
     def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
-        found = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
+        tokens = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
         if self._drops is not None:
-            each = enumerate(zip(texts, encoded, strict=True))
-            notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
-            found = replace(found, notices=notices)
-        return found
+            pairs = enumerate(zip(texts, encoded, strict=True))
+            notices = {index: (DROPPED,) for index, (text, encoding) in pairs if self._drops(text, encoding.offsets)}
+            tokens = replace(tokens, notices=notices)
+        return tokens
 
 
 def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
@@ -190,22 +189,21 @@ def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], 
 
     BPE without an unknown token drops what its vocabulary lacks.
     """
-    described = json.loads(backend.to_str())
-    model = described["model"]
+    config = json.loads(backend.to_str())
+    model = config["model"]
     if model["type"] != "BPE" or model.get("unk_token") is not None or model.get("byte_fallback"):
         return None
-    if '"ByteLevel"' not in json.dumps([described["normalizer"], described["pre_tokenizer"]]):
+    if '"ByteLevel"' not in json.dumps([config["normalizer"], config["pre_tokenizer"]]):
         return _leaves_out
     from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-    known = bytes(byte for byte, name in bytes_to_unicode().items() if backend.token_to_id(name) is not None)
-    if len(known) == 256:
+    known_bytes = bytes(byte for byte, name in bytes_to_unicode().items() if backend.token_to_id(name) is not None)
+    if len(known_bytes) == 256:
         return None
-    return lambda text, _: bool(text.encode("utf-8", "surrogatepass").translate(None, known))
+    return lambda text, _: bool(text.encode("utf-8", "surrogatepass").translate(None, known_bytes))
 
 
 def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a letter or digit of a text is in no token."""
     last = 0
     for start, end in [*offsets, (len(text), len(text))]:
         if any(map(str.isalnum, text[last:start])):
@@ -221,19 +219,19 @@ def word_spans(backend: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int,
         return blank_spans(texts)
     spans: list[list[tuple[int, int]]] = []
     for text, encoding in zip(texts, backend.encode_batch(list(texts), add_special_tokens=False), strict=True):
-        here: dict[object, tuple[int, int]] = {}
-        for place, (word, (start, end)) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True)):
-            name = (place,) if word is None else word  # a special token written in the text is a separate word
-            low, high = here.get(name, (start, end))
-            here[name] = (min(low, start), max(high, end))
-        trimmed = ((first_visible(text, low), high) for low, high in here.values())
+        span_by_word: dict[object, tuple[int, int]] = {}
+        for index, (word, (start, end)) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True)):
+            name = (index,) if word is None else word  # a special token written in the text is a separate word
+            low, high = span_by_word.get(name, (start, end))
+            span_by_word[name] = (min(low, start), max(high, end))
+        trimmed = ((first_visible(text, low), high) for low, high in span_by_word.values())
         spans.append([(low, low + len(text[low:high].rstrip())) for low, high in trimmed if text[low:high].strip()])
     return spans
 
 
 def blank_spans(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """The spans of the words of each text, split at white space."""
-    return [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
+    return [[match.span() for match in re.finditer(r"\S+", text)] for text in texts]
 
 
 def splits_words(backend: Tokenizer) -> bool:
@@ -250,7 +248,7 @@ def word_ends(backend: Tokenizer, texts: Sequence[str], tokens: TokenizedTexts) 
     """
     if splits_words(backend):
         encoded = backend.encode_batch(list(texts), add_special_tokens=False)
-        numbers = ([-1 if w is None else w for w in encoding.word_ids] for encoding in encoded)
+        numbers = ([-1 if word is None else word for word in encoding.word_ids] for encoding in encoded)
         words = flatten(numbers, len(tokens.ids.flat))
     else:
         words = _by_white_space(texts, tokens)
@@ -259,28 +257,29 @@ def word_ends(backend: Tokenizer, texts: Sequence[str], tokens: TokenizedTexts) 
     # A token without a word (-1) is a word by itself.
     opens[1:] = (words[1:] != words[:-1]) | (of_text[1:] != of_text[:-1]) | (words[1:] < 0)
     ends = np.append(np.flatnonzero(opens)[1:], len(words))[np.cumsum(opens) - 1]
-    found: Ints = ends - np.repeat(tokens.ids.starts, tokens.ids.lengths)
-    return found
+    numbers_of_ends: Ints = ends - np.repeat(tokens.ids.starts, tokens.ids.lengths)
+    return numbers_of_ends
 
 
 def _by_white_space(texts: Sequence[str], tokens: TokenizedTexts) -> Ints:
     """For each token, the number of the word of its first visible character."""
     words = []
     for text in texts:
-        opens = [not char.isspace() and (at == 0 or text[at - 1].isspace()) for at, char in enumerate(text)]
+        opens = [not letter.isspace() and before.isspace() for before, letter in pairwise(f" {text}")]
         words.append(np.append(np.cumsum(opens), sum(opens) + 1))
     sizes = np.array([len(column) for column in words], dtype=np.int64)
     first = np.repeat(np.cumsum(sizes) - sizes, tokens.ids.lengths)
-    found: Ints = np.concatenate([*words, np.zeros(0, dtype=np.int64)])[first + tokens.starts]
-    return found
+    word_numbers: Ints = np.concatenate([*words, np.zeros(0, dtype=np.int64)])[first + tokens.starts]
+    return word_numbers
 
 
-def cut_off(found: TokenizedTexts, requests: Sequence[Request]) -> TokenizedTexts:
+def cut_off(tokens: TokenizedTexts, requests: Sequence[Request]) -> TokenizedTexts:
     """The tokens up to the end of each request's span; white space at the end of a text belongs to a span to there."""
     if all(request.span is None for request in requests):
-        return found
-    limits = [len(r.text) + 1 if r.span is None or r.span[1] == len(r.text) else r.span[1] for r in requests]
-    return found.keep(found.starts < np.repeat(np.array(limits), found.ids.lengths))
+        return tokens
+    ends = [len(request.text) if request.span is None else request.span[1] for request in requests]
+    limits = [end + (end == len(request.text)) for end, request in zip(ends, requests, strict=True)]
+    return tokens.keep(tokens.starts < np.repeat(np.array(limits), tokens.ids.lengths))
 
 
 def score_by(
@@ -290,10 +289,11 @@ def score_by(
     keys = list(map(key, requests))
     blocks: list[Scores] = []
     order: list[int] = []
-    for one in dict.fromkeys(keys):
-        places = [place for place, other in enumerate(keys) if other == one]
-        blocks.append(score(requests if len(places) == len(keys) else [requests[place] for place in places], one))
-        order += places
+    for group_key in dict.fromkeys(keys):
+        indices = [index for index, request_key in enumerate(keys) if request_key == group_key]
+        group = requests if len(indices) == len(keys) else [requests[index] for index in indices]
+        blocks.append(score(group, group_key))
+        order += indices
     return blocks[0] if len(blocks) == 1 else Scores.join(blocks).take(np.argsort(order))
 
 
@@ -309,11 +309,11 @@ def likeliest(logits: torch.Tensor, tokenizer: PreTrainedTokenizerBase, start: i
     import torch
 
     values, ids = torch.log_softmax(logits.float(), dim=-1).topk(min(count, logits.shape[-1]))
-    texts = [_written(tokenizer, index) for index in ids.tolist()]
+    texts = [_token_text(tokenizer, index) for index in ids.tolist()]
     return [Token(text, start, start, value) for text, value in zip(texts, values.tolist(), strict=True)]
 
 
-def _written(tokenizer: PreTrainedTokenizerBase, index: int) -> str:
+def _token_text(tokenizer: PreTrainedTokenizerBase, index: int) -> str:
     text: str = tokenizer.decode([index], clean_up_tokenization_spaces=False)
     name: str | None = tokenizer.convert_ids_to_tokens(index)
     return text if text and "\ufffd" not in text else name or f"token {index}"
@@ -343,14 +343,14 @@ class SeparateWords:
         counts, contexts, targets, spans = [], [], [], []
         for request in requests:
             start = request.apart or 0
-            context, before = request.text[:start], ""
+            context, previous = request.text[:start], ""
             word = encode(request.text[start:], add_special_tokens=False)
-            for place, (index, (low, high)) in enumerate(zip(word.ids, word.offsets, strict=True)):
-                context += before
-                before = hf.decode([index])
-                again = encode(before, add_special_tokens=False).ids if place else []
+            for number, (token, (low, high)) in enumerate(zip(word.ids, word.offsets, strict=True)):
+                context += previous
+                previous = hf.decode([token])
+                retokenized = encode(previous, add_special_tokens=False).ids if number else []
                 contexts.append(context)
-                targets.append(again[0] if again else index)
+                targets.append(retokenized[0] if retokenized else token)
                 spans.append((start + low, start + high))
             counts.append(len(word.ids))
         return cls(requests, counts, contexts, np.array(targets, dtype=np.int64), spans)

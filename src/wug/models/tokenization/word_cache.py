@@ -59,29 +59,29 @@ class WordTokenCache:
             self._clear()
         if any(TEXT_START in text for text in texts):
             return None
-        parts = [text.split(" ") for text in texts]
-        for words in parts:
+        split_texts = [text.split(" ") for text in texts]
+        for words in split_texts:
             words[0] = TEXT_START + words[0]
-        number = self._numbers
-        which = np.array([number[word] for word in chain.from_iterable(parts)], dtype=np.int64)
+        numbers = self._numbers
+        word_ids = np.array([numbers[word] for word in chain.from_iterable(split_texts)], dtype=np.int64)
         try:
-            learnt = self._learn()
+            learned = self._learn()
         except BaseException:
             self._clear()  # words that were numbered have no tokens
             raise
-        if not learnt:
+        if not learned:
             self._clear()
             return None
         assert self._columns is not None
         sizes, ids, starts, ends = self._columns
-        counts = np.fromiter(map(len, parts), np.int64, len(parts))
-        after = np.cumsum(sizes[which])
+        counts = np.fromiter(map(len, split_texts), np.int64, len(split_texts))
+        word_ends = np.cumsum(sizes[word_ids])
         lasts = np.cumsum(counts) - 1
-        begun = np.append(0, after[lasts[:-1]]) if len(texts) else lasts
-        before = after - sizes[which] - np.repeat(begun, counts)
-        lengths = ids.lengths[which]
-        tokens = ids.places(which)
-        shift = np.repeat(before, lengths)
+        text_starts = np.append(0, word_ends[lasts[:-1]]) if len(texts) else lasts
+        word_starts = word_ends - sizes[word_ids] - np.repeat(text_starts, counts)
+        lengths = ids.lengths[word_ids]
+        tokens = ids.element_indices(word_ids)
+        shift = np.repeat(word_starts, lengths)
         sums = np.append(0, np.cumsum(lengths))
         per_text = np.diff(sums[np.append(0, lasts + 1)])
         return Ragged(ids.flat[tokens], per_text), starts[tokens] + shift, ends[tokens] + shift
@@ -93,10 +93,10 @@ class WordTokenCache:
             return True
         if any(not _is_word(word) for word in new):
             return False
-        found = self._tokenise(new)
-        if found is None:
+        new_words = self._tokenise(new)
+        if new_words is None:
             return False
-        self._words += found
+        self._words += new_words
         self._columns = (
             np.array([len(_in_text(word)) for word in self._numbers]),
             Ragged.of([word.ids for word in self._words]),
@@ -108,14 +108,14 @@ class WordTokenCache:
 
 def tokenizes_words_separately(backend: Tokenizer) -> bool:
     """Whether a tokenizer tokenizes each word separately: like GPT-2's, without added tokens that cross spaces."""
-    described = json.loads(backend.to_str())
-    steps = described.get("pre_tokenizer") or {}
+    config = json.loads(backend.to_str())
+    steps = config.get("pre_tokenizer") or {}
     plain = steps.get("type") == "ByteLevel" and steps.get("use_regex", True) and not steps.get("add_prefix_space")
-    added = described["added_tokens"]
+    added = config["added_tokens"]
     crossing = any(
         token["lstrip"] or token["rstrip"] or token["single_word"] or " " in token["content"] for token in added
     )
-    return bool(plain) and not described["normalizer"] and not crossing
+    return bool(plain) and not config["normalizer"] and not crossing
 
 
 def _in_text(word: str) -> str:
@@ -124,6 +124,5 @@ def _in_text(word: str) -> str:
 
 
 def _is_word(word: str) -> bool:
-    """Whether there is no white space except the leading one."""
     bare = word.removeprefix(" ")
     return bool(bare) and len(bare.split()) == 1 and not (bare[0].isspace() or bare[-1].isspace())

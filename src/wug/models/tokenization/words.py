@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +63,7 @@ def split_words(text: str, mode: str) -> list[tuple[int, int]]:
     With "punctuation", letters and digits stay together, with the apostrophes between them; every other character is
     a word, except in `<eos>` and `<unk>`.
     """
-    return [found.span() for found in _WORD[mode].finditer(text)]
+    return [match.span() for match in _WORD[mode].finditer(text)]
 
 
 def words_of(text: str, mode: str) -> list[str]:
@@ -74,8 +74,8 @@ def words_of(text: str, mode: str) -> list[str]:
 def to_word_ids(request: Request, vocabulary: Vocabulary, *, end: bool) -> WordIds:
     """The words of a request; with `end`, followed by the end token if the text does not have it."""
     text, span = request.text, request.span
-    places = split_words(text, vocabulary.words)
-    names = [text[start:stop].lower() if vocabulary.lowercase else text[start:stop] for start, stop in places]
+    spans = split_words(text, vocabulary.words)
+    names = [text[start:stop].lower() if vocabulary.lowercase else text[start:stop] for start, stop in spans]
     ids = [vocabulary.index.get(name, -1) for name in names]
     if -1 in ids:
         if vocabulary.unknown is None:
@@ -83,7 +83,7 @@ def to_word_ids(request: Request, vocabulary: Vocabulary, *, end: bool) -> WordI
                 f"{names[ids.index(-1)]!r} is not in the vocabulary, which has no {UNKNOWN} for such words: {text!r}"
             )
         ids = [vocabulary.unknown if number < 0 else number for number in ids]
-    starts, ends = [start for start, _ in places], [stop for _, stop in places]
+    starts, ends = [start for start, _ in spans], [stop for _, stop in spans]
     has_end = bool(ids) and ids[-1] == vocabulary.end
     if end and not has_end and vocabulary.end is not None:
         ids.append(vocabulary.end)
@@ -111,30 +111,30 @@ class SpacedWords:
 
     def read(self, texts: Sequence[str]) -> tuple[list[int], TokenizedTexts]:
         """The indices of such texts, and these texts; others need `to_word_ids`."""
-        parts = [text.split(" ") for text in texts]
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        split_texts = [text.split(" ") for text in texts]
+        lengths = np.fromiter(map(len, split_texts), np.int64, len(split_texts))
         total = int(lengths.sum())
-        ids = np.fromiter(map(self._index.get, chain.from_iterable(parts), repeat(-1)), np.int64, total)
+        ids = np.fromiter(map(self._index.get, chain.from_iterable(split_texts), repeat(-1)), np.int64, total)
         first = np.cumsum(lengths) - lengths
-        strange = np.zeros(len(parts), bool)
-        strange[np.repeat(np.arange(len(parts)), lengths)[ids < 0]] = True
-        if strange.any():
-            ids, lengths = ids[np.repeat(~strange, lengths)], lengths[~strange]
+        is_other = np.zeros(len(split_texts), bool)
+        is_other[np.repeat(np.arange(len(split_texts)), lengths)[ids < 0]] = True
+        if is_other.any():
+            ids, lengths = ids[np.repeat(~is_other, lengths)], lengths[~is_other]
             first = np.cumsum(lengths) - lengths
         sizes = self._sizes[ids]
         running = np.cumsum(sizes + 1, dtype=np.int64)
         ends = running - 1 - np.repeat(running[first] - sizes[first] - 1, lengths)
-        return np.flatnonzero(~strange).tolist(), TokenizedTexts(Ragged(ids, lengths), ends - sizes, ends, {})
+        return np.flatnonzero(~is_other).tolist(), TokenizedTexts(Ragged(ids, lengths), ends - sizes, ends, {})
 
 
 def scored_tokens(requests: Sequence[Request], words: Sequence[WordIds], vocabulary: Vocabulary) -> TokenizedTexts:
     """The words that are scored, as tokens."""
-    columns = ([column[: each.scored] for column in (each.ids, each.starts, each.ends)] for each in words)
-    ids, starts, ends = map(list, zip(*columns, strict=True)) if words else ([], [], [])
-    found = Ragged.of(ids)
-    names = {n: word_names(request.text, words[n], vocabulary) for n, request in enumerate(requests)}
-    pieces = {n: own for n, own in names.items() if own is not None}
-    return TokenizedTexts(found, flatten(starts, len(found.flat)), flatten(ends, len(found.flat)), pieces)
+    ids = Ragged.of([text_words.ids[: text_words.scored] for text_words in words])
+    starts = flatten((text_words.starts[: text_words.scored] for text_words in words), len(ids.flat))
+    ends = flatten((text_words.ends[: text_words.scored] for text_words in words), len(ids.flat))
+    names = (word_names(request.text, words[index], vocabulary) for index, request in enumerate(requests))
+    pieces = {index: text_names for index, text_names in enumerate(names) if text_names is not None}
+    return TokenizedTexts(ids, starts, ends, pieces)
 
 
 def word_names(text: str, words: WordIds, vocabulary: Vocabulary) -> tuple[str, ...] | None:
@@ -142,9 +142,9 @@ def word_names(text: str, words: WordIds, vocabulary: Vocabulary) -> tuple[str, 
     ids = words.ids[: words.scored]
     if vocabulary.unknown in ids:
         return tuple(UNKNOWN if number == vocabulary.unknown else vocabulary.names[number] for number in ids)
-    called = tuple(map(vocabulary.names.__getitem__, ids))
-    written = tuple([text[start:stop] for start, stop in zip(words.starts, words.ends, strict=True)][: words.scored])
-    return None if called == written else called
+    names = tuple(map(vocabulary.names.__getitem__, ids))
+    surface_forms = (text[start:stop] for start, stop in zip(words.starts, words.ends, strict=True))
+    return None if names == tuple(islice(surface_forms, words.scored)) else names
 
 
 def read_words(path: Path) -> tuple[list[str], dict[str, int]]:
@@ -164,16 +164,15 @@ def write_words(path: Path, names: Sequence[str]) -> None:
 def alternatives(requests: Sequence[Request]) -> list[list[int]]:
     """The indices of the requests, grouped by runs with the same turn."""
     turns: list[list[int]] = [[0]] if requests else []
-    for place, (before, after) in enumerate(pairwise(requests), 1):
-        if before.turn is not None and after.turn is not None and before.turn.number == after.turn.number:
-            turns[-1].append(place)
+    for index, (previous, request) in enumerate(pairwise(requests), 1):
+        if previous.turn is not None and request.turn is not None and previous.turn.number == request.turn.number:
+            turns[-1].append(index)
         else:
-            turns.append([place])
+            turns.append([index])
     return turns
 
 
 def _numbered(names: Sequence[str], path: Path) -> dict[str, int]:
-    """The number of each word; an error if a line is not a word, or repeats one."""
     index: dict[str, int] = {}
     for number, name in enumerate(names):
         problem = ""

@@ -34,7 +34,7 @@ CHECKSUMS = "checksums.json"
 """The file of a converted model with the checksums of the others."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
-Seen: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
+FileStates: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
 """Files with inode, size and modification time."""
 
 
@@ -55,14 +55,16 @@ def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
     """The local files of a model whose identity follows from them and the options; None if only loading tells."""
     if options["dtype"] == "auto" or options["trust_remote_code"] or options.get("gguf"):
         return None
-    path, fixed = user_path(spec.name), spec.revision is not None and COMMIT.fullmatch(spec.revision)
-    found = path if path.is_dir() and spec.revision is None else snapshot(spec) if fixed else None
-    if found is None or not (config := _fields(found / "config.json")) or "quantization_config" in config:
+    path = user_path(spec.name)
+    is_local = path.is_dir() and spec.revision is None
+    is_commit = spec.revision is not None and COMMIT.fullmatch(spec.revision)
+    folder = path if is_local else snapshot(spec) if is_commit else None
+    config = {} if folder is None else _fields(folder / "config.json")
+    if folder is None or not config or "quantization_config" in config:
         return None
-    on_top = "" if (adapter := options.get("adapter")) is None else f"+{adapter_fingerprint(adapter)}"
-    if found is path:
-        return Folder(path, f"{path.resolve().name}@{fingerprint(path)}{on_top}")
-    return Folder(found, f"{spec.name}@{spec.revision:.12}{on_top}")
+    adapter = "" if options.get("adapter") is None else f"+{adapter_fingerprint(options['adapter'])}"
+    name = f"{path.resolve().name}@{fingerprint(path)}" if is_local else f"{spec.name}@{spec.revision:.12}"
+    return Folder(folder, name + adapter)
 
 
 def adapter_fingerprint(folder: Path) -> str:
@@ -76,25 +78,24 @@ def adapter_fingerprint(folder: Path) -> str:
 
 def fingerprint(folder: Path) -> str:
     """Twelve hexadecimal digits of everything in a folder that can change an output."""
-    seen = tuple(_seen((folder,)).items())
-    latest = max((written for _, (_, _, written) in seen), default=0)
+    states = tuple(_file_states((folder,)).items())
+    latest = max((modified for _, (_, _, modified) in states), default=0)
     # A recent file could change again without a new modification time.
     settled = time.time_ns() - latest > SETTLED_S * 1e9
-    return _digested(folder, seen) if settled else _digested.__wrapped__(folder, seen)
+    return _digested(folder, states) if settled else _digested.__wrapped__(folder, states)
 
 
 @lru_cache(maxsize=64)
-def _digested(folder: Path, seen: Seen) -> str:
-    """The fingerprint of a folder, cached while its files do not change."""
-    chunks = [(path, first) for path, (_, size, _) in seen for first in range(0, max(size, 1), CHUNK_BYTES)]
-    sums = dict.fromkeys((path for path, _ in seen), b"")
+def _digested(folder: Path, states: FileStates) -> str:
+    chunks = [(path, first) for path, (_, size, _) in states for first in range(0, max(size, 1), CHUNK_BYTES)]
+    sums = dict.fromkeys((path for path, _ in states), b"")
     with ThreadPoolExecutor() as pool:  # hashing releases the lock of the interpreter
-        for (path, _), found in zip(chunks, pool.map(_chunk_digest, chunks), strict=True):
-            sums[path] += found
+        for (path, _), chunk_digest in zip(chunks, pool.map(_chunk_digest, chunks), strict=True):
+            sums[path] += chunk_digest
     digest = hashlib.sha256()
-    for path, found in sums.items():
-        whole = found if len(found) == digest.digest_size else hashlib.sha256(found).digest()
-        digest.update(os.fsencode(path.relative_to(folder).as_posix()) + b"\0" + whole)
+    for path, chunks_sum in sums.items():
+        file_digest = chunks_sum if len(chunks_sum) == digest.digest_size else hashlib.sha256(chunks_sum).digest()
+        digest.update(os.fsencode(path.relative_to(folder).as_posix()) + b"\0" + file_digest)
     return digest.hexdigest()[:12]
 
 
@@ -105,9 +106,9 @@ def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
         with stage("hash"), path.open("rb") as file:
             file.seek(first)
             left = CHUNK_BYTES
-            while left and (found := file.read(min(left, 1 << 20))):
-                digest.update(found)
-                left -= len(found)
+            while left and (data := file.read(min(left, 1 << 20))):
+                digest.update(data)
+                left -= len(data)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
     return digest.digest()
@@ -124,25 +125,25 @@ def content(path: Path) -> str:
 
 def files_within(folder: Path) -> list[Path]:
     """The files of a folder that can change an output, sorted."""
-    found: list[Path] = []
-    met: set[Path] = set()
+    files: list[Path] = []
+    visited: set[Path] = set()
     waiting = [folder]
     while waiting:
-        here = waiting.pop()
-        if (real := here.resolve()) in met:  # a link that leads back
+        current = waiting.pop()
+        if (real := current.resolve()) in visited:  # a link that leads back
             continue
-        met.add(real)
+        visited.add(real)
         try:
-            within = list(here.iterdir())
+            entries = list(current.iterdir())
         except OSError as error:
-            raise ModelError(f"{here}: cannot be read: {error.strerror or error}") from None
-        waiting += [path for path in within if path.is_dir() and not path.name.startswith(IGNORED_FOLDERS)]
-        found += [path for path in within if path.is_file() and not path.name.startswith(IGNORED_FILES)]
-        if len(found) > MAX_FILES or len(met) > MAX_FILES:
+            raise ModelError(f"{current}: cannot be read: {error.strerror or error}") from None
+        waiting += [path for path in entries if path.is_dir() and not path.name.startswith(IGNORED_FOLDERS)]
+        files += [path for path in entries if path.is_file() and not path.name.startswith(IGNORED_FILES)]
+        if len(files) > MAX_FILES or len(visited) > MAX_FILES:
             raise TooManyFiles(
                 f"{folder}: more than {MAX_FILES:,} files, so it is not a model. Name the folder of the model itself"
             )
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+    return sorted(files, key=lambda path: path.relative_to(folder).parts)
 
 
 class TooManyFiles(ModelError):
@@ -152,9 +153,9 @@ class TooManyFiles(ModelError):
 @contextmanager
 def unchanged(*paths: Path) -> Iterator[None]:
     """Refuse a model whose files change while it is loaded: its fingerprint would be wrong."""
-    before = _seen(paths)
+    before = _file_states(paths)
     yield
-    after = _seen(paths)
+    after = _file_states(paths)
     for path in before.keys() | after.keys():
         if before.get(path) != after.get(path):
             raise ModelError(
@@ -163,22 +164,22 @@ def unchanged(*paths: Path) -> Iterator[None]:
             )
 
 
-def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
+def _file_states(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
     files = [file for path in paths for file in (files_within(path) if path.is_dir() else [path])]
-    found = {}
+    states = {}
     for file in files:
         try:
-            known = file.stat()
+            status = file.stat()
         except OSError:
             continue
-        found[file] = (known.st_ino, known.st_size, known.st_mtime_ns)
-    return found
+        states[file] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return states
 
 
 def commit_of(spec: ModelSpec) -> str | None:
     """The commit of a cached model of the Hugging Face Hub; None if it is not cached."""
-    found = snapshot(spec)
-    return found.name if found is not None and COMMIT.fullmatch(found.name) else None
+    folder = snapshot(spec)
+    return folder.name if folder is not None and COMMIT.fullmatch(folder.name) else None
 
 
 def snapshot(spec: ModelSpec) -> Path | None:
@@ -206,8 +207,9 @@ def conversions_folder() -> Path:
     """The folder of converted models."""
     from platformdirs import user_cache_path
 
-    answers = os.environ.get("WUG_CACHE")
-    return (Path(answers).expanduser().parent if answers else user_cache_path("wug", appauthor=False)) / "converted"
+    cache_path = os.environ.get("WUG_CACHE")
+    folder = Path(cache_path).expanduser().parent if cache_path else user_cache_path("wug", appauthor=False)
+    return folder / "converted"
 
 
 def find_conversion(name: str) -> Path | None:
@@ -228,22 +230,22 @@ def obtain_conversion(name: str, make: Callable[[Path], None]) -> Path:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as scratch:
-            made = Path(scratch, "model")
-            make(made)
-            sums = {path.name: content(path) for path in sorted(made.iterdir())}
-            (made / CHECKSUMS).write_text(json.dumps(sums), encoding="utf-8")
+            converted = Path(scratch, "model")
+            make(converted)
+            sums = {path.name: content(path) for path in sorted(converted.iterdir())}
+            (converted / CHECKSUMS).write_text(json.dumps(sums), encoding="utf-8")
             if not _is_intact(folder):  # another process may have been faster
                 if folder.exists():
                     folder.rename(Path(scratch, "damaged"))
-                _publish(made, folder)
+                _publish(converted, folder)
     except OSError as error:
         raise ModelError(f"the converted model cannot be kept in {folder}: {error.strerror or error}") from None
     return folder
 
 
-def _publish(made: Path, folder: Path) -> None:
+def _publish(converted: Path, folder: Path) -> None:
     try:
-        made.rename(folder)
+        converted.rename(folder)
     except OSError:
         if not _is_intact(folder):
             raise
@@ -252,6 +254,6 @@ def _publish(made: Path, folder: Path) -> None:
 def _is_intact(folder: Path) -> bool:
     try:
         sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
-        return isinstance(sums, dict) and all(content(folder / name) == known for name, known in sums.items())
+        return isinstance(sums, dict) and all(content(folder / name) == sums[name] for name in sums)
     except (OSError, ValueError, ModelError):
         return False

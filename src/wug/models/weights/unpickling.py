@@ -66,18 +66,18 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
         import torch
     except ImportError:
         raise MissingExtra(f"reading {what}", "hf") from None
-    known = _tensor_names() | {name: type(name, (Inert,), {"__slots__": (), "stands_for": name}) for name in allowed}
+    classes = _tensor_names() | {name: type(name, (Inert,), {"__slots__": (), "stands_for": name}) for name in allowed}
 
     class Unpickler(pickle._Unpickler):  # in Python: a file cannot make that in C reserve memory
         def find_class(self, module: str, name: str) -> Any:
             full = f"{module}.{name}"
-            if full not in known:
+            if full not in classes:
                 raise ModelError(
                     f"{path}: refused, because it asks for {full!r}, which is not part of {what}. Nothing in the file "
                     "was run. If you trust its origin, load it where it was made, save only the weights with "
                     "torch.save(model.state_dict(), 'weights.pt'), and give that file"
                 )
-            return known[full]
+            return classes[full]
 
     def load(file: BinaryIO, **settings: Any) -> Any:
         return Unpickler(file, **settings).load()
@@ -103,8 +103,6 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
 
 
 def _tensor_names() -> dict[str, Any]:
-    """What describes a tensor, by name."""
-
     def called(make: Callable[..., Any]) -> type:
         """A class without state whose objects are what `make` returns, so that a file cannot change a function."""
         return type("Called", (), {"__slots__": (), "__new__": lambda cls, *args: make(*args)})
@@ -130,9 +128,9 @@ def _tensor(storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int,
     import torch
 
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    count, room = torch.Size(size).numel(), len(storage)
-    if min((offset, *size, *stride)) < 0 or count > room or (count and last >= room):
-        raise pickle.UnpicklingError(f"a tensor of size {reprlib.repr(size)} does not fit its {room:,} numbers")
+    count, available = torch.Size(size).numel(), len(storage)
+    if min((offset, *size, *stride)) < 0 or count > available or (count and last >= available):
+        raise pickle.UnpicklingError(f"a tensor of size {reprlib.repr(size)} does not fit its {available:,} numbers")
     return torch._utils._rebuild_tensor(storage, offset, size, stride)
 
 
@@ -147,17 +145,17 @@ def _require_layout(path: Path) -> None:
             raise ModelError(f"{path}: a TorchScript program, which is not run. Give a file that torch.save wrote")
         with zipfile.ZipFile(path) as archive:
             total = sum(entry.file_size for entry in archive.infolist())
-        most = max(max_unpacked_bytes(), path.stat().st_size)
-        if total > most:
+        limit = max(max_unpacked_bytes(), path.stat().st_size)
+        if total > limit:
             raise ModelError(
-                f"{path}: refused, because it unpacks to {total:,} bytes, and the bound is {most:,}. If it is what it "
+                f"{path}: refused, because it unpacks to {total:,} bytes, and the bound is {limit:,}. If it is what it "
                 f"should be, set a higher one: {MAX_BYTES_ENV}={2 * total}"
             )
     elif MAGIC not in start or tarfile.is_tarfile(path):
-        raise ModelError(f"{path}: not a file that PyTorch saved: {_looks(start)}")
+        raise ModelError(f"{path}: not a file that PyTorch saved: {_description(start)}")
 
 
-def _looks(start: bytes) -> str:
+def _description(start: bytes) -> str:
     if not start:
         return "it is empty. Download or copy it again"
     if start.startswith(b"\x1f\x8b"):
