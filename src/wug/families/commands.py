@@ -38,17 +38,17 @@ class OutputFile(click.Path):
 
 def key_values(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
     """The callback of options written key=value."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for text in value:
         key, equals, content = text.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{text!r} is not key=value", ctx=ctx, param=param)
         name = key.strip().replace("-", "_")
-        if name in found:
-            message = f"{name} is given twice: {name}={found[name]}, {name}={content}"
+        if name in contents:
+            message = f"{name} is given twice: {name}={contents[name]}, {name}={content}"
             raise click.BadParameter(message, ctx=ctx, param=param)
-        found[name] = content
-    return found
+        contents[name] = content
+    return contents
 
 
 def option(names: str, help: str, **more: Any) -> click.Option:

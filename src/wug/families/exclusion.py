@@ -31,17 +31,17 @@ def kept(text: str | None, items: Sequence[tuple[str, Mapping[str, str]]], file:
     gone: set[int] = set()
     for rule in rules:
         field, _, value = rule.partition("=")
-        found = {place for place, (name, groups) in enumerate(items) if name == rule or groups.get(field) == value}
-        if not found:
+        matching = {index for index, (name, groups) in enumerate(items) if name == rule or groups.get(field) == value}
+        if not matching:
             groups = {f"{name}={value}" for _, known in items for name, value in known.items()}
             known = groups if "=" in rule else {name for name, _ in items}
             raise UnknownName("item to exclude", rule, known)
-        gone |= found
+        gone |= matching
     if len(gone) == len(items):
         raise InputError(f"exclude={text}: no item is left", file=file)
     written = ",".join(dict.fromkeys(rules)).replace("|", "/")
     signature = written if len(written) <= MAX_SIGNATURE_CHARACTERS else f"{len(gone)} items@{checksum(written)}"
-    places = tuple(place for place in range(len(items)) if place not in gone)
+    places = tuple(index for index in range(len(items)) if index not in gone)
     return Kept(places, {"exclude": signature}, (f"{len(gone):,} of {len(items):,} items excluded (exclude={text})",))
 
 

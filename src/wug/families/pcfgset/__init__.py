@@ -36,13 +36,13 @@ def recognises(path: Path, head: str) -> bool:
             return files.looks_like_targets(head)
         return files.looks_unrolled(head)
     try:
-        found = next((test for split in files.SPLITS for test in files.find_tests(path, split, levels=1)), None)
+        first_test = next((test for split in files.SPLITS for test in files.find_tests(path, split, levels=1)), None)
     except (OSError, InputError):
         return False
-    if found is None:
+    if first_test is None:
         return False
-    first = head_of(found.files[0])
-    return files.looks_unrolled(first) if found.test == "localism" else files.looks_like_sources(first)
+    first = head_of(first_test.files[0])
+    return files.looks_unrolled(first) if first_test.test == "localism" else files.looks_like_sources(first)
 
 
 def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
@@ -56,13 +56,13 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         for file in sorted(folder.rglob("*"))
         if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
     )
-    found = {}
+    reasons = {}
     for file in every:
         if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file)):
             name = files.base_name(file).removeprefix("unrolled_")
             why = f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"
-            found[file] = "" if (file.parent, files.base_name(file)) in read else why
-    return found
+            reasons[file] = "" if (file.parent, files.base_name(file)) in read else why
+    return reasons
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
@@ -95,11 +95,11 @@ def read_answers(path: Path) -> dict[str, str]:
     """The output for each source in a file of predictions, for `replay`; InputError if a source has two."""
     from wug.families.pcfgset.predictions import answers
 
-    found = answers(path)
-    for source, given in found.items():
-        if len(set(given)) > 1:
-            raise InputError(f"{len(set(given))} different predictions for {source!r:.80}", file=path)
-    return {source: given[0] for source, given in found.items()}
+    by_source = answers(path)
+    for source, outputs in by_source.items():
+        if len(set(outputs)) > 1:
+            raise InputError(f"{len(set(outputs))} different predictions for {source!r:.80}", file=path)
+    return {source: outputs[0] for source, outputs in by_source.items()}
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -115,50 +115,50 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
         try:
-            _, found, more = _opened(test)
-            some = [*found, *more]
+            _, problems_of_test, more = _opened(test)
+            listed = [*problems_of_test, *more]
         except InputError as error:
             place = ", ".join(part for part in (Path(error.file or paths[0]).name, error.place) if part)
-            some = [Problem("error", place, error.message)]
-        problems += [replace(problem, place=lead + problem.place) for problem in some]
+            listed = [Problem("error", place, error.message)]
+        problems += [replace(problem, place=lead + problem.place) for problem in listed]
     return problems
 
 
 _KEPT = {"remove_first": 1, "remove_second": 0}
 
 
-def _opened(found: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, ProblemList]:
+def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, ProblemList]:
     """The suite of a test, the problems of its files, and targets that are wrong and sources that are repeated."""
-    source = found.files[0]
-    if found.test == "localism":
+    source = test_files.files[0]
+    if test_files.test == "localism":
         samples, problems = read_unrolled(source)
         wrong = ProblemList()
         for sample in samples:
             if (right := " ".join(sample.expression.meaning())) != sample.target:
                 message = f"the target is {sample.target}, but the source means {right}"
                 wrong.error(f"{source.name}, sample {sample.item}", message)
-        return localism_suite(found.name, samples), problems, wrong
-    if found.test == "substitutivity":
+        return localism_suite(test_files.name, samples), problems, wrong
+    if test_files.test == "substitutivity":
         pairs, problems = read_synonyms(source)
         wrong = files.wrong_targets([pair.line for pair in pairs], files.sibling(source))
-        return substitutivity_suite(found.name, pairs), problems, wrong
-    if found.test == "overgeneralisation":
+        return substitutivity_suite(test_files.name, pairs), problems, wrong
+    if test_files.test == "overgeneralisation":
         items, problems = read_exceptions(source)
         original = source.with_name(source.name.replace("_exception.src", "_original.src"))
         wrong = files.wrong_targets([item.line for item in items], files.sibling(original))
-        return overgeneralisation_suite(found.name, items), problems, wrong
+        return overgeneralisation_suite(test_files.name, items), problems, wrong
     lines: list[files.SourceLine] = []
     problems, wrong = ProblemList(), ProblemList()
-    for path in found.files:
-        some, more = files.read_pair(path)
+    for path in test_files.files:
+        pairs_of_lines, more = files.read_pair(path)
         problems += more
-        wrong += files.wrong_targets(some, files.sibling(path)) + files.repeated(some, path)
-        if found.test == "per_function":
+        wrong += files.wrong_targets(pairs_of_lines, files.sibling(path)) + files.repeated(pairs_of_lines, path)
+        if test_files.test == "per_function":
             function = files.stem(path).partition("_")[2]
-            some = [line._replace(item=f"{function}/{line.number}") for line in some]
-        lines += some
-    lines = _grown(lines) if found.test == "increasing_length" else lines
-    return plain_suite(found.name, lines, test=found.test), problems, wrong
+            pairs_of_lines = [line._replace(item=f"{function}/{line.number}") for line in pairs_of_lines]
+        lines += pairs_of_lines
+    lines = _grown(lines) if test_files.test == "increasing_length" else lines
+    return plain_suite(test_files.name, lines, test=test_files.test), problems, wrong
 
 
 def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:

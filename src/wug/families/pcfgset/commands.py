@@ -77,14 +77,14 @@ def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path |
             f"--predictions is given {len(paths)} times and --twin {len(twins)} times: every file needs its twin"
         )
     for path, twin in zip(paths, twins, strict=True):
-        found = substitutivity.score_synonyms(path, twin, gold)
-        yield found.suite, family.model_id(path.name, path, twin), found.rows
+        scored = substitutivity.score_synonyms(path, twin, gold)
+        yield scored.suite, family.model_id(path.name, path, twin), scored.rows
 
 
 def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> family.ScoredSuites:
     for path in paths:
-        found = read(path)
-        yield found.suite, family.model_id(path.name, path), found.rows
+        scored = read(path)
+        yield scored.suite, family.model_id(path.name, path), scored.rows
 
 
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
@@ -95,13 +95,13 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     from wug.types import Outcome
     from wug.views.text import item_lines
 
-    found = score_trace(path)
+    scored = score_trace(path)
     for number in samples:
-        if number > len(found.suite):
-            raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
+        if number > len(scored.suite):
+            raise InputError(f"there is no sample {number:,}: the trace has {len(scored.suite):,}", file=path)
     rows = {
         row.item: OutcomeRow(0, row)
-        for row in found.rows
+        for row in scored.rows
         if isinstance(row, Outcome) and row.metric == "consistency" and int(row.item) in samples
     }
     views = {number: sample(rows[str(number)], [rows[str(number)]]) for number in samples}

@@ -53,8 +53,8 @@ def name_beside(gold: Path, *, synonyms: bool = False) -> str:
 
 def ratio_name(name: str) -> str:
     """The name of an overgeneralisation test in results: by the ratio in the name of its file."""
-    found = re.search(r"ratio=[\d.e-]*\d", name)
-    return f"overgeneralisation_{found[0]}" if found else f"overgeneralisation_{name.removesuffix('_exception')}"
+    match = re.search(r"ratio=[\d.e-]*\d", name)
+    return f"overgeneralisation_{match[0]}" if match else f"overgeneralisation_{name.removesuffix('_exception')}"
 
 
 def name_of_answers(path: Path, test: str) -> str:
@@ -173,14 +173,14 @@ class SourceLine(NamedTuple):
     meaning: str
 
 
-def line_of(found: Expression, target: str | None, number: int, item: str | None = None) -> SourceLine:
+def line_of(expression: Expression, target: str | None, number: int, item: str | None = None) -> SourceLine:
     """A line, grouped by its outermost function, depth, length and number of functions.
 
     Without a target, its meaning is the target.
     """
-    source, meaning = " ".join(found.words), " ".join(found.meaning())
+    source, meaning = " ".join(expression.words), " ".join(expression.meaning())
     target = meaning if target is None else squeeze(target)
-    return SourceLine(item or str(number), number, source, target, found, found.groups, meaning)
+    return SourceLine(item or str(number), number, source, target, expression, expression.groups, meaning)
 
 
 def sibling(source: Path, suffix: str = ".tgt") -> Path:
@@ -205,13 +205,13 @@ def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine
         counts = f"{source.name} has {len(sources):,} lines, {target.name} {len(targets):,}"
         problems.error(at(longer, last + 1), f"{counts}: this line has no counterpart in {shorter.name}")
     lines: list[SourceLine] = []
-    for number, (words, given) in enumerate(zip(sources, targets, strict=False), 1):
+    for number, (words, written_target) in enumerate(zip(sources, targets, strict=False), 1):
         try:
-            line = line_of(parse(words), given, number)
+            line = line_of(parse(words), written_target, number)
         except InputError as refused:
             problems.append(source_error(refused, source, number))
             continue
-        if error := target_error(given, target, number):
+        if error := target_error(written_target, target, number):
             problems.append(error)
         else:
             lines.append(line)

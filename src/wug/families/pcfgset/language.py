@@ -81,11 +81,11 @@ class SourceError(InputError):
         self.message = message
 
     @classmethod
-    def at_word(cls, message: str, source: str, place: int) -> SourceError:
+    def at_word(cls, message: str, source: str, position: int) -> SourceError:
         """The error at the word with an index, or at the end."""
         spans = [match.span() for match in re.finditer(r"\S+", source)]
         end = len(source.rstrip())
-        return cls(message, source, *(spans[place] if place < len(spans) else (end, end + 1)))
+        return cls(message, source, *(spans[position] if position < len(spans) else (end, end + 1)))
 
 
 class FunctionStep(NamedTuple):
@@ -189,21 +189,21 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
     waiting: list[tuple[int, list[Argument]]] = []  # functions that lack arguments, with those that they have
     string: list[str] = []
     root: Argument = ()
-    for place, word in enumerate([*words, ","]):  # the end closes a string as a comma does
+    for position, word in enumerate([*words, ","]):  # the end closes a string as a comma does
         if word in _ARITY:
             if string:
-                raise SourceError.at_word(f"a comma is missing before {word!r}", source, place)
-            waiting.append((place, []))
+                raise SourceError.at_word(f"a comma is missing before {word!r}", source, position)
+            waiting.append((position, []))
         elif word != ",":
             if word not in SYMBOLS and not lenient:
                 near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
                 raise SourceError.at_word(
-                    f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, place
+                    f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, position
                 )
             string.append(word)
         else:
             if not string and not lenient:
-                raise SourceError.at_word(_why_empty(words, place), source, place)
+                raise SourceError.at_word(_why_empty(words, position), source, position)
             root, string = tuple(string), []
             while waiting:
                 at, arguments = waiting[-1]
@@ -213,9 +213,9 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
                 waiting.pop()
                 steps.append(FunctionStep(words[at], tuple(arguments)))
                 root = len(steps) - 1
-            if not waiting and place < len(words):
+            if not waiting and position < len(words):
                 message = "this comma separates nothing: no function here takes a second argument"
-                raise SourceError.at_word(message, source, place)
+                raise SourceError.at_word(message, source, position)
     if waiting:
         raise SourceError.at_word(f"{words[waiting[-1][0]]!r} lacks its second argument", source, waiting[-1][0])
     return Expression(tuple(words), tuple(steps), root)
@@ -261,11 +261,11 @@ def exceptional(source: str, pair: str) -> str:
 
 def exceptions(source: str) -> list[str]:
     """The pairs of EXCEPTIONS in a source, in the order of that table."""
-    found = set(pairs(source.split()))
-    return [pair for pair in EXCEPTIONS if pair in found]
+    present = set(pairs(source.split()))
+    return [pair for pair in EXCEPTIONS if pair in present]
 
 
-def _why_empty(words: Sequence[str], place: int) -> str:
-    if place and words[place - 1] in _ARITY:
-        return f"{words[place - 1]!r} has no argument"
-    return f"there is no string {'before this' if place < len(words) else 'after the last'} comma"
+def _why_empty(words: Sequence[str], position: int) -> str:
+    if position and words[position - 1] in _ARITY:
+        return f"{words[position - 1]!r} has no argument"
+    return f"there is no string {'before this' if position < len(words) else 'after the last'} comma"

@@ -52,9 +52,9 @@ class UnrolledSource(NamedTuple):
 
     def step_source(self, step: int, answers: Sequence[str]) -> str:
         """The source of a step, with earlier outputs as its arguments."""
-        found = self.expression.steps[step]
-        parts = [answers[part] if isinstance(part, int) else " ".join(part) for part in found.arguments]
-        return squeeze(f"{found.function} {' , '.join(parts)}")
+        operation = self.expression.steps[step]
+        parts = [answers[part] if isinstance(part, int) else " ".join(part) for part in operation.arguments]
+        return squeeze(f"{operation.function} {' , '.join(parts)}")
 
     def step_request(self, step: int, answers: Sequence[str]) -> str | Source:
         """The request of a step; the output of the last one is not an argument, so it may be cut off."""
@@ -85,13 +85,13 @@ class LocalismSuite(common.PcfgSuite[UnrolledSource]):
     def outcomes(self, generate: common.Generate) -> Iterator[Row]:
         """Generate level by level, whole sources with the first, and compare."""
         samples = self.items
-        found = generate(self.requests())
-        wholes, found = found[: len(samples)], found[len(samples) :]
+        outputs = generate(self.requests())
+        wholes, outputs = outputs[: len(samples)], outputs[len(samples) :]
         steps = [[""] * len(sample.expression.steps) for sample in samples]
         for level, positions in enumerate(_levels(samples)):
             if level:
-                found = generate([samples[n].step_request(step, steps[n]) for n, step in positions])
-            for (n, step), answer in zip(positions, found, strict=True):
+                outputs = generate([samples[n].step_request(step, steps[n]) for n, step in positions])
+            for (n, step), answer in zip(positions, outputs, strict=True):
                 steps[n][step] = answer
         self._complete(steps, wholes, generate)
         yield from self.compare(steps, wholes)

@@ -61,7 +61,7 @@ def _make(
     compared: Path | None,
     chart: Path | None,
     force: bool,
-    **given: Any,
+    **chosen: Any,
 ) -> str | None:
     """Write the files of a kind of set; options that are not about output make the plan."""
     from wug.families.pcfgset import make
@@ -72,31 +72,35 @@ def _make(
         charts.require(chart)
     if compared is not None and not (statistics or chart):
         raise click.UsageError("--compare-with is for --statistics or --chart: give one of them")
-    made = make.make(kind, _plan(seed, given))
-    if len(made) == 1 and output.suffix and not output.is_dir():  # the name of the only file
-        family.write_made(dict(zip([output.name], made.values(), strict=True)), output.parent, force=force)
+    files = make.make(kind, _plan(seed, chosen))
+    if len(files) == 1 and output.suffix and not output.is_dir():  # the name of the only file
+        family.write_made(dict(zip([output.name], files.values(), strict=True)), output.parent, force=force)
     else:
-        family.write_made(made, output, force=force)
+        family.write_made(files, output, force=force)
     if not statistics and chart is None:
         return None
-    sets = {name: counts.statistics(sources) for name, sources in make.sources_of(made).items()}
+    sets = {name: counts.statistics(sources) for name, sources in make.sources_of(files).items()}
     other = None
     if compared is not None:
         other = counts.statistics(sample.source for sample in make.read_samples(compared))
     if chart is not None:
         _draw(sets if compared is None or other is None else {**sets, f"{compared.name} (compared)": other}, chart)
         family.say(f"wrote {chart}")
-    return "\n\n".join(f"{name}: {counts.report(found, other)}" for name, found in sets.items()) if statistics else None
+    return (
+        "\n\n".join(f"{name}: {counts.report(counted, other)}" for name, counted in sets.items())
+        if statistics
+        else None
+    )
 
 
-def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
+def _plan(seed: int, chosen: dict[str, Any]) -> DataPlan:
     """The plan for the values of CORPUS, if the kind has these options, and for those of one kind only."""
     from wug.families.pcfgset.make import DataPlan
     from wug.families.pcfgset.make.corpus import read_table, share_out
     from wug.families.pcfgset.make.grammar import NATURAL, PcfgGrammar
 
-    source, no_table = given.pop("source", None), given.pop("no_table", False)
-    drawn = {name: given.pop(name, None) for name in ("samples", "table", "unary", "function")}
+    source, no_table = chosen.pop("source", None), chosen.pop("no_table", False)
+    drawn = {name: chosen.pop(name, None) for name in ("samples", "table", "unary", "function")}
     new = [f"--{name}" for name, value in {**drawn, "no-table": no_table or None}.items() if value is not None]
     if source is not None and new:
         raise click.UsageError(f"{new[0]} is about new sources: it excludes --source")
@@ -104,14 +108,14 @@ def _plan(seed: int, given: dict[str, Any]) -> DataPlan:
         raise click.UsageError("--table and --no-table exclude each other")
     stated = {name: drawn[name] for name in ("unary", "function") if drawn[name] is not None}
     if drawn["samples"] is not None:
-        given["sizes"] = share_out(drawn["samples"])
+        chosen["sizes"] = share_out(drawn["samples"])
     return DataPlan(
         seed=seed,
         base=source,
         natural=not no_table,
         table=None if drawn["table"] is None else read_table(drawn["table"]),
         grammar=replace(PcfgGrammar() if no_table else NATURAL, **stated) if stated else None,
-        **{name: value for name, value in given.items() if value != ()},
+        **{name: value for name, value in chosen.items() if value != ()},
     )
 
 
@@ -121,9 +125,9 @@ def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
     panels = [
         charts.curves(
             [
-                charts.LinePoint(series=name, x=float(value), value=100 * count / found.lines, n=count)
-                for name, found in sets.items()
-                for value, count in found.counts[field].items()
+                charts.LinePoint(series=name, x=float(value), value=100 * count / counted.lines, n=count)
+                for name, counted in sets.items()
+                for value, count in counted.counts[field].items()
             ],
             x=field,
             title="% of lines",

@@ -44,22 +44,22 @@ def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[
 
     Reads tables with a header, localism traces and, if `sources` are given, plain lines.
     """
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    by_source: defaultdict[str, list[str]] = defaultdict(list)
     lines = read_lines(path)
     if is_trace(lines):
         for sample in read_trace(path):
             for source, answer in (*sample.steps, (sample.source, sample.answer)):
-                found[source].append(answer)
+                by_source[source].append(answer)
     elif readers.names_columns(lines):
         for row in read_table(path):
-            found[row.source or ""].append(row.prediction)
+            by_source[row.source or ""].append(row.prediction)
     elif sources is not None:
         for source, answer in zip(sources, answers_to(sources, path), strict=True):
-            found[readers.squeeze(source)].append(answer)
+            by_source[readers.squeeze(source)].append(answer)
     else:
         message = "neither a table with a source and a prediction column nor a localism trace"
         raise InputError(message, file=path, place="line 1")
-    return dict(found)
+    return dict(by_source)
 
 
 def is_trace(lines: Sequence[str]) -> bool:

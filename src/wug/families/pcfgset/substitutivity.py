@@ -137,17 +137,17 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], ProblemList]:
             if not more:
                 problems.error(files.at(source, line.number), f"{twin.name} has no such line")
             continue
-        found = _pair(line, other.source)
-        if isinstance(found, str):
-            problems.error(files.at(twin, other.number), found)
+        pair = _pair(line, other.source)
+        if isinstance(pair, str):
+            problems.error(files.at(twin, other.number), pair)
             continue
         if other.target != line.target:
             message = f"the target is {other.target}, but that of the source is {line.target}"
             problems.error(files.at(twin, other.number), message)
-        if found.function in found.synonym_source.split():
-            message = f"{found.function!r} is replaced by its synonym in some places only"
+        if pair.function in pair.synonym_source.split():
+            message = f"{pair.function!r} is replaced by its synonym in some places only"
             problems.warn(files.at(twin, other.number), message)
-        pairs.append(found)
+        pairs.append(pair)
     for number in by_number if not problems else ():
         problems.error(files.at(twin, number), f"{source.name} has no such line")
     return pairs, problems

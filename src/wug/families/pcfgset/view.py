@@ -69,12 +69,14 @@ def function_figure(
 ) -> Iterator[page.Figure]:
     """One row per function with a dot for each metric in `series`, which has their labels."""
     metric = next(iter(series))
-    found = {
+    by_series = {
         name: {row.group: row for row in grouped.by_field(result, of).get("function", ())}
         for of, name in series.items()
     }
-    functions = in_language_order(found[series[metric]])
-    points = [grouped.point(rows[name], series=of) for name in functions for of, rows in found.items() if name in rows]
+    functions = in_language_order(by_series[series[metric]])
+    points = [
+        grouped.point(rows[name], series=of) for name in functions for of, rows in by_series.items() if name in rows
+    ]
     if points:
         note = grouped.interval_note(result, metric)
         yield grouped.dots("functions", title, points, note=note, what=what, first="function", series=series_are)
@@ -108,26 +110,26 @@ def shares_figure(
     columns: tuple[str, str],
 ) -> page.Figure:
     """The composition of each row, the rest last; `sizes` has the number of items, if known."""
-    found = []
+    segments = []
     for row, values in parts.items():
         for name, value in values.items():
             n = sizes[row]
-            found.append(charts.StackedBar(row, name, value, None if n is None else round(value * n)))
+            segments.append(charts.StackedBar(row, name, value, None if n is None else round(value * n)))
     return page.Figure(
         id="shares",
-        draw=partial(charts.shares, found, title=what, colours={found[-1].series: REST_COLOUR}),
+        draw=partial(charts.shares, segments, title=what, colours={segments[-1].series: REST_COLOUR}),
         title=title,
         note=note,
         columns=(*columns, "share", "n"),
-        rows=tuple((p.row, p.series, percent(p.value), "–" if p.n is None else f"{p.n:,}") for p in found),
-        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.n} for p in found),
+        rows=tuple((p.row, p.series, percent(p.value), "–" if p.n is None else f"{p.n:,}") for p in segments),
+        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.n} for p in segments),
     )
 
 
 def share_curve(values: Mapping[int, Sequence[bool]], series: str = "") -> list[charts.LinePoint]:
     """The share of true values at each number, with its interval."""
-    found = {x: estimate("", "", some) for x, some in sorted(values.items())}
-    return [charts.LinePoint(x, one.value, one.low, one.high, one.n, series) for x, one in found.items()]
+    shares = {x: estimate("", "", right) for x, right in sorted(values.items())}
+    return [charts.LinePoint(x, share.value, share.low, share.high, share.n, series) for x, share in shares.items()]
 
 
 def samples(title: str, metric: str, verb: str, field: str) -> page.ItemSample:
@@ -187,10 +189,14 @@ def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A line with target and answer, and whether it ends too early."""
     source, target, answered = texts(judgements, "source", "target", "answer")
     right = answered == target
-    expected, found = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
+    expected, pieces = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
     said = answered.split()
     early = "no answer" if not said else "stops too early" if target.split()[: len(said)] == said else ""
-    lines = (line("source", source), page.LabelledText("target", expected, "ins"), judged("answer", found, right=right))
+    lines = (
+        line("source", source),
+        page.LabelledText("target", expected, "ins"),
+        judged("answer", pieces, right=right),
+    )
     return page.ItemView("" if right else early, parts=(page.LinesPart(lines, symbols=True),))
 
 
@@ -199,8 +205,8 @@ def _functions(
 ) -> Iterator[page.Figure]:
     if not outermost and not anywhere:
         return
-    found = {"outermost": outermost, "anywhere in it": anywhere}
-    series = {name: {row.group: row for row in rows} for name, rows in found.items() if rows}
+    by_reading = {"outermost": outermost, "anywhere in it": anywhere}
+    series = {name: {row.group: row for row in rows} for name, rows in by_reading.items() if rows}
     # If every line has one function, both are the same.
     if len(series) == 2 and series["outermost"] == series["anywhere in it"]:
         del series["anywhere in it"]
@@ -252,12 +258,12 @@ def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemVie
     """An exception with both of its readings, and which of them the answer is."""
     source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
     how = RULES if answer == ruled else EXCEPTION if answer == exceptional else NEITHER
-    found = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
+    pieces = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
     lines = (
         line("source", source),
         line(RULES, ruled),
         line(EXCEPTION, exceptional),
-        page.LabelledText("answer", found),
+        page.LabelledText("answer", pieces),
     )
     return page.ItemView(f"answered {how}", fails=how == NEITHER, parts=(page.LinesPart(lines, symbols=True),))
 
@@ -292,22 +298,22 @@ def _exception_shares(result: Result) -> Iterator[page.Figure]:
     whole = {row.metric: row for row in grouped.overall_of(result, *READINGS)}
     if len(whole) < len(READINGS):
         return
-    found = {"all exceptions": whole}
+    by_group = {"all exceptions": whole}
     for metric in READINGS:
         fields = grouped.by_field(result, metric)
         for row in fields.get("functions", ()):
             if row.group == "2":
-                found.setdefault("of two functions", {})[metric] = row
+                by_group.setdefault("of two functions", {})[metric] = row
         for row in fields.get("pair", ()):
-            found.setdefault(row.group, {})[metric] = row
+            by_group.setdefault(row.group, {})[metric] = row
     values: dict[str, dict[str, float]] = {}
-    for name, cells in found.items():
+    for name, cells in by_group.items():
         values[name] = {label: cells[metric].value for metric, label in READINGS.items() if metric in cells}
         values[name][NEITHER] = max(0.0, 1 - sum(values[name].values()))
     items = grouped.counts_items(result, RULED)
     yield shares_figure(
         values,
-        {name: next(iter(cells.values())).n if items else None for name, cells in found.items()},
+        {name: next(iter(cells.values())).n if items else None for name, cells in by_group.items()},
         title="How exceptions are answered",
         note="The published figures are those of exceptions of two functions.",
         what=OF_EXCEPTIONS,
@@ -364,11 +370,11 @@ def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.Item
 
 def _synonym_shares(result: Result) -> Iterator[page.Figure]:
     """For all pairs and each function: equal and right, equal and wrong, not equal."""
-    found: dict[str, dict[str, Estimate]] = {}
-    for one in result.estimates:
-        if one.metric in (*EQUAL, CONSISTENCY) and (one.group == "all" or one.group.startswith("function=")):
-            found.setdefault(one.group.partition("=")[2] or "all functions", {})[one.metric] = one
-    whole = {name: cells for name, cells in found.items() if len(cells) > len(EQUAL)}
+    by_function: dict[str, dict[str, Estimate]] = {}
+    for value in result.estimates:
+        if value.metric in (*EQUAL, CONSISTENCY) and (value.group == "all" or value.group.startswith("function=")):
+            by_function.setdefault(value.group.partition("=")[2] or "all functions", {})[value.metric] = value
+    whole = {name: cells for name, cells in by_function.items() if len(cells) > len(EQUAL)}
     if whole:
         items = grouped.counts_items(result, CONSISTENCY)
         yield shares_figure(

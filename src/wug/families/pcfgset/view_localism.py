@@ -76,20 +76,20 @@ def _tally(rows: Rows) -> page.CountsPart:
 
 
 def _by_function(rows: Rows, note: str) -> page.Figure | None:
-    found: dict[str, list[bool]] = {}
+    by_function: dict[str, list[bool]] = {}
     for words, right in _single(rows):
-        found.setdefault(words[0], []).append(right)
-    shares = {function: estimate("", "", found[function]) for function in common.in_language_order(found)}
-    points = [Point(function, one.value, one.low, one.high, one.n) for function, one in shares.items()]
+        by_function.setdefault(words[0], []).append(right)
+    shares = {function: estimate("", "", by_function[function]) for function in common.in_language_order(by_function)}
+    points = [Point(function, share.value, share.low, share.high, share.n) for function, share in shares.items()]
     title = "Single steps by function"
     return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
 
 
 def _by_length(rows: Rows, note: str) -> page.Figure | None:
-    found: dict[int, list[bool]] = {}
+    by_length: dict[int, list[bool]] = {}
     for words, right in _single(rows):
-        found.setdefault(sum(word != "," for word in words[1:]), []).append(right)
-    points = common.share_curve(found)
+        by_length.setdefault(sum(word != "," for word in words[1:]), []).append(right)
+    points = common.share_curve(by_length)
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
     return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
 
@@ -148,8 +148,12 @@ def _preorder(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int | str, i
         yield part, depth
         shown += 1
         if isinstance(part, int):
-            below = [one for one in steps[part].get("inputs") or () if not isinstance(one, int) or 0 <= one < part]
-            waiting += [(one, depth + 1) for one in reversed(below)]
+            below = [
+                part_below
+                for part_below in steps[part].get("inputs") or ()
+                if not isinstance(part_below, int) or 0 <= part_below < part
+            ]
+            waiting += [(part_below, depth + 1) for part_below in reversed(below)]
 
 
 def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up: int) -> page.TreeNode:
@@ -159,8 +163,8 @@ def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up
     answer, expected = str(step.get("answer") or ""), str(step.get("right") or "")
     if answer == expected:
         return page.TreeNode(down, up, _function(step), unmarked(answer))
-    found, right = marked(answer, expected)
-    return page.TreeNode(down, up, _function(step), found, "first" if step.get("diverges") else "later", right)
+    pieces, right = marked(answer, expected)
+    return page.TreeNode(down, up, _function(step), pieces, "first" if step.get("diverges") else "later", right)
 
 
 def _function(step: Mapping[str, Any]) -> str:

@@ -52,7 +52,10 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 def read_back(suite: SyntaxGymSuite) -> list[str]:
     """How a table was read, and the predictions of a suite in English."""
     how = [suite.understood] if suite.understood else []
-    return how + [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions, 1)]
+    return how + [
+        f"prediction {n}: {prediction.formula.english(suite.regions)}"
+        for n, prediction in enumerate(suite.predictions, 1)
+    ]
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:

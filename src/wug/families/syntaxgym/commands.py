@@ -20,8 +20,8 @@ def score_evaluated(paths: Sequence[Path], *, gold: Path | None, metric: str | N
     from wug.families.syntaxgym.evaluated import read_evaluated
 
     for path in paths:
-        found = read_evaluated(path, gold, metric, empty)
-        yield found.suite, model_id(found.model or path.name, path), found.rows()
+        evaluated = read_evaluated(path, gold, metric, empty)
+        yield evaluated.suite, model_id(evaluated.model or path.name, path), evaluated.rows()
 
 
 SCORE = (

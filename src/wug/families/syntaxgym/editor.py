@@ -85,7 +85,7 @@ def suite_of_result(result: Result) -> Document:
         judged = evaluated_json(result)
     except _MALFORMED:
         raise InputError(f"the result of {result.suite} does not hold its sentences: its rows are damaged") from None
-    for region in (r for item in judged["items"] for one in item["conditions"] for r in one["regions"]):
+    for region in (r for item in judged["items"] for condition in item["conditions"] for r in condition["regions"]):
         del region["metric_value"], region["oovs"]
     region_metric = judged["meta"]["metric"]
     meta = {key: value for key, value in judged["meta"].items() if key not in ("model", "signature") and value}
@@ -99,8 +99,8 @@ def to_text(document: Mapping[str, Any], suffix: str) -> str:
         return json_text(document)
     meta = document.get("meta")
     try:
-        given = document.get("predictions", [])
-        predictions = [source(raw) for raw in (given if isinstance(given, list) else [given])]
+        listed = document.get("predictions", [])
+        predictions = [source(raw) for raw in (listed if isinstance(listed, list) else [listed])]
     except InputError as error:
         raise InputError(f"The table cannot be written yet: a prediction {error}") from None
     # The lines above the table may have errors, since they are being edited.
@@ -152,7 +152,7 @@ def _grid(document: Document, notes: Notes) -> Document:
         raise TypeError("a region's name is not text")
     items = [_grid_item(item, numbers, notes) for item in document["items"]]
     predictions = document.get("predictions", [])
-    if not isinstance(predictions, list) or not all(isinstance(one, str | dict) for one in predictions):
+    if not isinstance(predictions, list) or not all(isinstance(prediction, str | dict) for prediction in predictions):
         raise TypeError("predictions are not a list of formulas")
     if not isinstance(document["meta"], dict):
         raise TypeError("meta is not an object")
@@ -233,7 +233,7 @@ def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]
     if not text.strip():
         return {"error": "There is no formula yet.", "caret": "", "empty": True}
     try:
-        found = formula.parse(text).resolve(regions, conditions)
+        parsed = formula.parse(text).resolve(regions, conditions)
     except FormulaError as error:
         return {
             "error": error.message,
@@ -241,13 +241,13 @@ def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]
             "start": error.start,
             "end": error.end,
         }
-    return {"english": found.english(regions), "canonical": found.canonical()}
+    return {"english": parsed.english(regions), "canonical": parsed.canonical()}
 
 
 def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
     try:
         regions = {int(number): str(name) for number, name in document["region_meta"].items()}
-        names = [one["condition_name"] for item in document["items"] for one in item["conditions"]]
+        names = [condition["condition_name"] for item in document["items"] for condition in item["conditions"]]
         return regions, list(dict.fromkeys(name.strip() for name in names))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("the request does not contain a suite") from None
@@ -261,12 +261,12 @@ def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[d
         {
             "level": level,
             "message": message.split("\n")[0],
-            "count": len(some),
+            "count": len(alike),
             "places": [
-                {"place": problem.place, **asdict(locate(problem, document["items"]))} for problem in some[:MAX_PLACES]
+                {"place": problem.place, **asdict(locate(problem, document["items"]))} for problem in alike[:MAX_PLACES]
             ],
         }
-        for (level, message), some in groups.items()
+        for (level, message), alike in groups.items()
     ]
 
 
@@ -281,12 +281,12 @@ def _locate_in_items(where: str, message: str, items: Sequence[Mapping[str, Any]
             rest = rest[listed.end() :] if rest[listed.end() :].startswith(", condition ") or not rest else rest
         if rest and not rest.startswith(", "):
             continue
-        found = _WITHIN_ITEM.match(rest)
+        match = _WITHIN_ITEM.match(rest)
         row, region = None, None
-        if found is not None:
+        if match is not None:
             names = [condition["condition_name"].strip() for condition in item["conditions"]]
-            row = names.index(found["condition"]) if found["condition"] in names else None
-            region = None if found["region"] is None else int(found["region"]) - 1
+            row = names.index(match["condition"]) if match["condition"] in names else None
+            region = None if match["region"] is None else int(match["region"]) - 1
         if region is None and (named := re.match(r"region (\d+) is ", message)):
             region = int(named[1]) - 1
         return CellLocation(item=index, row=row, region=region)

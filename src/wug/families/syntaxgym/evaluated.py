@@ -67,9 +67,9 @@ def _sentences(
 ) -> tuple[dict[str, dict[str, MeasuredSentence]], tuple[str, ...]]:
     region_metrics, said = suite.region_metrics, suite.head.get("metric")
     own = None if said is None else region_metrics_of([said] if isinstance(said, str) else said)[0]
-    found: dict[str, dict[str, MeasuredSentence]] = {}
+    sentences: dict[str, dict[str, MeasuredSentence]] = {}
     for item in suite.items:
-        measured = found.setdefault(str(item.number), {})
+        measured = sentences.setdefault(str(item.number), {})
         for condition in item.conditions:
             place = f"item {item.number}, condition {condition.name}"
             regions = []
@@ -83,7 +83,7 @@ def _sentences(
                 empty = not region.text and not values[region_metrics[0]]
                 regions.append(RegionSurprisal(region.number, region.text, values, _oovs(region), empty=empty))
             measured[condition.name] = MeasuredSentence(condition.layout(suite.join).text, tuple(regions))
-    return found, region_metrics
+    return sentences, region_metrics
 
 
 def _values(
@@ -92,30 +92,30 @@ def _values(
     if "metric_value" not in region.extra:
         problems.error(place, "'metric_value' is missing: the file has no results for this region")
         return dict.fromkeys(region_metrics)
-    given = region.extra["metric_value"]
-    if not isinstance(given, dict):
-        return {region_metrics[0]: _value(given, place, problems)}
+    value = region.extra["metric_value"]
+    if not isinstance(value, dict):
+        return {region_metrics[0]: _value(value, place, problems)}
     values: dict[str, float | None] = {}
     for region_metric in region_metrics:
-        if region_metric not in given:
-            known = ", ".join(map(str, given)) or "nothing"
+        if region_metric not in value:
+            known = ", ".join(map(str, value)) or "nothing"
             problems.error(place, f"metric_value has no {region_metric!r}, only: {known}")
-        values[region_metric] = _value(given.get(region_metric), place, problems)
+        values[region_metric] = _value(value.get(region_metric), place, problems)
     return values
 
 
-def _value(given: object, place: str, problems: ProblemList) -> float | None:
+def _value(value: object, place: str, problems: ProblemList) -> float | None:
     """A number of bits; None if it is undefined (null, NaN, or empty in a table)."""
-    if isinstance(given, str):  # a field of a table
+    if isinstance(value, str):  # a field of a table
         with suppress(ValueError):
-            given = float(given) if given.strip() else None
-    if given is None:
+            value = float(value) if value.strip() else None
+    if value is None:
         return None
-    if not isinstance(given, int | float) or isinstance(given, bool):
-        problems.error(place, f"metric_value must be a number of bits, not {describe(given)}")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        problems.error(place, f"metric_value must be a number of bits, not {describe(value)}")
         return None
     try:
-        number = float(given)
+        number = float(value)
     except OverflowError:
         problems.error(place, "metric_value is too large for a floating-point number")
         return None
@@ -123,10 +123,10 @@ def _value(given: object, place: str, problems: ProblemList) -> float | None:
 
 
 def _oovs(region: Region) -> tuple[str, ...]:
-    given = region.extra.get("oovs")
-    if isinstance(given, str):
-        return tuple(word for word in given.split(",") if word)
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+    words = region.extra.get("oovs")
+    if isinstance(words, str):
+        return tuple(word for word in words.split(",") if word)
+    return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 def _with_gold(
@@ -137,20 +137,22 @@ def _with_gold(
     problems = ProblemList()
     if len(suite.regions) != len(gold.regions):
         problems.error("region_meta", f"has {len(suite.regions)} regions, the gold suite has {len(gold.regions)}")
-    given = {str(item.number): item for item in suite.items}
+    by_number = {str(item.number): item for item in suite.items}
     wanted = {str(item.number): item for item in gold.items}
-    for number in [number for number in wanted if number not in given]:
+    for number in [number for number in wanted if number not in by_number]:
         problems.error(f"item {number}", "is in the gold suite but not here")
-    for number in [number for number in given if number not in wanted]:
+    for number in [number for number in by_number if number not in wanted]:
         problems.error(f"item {number}", "is not in the gold suite")
     predictions = suite.predictions or tuple(gold.predictions)
     if not problems.errors:
-        compared = {index: [name for _, name in one.formula.atoms()] for index, one in enumerate(predictions)}
+        compared = {
+            index: [name for _, name in prediction.formula.atoms()] for index, prediction in enumerate(predictions)
+        }
         conditions_needed(compared, suite.items, problems)
     refuse_errors(problems, path)
     different = [
         f"item {number}, condition {condition.name}"
-        for number, item in given.items()
+        for number, item in by_number.items()
         for condition in item.conditions
         if (other := wanted[number].condition(condition.name))
         and [region.text for region in other.regions] != [region.text for region in condition.regions]

@@ -109,12 +109,12 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
         raise InputError("the file is empty", file=path)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        content = dict(pairs)
+        if len(content) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = repeated(keys)[0]
             problems.error("", f"an object has a repeated key, {twice!r}; its keys are {', '.join(keys[:8])}")
-        return made
+        return content
 
     constants: list[str] = []
 
@@ -138,12 +138,12 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"not valid JSON: {error}", file=path) from None
     if not isinstance(document, dict) or not document.keys() & set(FIELDS):
-        found = "a list" if isinstance(document, list) else "a single value"
+        what = "a list" if isinstance(document, list) else "a single value"
         if isinstance(document, dict):
-            found = f"an object with {', '.join(map(repr, list(document)[:6])) or 'nothing in it'}"
+            what = f"an object with {', '.join(map(repr, list(document)[:6])) or 'nothing in it'}"
         raise InputError(
             "not a SyntaxGym suite: a suite is an object with 'meta', 'region_meta', 'predictions' and 'items', "
-            f"but this is {found}",
+            f"but this is {what}",
             file=path,
         )
     if constants:
@@ -155,10 +155,10 @@ def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:
     """NaN and Infinity are not JSON; only results may have them, as other programs write them."""
     left: list[tuple[str, Any]] = [("", document)]
     while left:
-        place, value = left.pop()
+        where, value = left.pop()
         if isinstance(value, dict):
-            left.extend((f"{place}, {key}", inner) for key, inner in value.items() if key != "metric_value")
+            left.extend((f"{where}, {key}", inner) for key, inner in value.items() if key != "metric_value")
         elif isinstance(value, list):
-            left.extend((f"{place}, entry {index}", inner) for index, inner in enumerate(value, start=1))
+            left.extend((f"{where}, entry {index}", inner) for index, inner in enumerate(value, start=1))
         elif isinstance(value, float) and not math.isfinite(value):
-            problems.error(place.removeprefix(", "), f"{value} is not a JSON value")
+            problems.error(where.removeprefix(", "), f"{value} is not a JSON value")

@@ -38,7 +38,7 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
                 raise InputError(f"item {item} of {name} is there twice for {model}", file=path, place=place)
             seen.add((model, name, item))
             suite = runs.setdefault(model, {}).setdefault(name, _suite(name))
-            groups = {"circuit": found} if (found := circuit(name)) else {}
+            groups = {"circuit": name_of_circuit} if (name_of_circuit := circuit(name)) else {}
             suite.add(Outcome(str(int(item) + 1), SUMMARY, VALUES[correct], groups))
         if not runs:
             raise InputError("the table has no rows", file=path)

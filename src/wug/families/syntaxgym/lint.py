@@ -133,4 +133,4 @@ def _is_empty(item: SuiteItem, region: int | str, name: str) -> bool:
     condition = item.condition(name)
     if condition is None:
         return False
-    return not any(one.text for one in condition.regions if region in (WHOLE, one.number))
+    return not any(each_region.text for each_region in condition.regions if region in (WHOLE, each_region.number))

@@ -70,13 +70,13 @@ class WarningCounts:
 
     def notices(self, items: int) -> list[Notice]:
         """One message per kind of warning."""
-        found = []
+        counted = []
         for warning, count in sorted(self.counts.items()):
             text = f"{warning} in {count} of {items} items, since a region that it compares {NO_TOKEN}"
             if warning in _WARNINGS:
                 text = _WARNINGS[warning][count != 1].format(count)
-            found.append(Notice(f"{text}; the first is {self.examples[warning]}"))
-        return found
+            counted.append(Notice(f"{text}; the first is {self.examples[warning]}"))
+        return counted
 
 
 NO_TOKEN = "has no token with a probability"
@@ -187,7 +187,7 @@ def judge(
     number, groups, zero = str(item.number), suite.groups, suite.empty == "zero"
     formulas = [prediction.formula for prediction in suite.predictions]
     lacked = enumerate(formula.lacks(partial(_is_empty, sentences)) for formula in formulas)
-    missing = {index: _place(*found) for index, found in lacked if found is not None}
+    missing = {index: _place(*location) for index, location in lacked if location is not None}
     for index, place in missing.items():
         how = "judged with 0 bits" if zero else "not judged"
         tally.add(f"prediction {index + 1} {how}", f"item {number}, {place}")
@@ -210,7 +210,10 @@ def judge(
         detail: dict[str, Any] = {}
         if primary:
             detail["conditions"] = {
-                name: {"sentence": sentence.text, "regions": [one.detail(region_metric) for one in sentence.regions]}
+                name: {
+                    "sentence": sentence.text,
+                    "regions": [region.detail(region_metric) for region in sentence.regions],
+                }
                 for name, sentence in sentences.items()
             }
         if reasons:
@@ -238,17 +241,17 @@ def _judgement(
         if region == WHOLE:
             # An empty region is not part of the sentence, so it adds nothing.
             return math.fsum(v for measured in regions if (v := measured.values[region_metric]) is not None)
-        found = regions[int(region) - 1].values[region_metric]
-        if found is None and regions[int(region) - 1].empty and suite.empty != "zero":
+        surprisal = regions[int(region) - 1].values[region_metric]
+        if surprisal is None and regions[int(region) - 1].empty and suite.empty != "zero":
             return 0.0
-        if found is None:
+        if surprisal is None:
             raise InputError(
                 f"region {region} of condition {condition} has no tokens, so it has no {region_metric}. "
                 "Use the metric sum, which is 0 there",
                 file=suite.name,
                 place=place,
             )
-        return found
+        return surprisal
 
     try:
         return formula.judge(value)

@@ -116,10 +116,10 @@ def _head(meta: object, problems: ProblemList) -> dict[str, Any]:
 
 
 def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
-    given = head.get("metric", "sum")
-    names = given if isinstance(given, list) else [given]
+    declared = head.get("metric", "sum")
+    names = declared if isinstance(declared, list) else [declared]
     if not names or not all(isinstance(name, str) for name in names):
-        problems.error("meta, metric", f"must be a metric's name or a list of them, not {describe(given)}")
+        problems.error("meta, metric", f"must be a metric's name or a list of them, not {describe(declared)}")
         return ("sum",)
     try:
         return region_metrics(names)
@@ -128,21 +128,21 @@ def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
         return ("sum",)
 
 
-def _region_names(given: object, problems: ProblemList) -> dict[int, str] | None:
-    if not isinstance(given, dict) or not given:
+def _region_names(declared: object, problems: ProblemList) -> dict[int, str] | None:
+    if not isinstance(declared, dict) or not declared:
         problems.error(
-            "region_meta", f"must be an object of numbers and names, not {describe(given) if given else 'empty'}"
+            "region_meta", f"must be an object of numbers and names, not {describe(declared) if declared else 'empty'}"
         )
         return None
     names: dict[int, str] = {}
-    for key, name in given.items():
+    for key, name in declared.items():
         if not (key.isascii() and key.isdigit() and len(key) < 7 and str(int(key)) == key):
             problems.error("region_meta", f"a region's number must be a whole number from 1, not {key!r}")
         elif not isinstance(name, str) or not _encodable(name):
             problems.error(f"region_meta, {key}", f"a region's name must be text, not {describe(name)}")
         else:
             names[int(key)] = name
-    if len(names) < len(given):
+    if len(names) < len(declared):
         return None
     if sorted(names) != list(range(1, len(names) + 1)):
         listed = ", ".join(map(str, sorted(names)[:12])) + (", …" if len(names) > 12 else "")
@@ -151,11 +151,11 @@ def _region_names(given: object, problems: ProblemList) -> dict[int, str] | None
     return dict(sorted(names.items()))
 
 
-def _items(given: object, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
+def _items(listed: object, regions: Mapping[int, str] | None, problems: ProblemList) -> list[SuiteItem]:
     items: list[SuiteItem] = []
     seen: set[str] = set()
     with problems:
-        for index, raw in enumerate(_list(given, "items"), start=1):
+        for index, raw in enumerate(_list(listed, "items"), start=1):
             with problems:
                 item = _item(raw, f"items, entry {index}", regions, problems)
                 if str(item.number) in seen:
@@ -166,69 +166,69 @@ def _items(given: object, regions: Mapping[int, str] | None, problems: ProblemLi
 
 
 def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem:
-    given = _object(raw, entry, "item_number and conditions")
-    number: Any = given.get("item_number")
+    fields = _object(raw, entry, "item_number and conditions")
+    number: Any = fields.get("item_number")
     whole = isinstance(number, int) and not isinstance(number, bool)
     if not whole and not (isinstance(number, str) and number.strip() and _encodable(number)):
-        raise _wrong(given, "item_number", "a whole number", entry)
-    place, conditions = f"item {number}", given.get("conditions")
+        raise _wrong(fields, "item_number", "a whole number", entry)
+    place, conditions = f"item {number}", fields.get("conditions")
     if not isinstance(conditions, list) or not conditions:
-        raise _wrong(given, "conditions", "a nonempty list", place)
-    found: dict[str, Condition] = {}
-    for position, one in enumerate(conditions, start=1):
+        raise _wrong(fields, "conditions", "a nonempty list", place)
+    by_name: dict[str, Condition] = {}
+    for position, raw_condition in enumerate(conditions, start=1):
         with problems:
-            condition = _condition(one, place, position, regions, problems)
-            if condition.name in found:
+            condition = _condition(raw_condition, place, position, regions, problems)
+            if condition.name in by_name:
                 problems.error(place, f"condition {condition.name!r} is repeated")
-            found[condition.name] = condition
-    return SuiteItem(number, tuple(found.values()), _others(given, "item_number", "conditions"))
+            by_name[condition.name] = condition
+    return SuiteItem(number, tuple(by_name.values()), _others(fields, "item_number", "conditions"))
 
 
 def _condition(
     raw: object, item: str, position: int, names: Mapping[int, str] | None, problems: ProblemList
 ) -> Condition:
     entry = f"{item}, entry {position} of conditions"
-    given = _object(raw, entry, "condition_name and regions")
-    name = given.get("condition_name")
+    fields = _object(raw, entry, "condition_name and regions")
+    name = fields.get("condition_name")
     if not isinstance(name, str) or not name.strip() or not _encodable(name):
-        raise _wrong(given, "condition_name", "text", entry)
+        raise _wrong(fields, "condition_name", "text", entry)
     place = f"{item}, condition {name.strip()}"
     if "%" in name or ";" in name:
         problems.error(place, "a condition's name cannot contain % or ;, since predictions could not refer to it")
-    listed = given.get("regions")
+    listed = fields.get("regions")
     if not isinstance(listed, list):
-        raise _wrong(given, "regions", "a list", place)
-    found: list[Region] = []
-    for index, one in enumerate(listed, start=1):
+        raise _wrong(fields, "regions", "a list", place)
+    regions_read: list[Region] = []
+    for index, raw_region in enumerate(listed, start=1):
         with problems:
-            found.append(_region(one, place, index))
-    if len(found) == len(listed) and names is not None:
-        _numbering(found, names, place, problems)
-    ordered = tuple(sorted(found, key=lambda region: region.number))
-    if ordered and not any(region.text for region in ordered) and len(found) == len(listed):
+            regions_read.append(_region(raw_region, place, index))
+    if len(regions_read) == len(listed) and names is not None:
+        _numbering(regions_read, names, place, problems)
+    ordered = tuple(sorted(regions_read, key=lambda region: region.number))
+    if ordered and not any(region.text for region in ordered) and len(regions_read) == len(listed):
         problems.error(place, "the sentence has no text")
-    return Condition(name.strip(), ordered, _others(given, "condition_name", "regions"))
+    return Condition(name.strip(), ordered, _others(fields, "condition_name", "regions"))
 
 
 def _region(raw: object, place: str, position: int) -> Region:
     entry = f"{place}, entry {position} of regions"
-    given = _object(raw, entry, "region_number and content")
-    number, content = given.get("region_number"), given.get("content")
+    fields = _object(raw, entry, "region_number and content")
+    number, content = fields.get("region_number"), fields.get("content")
     if not isinstance(number, int) or isinstance(number, bool):
-        raise _wrong(given, "region_number", "a whole number", entry)
+        raise _wrong(fields, "region_number", "a whole number", entry)
     if not isinstance(content, str):
-        raise _wrong(given, "content", 'text ("" for none)', f"{place}, region {number}")
+        raise _wrong(fields, "content", 'text ("" for none)', f"{place}, region {number}")
     if not _encodable(content):
         raise InputError("content has a NUL or a lone surrogate, which is not text", place=f"{place}, region {number}")
-    return Region(number, content, _others(given, "region_number", "content") if len(given) > 2 else {})
+    return Region(number, content, _others(fields, "region_number", "content") if len(fields) > 2 else {})
 
 
-def _others(given: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if key not in known}
+def _others(fields: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key not in known}
 
 
-def _numbering(found: list[Region], names: Mapping[int, str], place: str, problems: ProblemList) -> None:
-    numbers = [region.number for region in found]
+def _numbering(regions: list[Region], names: Mapping[int, str], place: str, problems: ProblemList) -> None:
+    numbers = [region.number for region in regions]
     if numbers == list(names):
         return
     for number in sorted({number for number in numbers if number not in names}):
@@ -244,27 +244,27 @@ def _numbering(found: list[Region], names: Mapping[int, str], place: str, proble
 def _condition_names(items: object) -> dict[str, None]:
     """The conditions that any item names, in order, even if the items have errors."""
     entries = [item.get("conditions") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    conditions = [entry for some in entries if isinstance(some, list) for entry in some if isinstance(entry, dict)]
+    conditions = [entry for group in entries if isinstance(group, list) for entry in group if isinstance(entry, dict)]
     names = [condition.get("condition_name") for condition in conditions]
     return dict.fromkeys(name for name in names if isinstance(name, str))
 
 
 def _predictions(
-    given: object, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
+    listed: object, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
 ) -> list[Prediction]:
     predictions: list[Prediction] = []
     with problems:
-        for index, raw in enumerate(_list(given, "predictions"), start=1):
+        for index, raw in enumerate(_list(listed, "predictions"), start=1):
             try:
                 text = source(raw)
-                found = formula.errors(text, regions, conditions)
+                errors = formula.errors(text, regions, conditions)
             except InputError as error:
                 problems.error(f"prediction {index}", error.message)
                 continue
-            for one in found:
-                problems.formula_error = one
-                problems.error(f"prediction {index}", str(one))
-            if not found:
+            for formula_error in errors:
+                problems.formula_error = formula_error
+                problems.error(f"prediction {index}", str(formula_error))
+            if not errors:
                 parsed = formula.parse(text)
                 predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
     return predictions
@@ -298,13 +298,13 @@ def _legacy(raw: Mapping[str, Any]) -> str:
     return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
 
 
-def _conditions_compared(given: object, known: Collection[str]) -> dict[int, list[str]]:
+def _conditions_compared(listed: object, known: Collection[str]) -> dict[int, list[str]]:
     """The conditions that each prediction names, by its number, even if it cannot be read."""
-    found: dict[int, list[str]] = {}
-    for index, raw in enumerate(given if isinstance(given, list) else ()):
+    compared: dict[int, list[str]] = {}
+    for index, raw in enumerate(listed if isinstance(listed, list) else ()):
         with suppress(InputError):
-            found[index] = [name for name in formula.conditions(source(raw)) if name in known]
-    return found
+            compared[index] = [name for name in formula.conditions(source(raw)) if name in known]
+    return compared
 
 
 def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[SuiteItem], problems: ProblemList) -> None:
@@ -342,11 +342,11 @@ def _list(raw: object, place: str) -> list[Any]:
     return raw
 
 
-def _wrong(given: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
+def _wrong(fields: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
     """The error about a field that is missing or of the wrong type."""
-    value = given.get(key)
-    found = "NaN" if isinstance(value, float) and math.isnan(value) else describe(value)
-    message = f"{key} must be {expected}, not {found}" if key in given else f"{key!r} is missing"
+    value = fields.get(key)
+    actual = "NaN" if isinstance(value, float) and math.isnan(value) else describe(value)
+    message = f"{key} must be {expected}, not {actual}" if key in fields else f"{key!r} is missing"
     return InputError(message, place=place)
 
 

@@ -73,9 +73,9 @@ def circuit(name: str, tags: Iterable[str] = ()) -> str | None:
         return named
     titles = {_letters(title): title for title in _CIRCUITS.values()} | _BY_TAG
     for tag in tags:
-        found = titles.get(_letters(tag)) or _CIRCUITS.get(_beginning(tag))
-        if found:
-            return found
+        circuit_name = titles.get(_letters(tag)) or _CIRCUITS.get(_beginning(tag))
+        if circuit_name:
+            return circuit_name
     return None
 
 
@@ -163,18 +163,20 @@ class SyntaxGymSuite:
     @property
     def metrics(self) -> Sequence[Metric]:
         """All predictions together (no headline if there is only one), then each prediction."""
-        made = []
+        declared = []
         for region_metric in self.region_metrics:
             suffix = "" if region_metric == self.region_metrics[0] else f"/{region_metric}"
             by = f" (by the {region_metric} of the tokens)" if region_metric != "sum" else ""
             several = len(self.predictions) != 1
-            made.append(Metric(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
-            made += [
+            declared.append(Metric(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
+            declared += [
                 Metric(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
                 for index, prediction in enumerate(self.predictions)
             ]
-            made += [one for index in range(len(self.predictions)) for one in self._effects(index, suffix, by)]
-        return made
+            declared += [
+                metric for index in range(len(self.predictions)) for metric in self._effects(index, suffix, by)
+            ]
+        return declared
 
     def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
         formula = self.predictions[index].formula
@@ -229,7 +231,7 @@ class SyntaxGymSuite:
         """A suite with `items` of the items, evenly spread."""
         if items >= len(self.items):
             return self
-        kept = tuple(self.items[place] for place in sampled(len(self.items), items))
+        kept = tuple(self.items[index] for index in sampled(len(self.items), items))
         gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
         notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
         return replace(
@@ -238,7 +240,7 @@ class SyntaxGymSuite:
 
     def without(self, left: Kept) -> SyntaxGymSuite:
         """The suite without the items that the user leaves out."""
-        items = tuple(self.items[place] for place in left.places)
+        items = tuple(self.items[index] for index in left.places)
         notes = (*self.notes, *(Problem("warning", "", text) for text in left.notices))
         return replace(self, items=items, notes=notes, selection=left.signature, whole=self.checksum)
 

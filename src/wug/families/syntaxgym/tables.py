@@ -69,7 +69,7 @@ class SuiteTable(NamedTuple):
     def understood(self) -> str:
         """How it was read, in one line."""
         items = self.document["items"]
-        conditions = len({one["condition_name"] for item in items for one in item["conditions"]})
+        conditions = len({item_condition["condition_name"] for item in items for item_condition in item["conditions"]})
         regions = [name or number for number, name in self.document["region_meta"].items()]
         more = f" and {len(regions) - MAX_LISTED_REGIONS} more" if len(regions) > MAX_LISTED_REGIONS else ""
         what = "a wide table" if self.layout == "wide" else "a table with one row per region"
@@ -115,8 +115,8 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
     if columns.layout == "long" and chosen != ALL_COLUMNS:
         raise InputError(ONLY_WIDE, file=path)
     regions = _regions(columns, rows, chosen, place, problems) if columns.layout == "wide" else []
-    made = _wide(columns, rows, regions, problems) if columns.layout == "wide" else _long(columns, rows, problems)
-    document = {"meta": {"name": name, **head.meta}, **made}
+    content = _wide(columns, rows, regions, problems) if columns.layout == "wide" else _long(columns, rows, problems)
+    document = {"meta": {"name": name, **head.meta}, **content}
     document["predictions"] = [{"type": "formula", "formula": text} for text in head.predictions]
     left_out = [_called(columns, index) for index in _candidates(columns, rows) if index not in regions]
     return SuiteTable(document, columns.layout, tuple(left_out) if columns.layout == "wide" else ())
@@ -140,8 +140,8 @@ def _why_not(rest: str) -> str:
     first = rest.split("\n", 1)[0].rstrip("\r")
     if not first.strip():
         return "not a SyntaxGym suite: there is no table below the lines that begin with #"
-    found = re.split(r"[,\t;]", first)
-    missing = next((name for name in COLUMNS if name not in found), COLUMNS[-1])
+    columns = re.split(r"[,\t;]", first)
+    missing = next((name for name in COLUMNS if name not in columns), COLUMNS[-1])
     return (
         f"not a SyntaxGym suite: no column {missing!r}. A table with one row per region has the columns "
         f"{', '.join(COLUMNS)} and optionally region_name; one with a row per sentence has item, condition and "
@@ -224,7 +224,7 @@ def _regions(
             problems.error(place, f"no column {name!r} that could be a region.{meant}")
     if chosen.regions:
         return [index for name in chosen.regions for index in possible.get(name, ())]
-    regions = sorted(index for name, some in possible.items() if name not in chosen.ignore for index in some)
+    regions = sorted(index for name, indices in possible.items() if name not in chosen.ignore for index in indices)
     for index in regions:
         if not columns.names[index]:
             problems.error(place, f"column {index + 1} has no name: name it, or -S ignore={index + 1}")
@@ -319,8 +319,8 @@ def read_head(text: str, problems: ProblemList) -> TableHeader:
         if content and not content.startswith("#"):
             break
         head.lines += 1
-        if content and (found := _FIELD.match(_unquoted(line))):
-            _take(head, found[1].lower(), found[2].strip(), problems)
+        if content and (match := _FIELD.match(_unquoted(line))):
+            _take(head, match[1].lower(), match[2].strip(), problems)
     return head
 
 
@@ -364,10 +364,10 @@ def _text(value: str) -> str:
     """Undo `_one_line` in `write`."""
     if len(value) > 1 and value.startswith('"') and value.endswith('"'):
         try:
-            found = json.loads(value)
+            parsed = json.loads(value)
         except (ValueError, RecursionError):  # not JSON: literal quotation marks
             return value
-        return str(found)
+        return str(parsed)
     return value
 
 
@@ -375,7 +375,7 @@ def _names(value: str) -> list[str] | None:
     if not value.startswith("["):
         return [name for part in value.split(",") if (name := part.strip())] or None
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
+    return parsed if isinstance(parsed, list) and all(isinstance(entry, str) for entry in parsed) else None

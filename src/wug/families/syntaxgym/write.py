@@ -113,7 +113,9 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     written = {line[2:].partition(":")[0] for line in head_lines(suite.head, ())}
     if fields := [key for key in suite.head if key not in written]:
         lost.append(f"a table cannot store these fields of meta: {', '.join(fields)}")
-    others = {key for one in suite.predictions if isinstance(one.raw, Mapping) for key in one.raw} - _FORMULA
+    others = {
+        key for prediction in suite.predictions if isinstance(prediction.raw, Mapping) for key in prediction.raw
+    } - _FORMULA
     if others:
         lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(others))}")
     kept = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
@@ -148,9 +150,11 @@ def evaluated_json(result: Result) -> dict[str, Any]:
                 "conditions": [
                     {
                         "condition_name": name,
-                        "regions": [{new: region[key] for new, key in _REGION.items()} for region in one["regions"]],
+                        "regions": [
+                            {new: region[key] for new, key in _REGION.items()} for region in condition["regions"]
+                        ],
                     }
-                    for name, one in outcome.detail["conditions"].items()
+                    for name, condition in outcome.detail["conditions"].items()
                 ],
             }
             for outcome in result.outcomes
@@ -213,9 +217,10 @@ def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[
     """The header lines of a table, as far as it can store a suite."""
     for key in (*TEXTS, *LISTS):
         value = meta.get(key)
-        if key in LISTS and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        if key in LISTS and isinstance(value, list) and all(isinstance(entry, str) for entry in value):
             plain = all(
-                one and one == one.strip() and one.isprintable() and not set(',;"[') & set(one) for one in value
+                entry and entry == entry.strip() and entry.isprintable() and not set(',;"[') & set(entry)
+                for entry in value
             )
             yield f"# {key}: {', '.join(value)}" if plain and value else f"# {key}: {json.dumps(value)}"
         elif isinstance(value, str):

@@ -62,13 +62,13 @@ def read_samples(path: Path) -> list[SourceTarget]:
 
 def sources_of(files: Files) -> Files:
     """The sources in made files, by the name of the first file that has them."""
-    found: Files = {}
+    sources: Files = {}
     for name, lines in files.items():
         if name.endswith(".tsv"):
             lines = [line.split("\t")[1] for line in lines if line.startswith("original\t")]
-        if not name.endswith(".tgt") and lines not in found.values():
-            found[name] = lines
-    return found
+        if not name.endswith(".tgt") and lines not in sources.values():
+            sources[name] = lines
+    return sources
 
 
 def _pcfgset(plan: DataPlan) -> Files:
@@ -79,43 +79,43 @@ def _pcfgset(plan: DataPlan) -> Files:
 
 
 def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], tests.Split]) -> Files:
-    made = _corpus(plan)
-    parts = split([*made["train"], *made["test"]])
-    return _pair("train", parts.train) | _pair("dev", made["dev"]) | _pair("test", parts.test)
+    lines = _corpus(plan)
+    parts = split([*lines["train"], *lines["test"]])
+    return _pair("train", parts.train) | _pair("dev", lines["dev"]) | _pair("test", parts.test)
 
 
 def _localism(plan: DataPlan) -> Files:
-    made = _corpus(plan)
-    files = {f"unrolled_{name}.tsv": tests.unrolled(one.source for one in made[name]) for name in ("train", "test")}
+    parts = _corpus(plan)
+    files = {f"unrolled_{name}.tsv": tests.unrolled(line.source for line in parts[name]) for name in ("train", "test")}
     if not any(files.values()):
         raise InputError("there is nothing to unroll: no source has more than one function", file=plan.base)
     return {name: lines for name, lines in files.items() if lines}
 
 
 def _substitutivity(plan: DataPlan) -> Files:
-    made, random = _corpus(plan), Random(plan.seed)
-    both = tests.synonym_pairs(made["test"], random, plan.per_function)
+    corpus_lines, random = _corpus(plan), Random(plan.seed)
+    both = tests.synonym_pairs(corpus_lines["test"], random, plan.per_function)
     test = _pair("test", [sample for sample, _ in both]) | _pair("test_twin", [twin for _, twin in both])
-    every = [sample for samples in made.values() for sample in samples]
+    every = [sample for samples in corpus_lines.values() for sample in samples]
     strings = corpus.Strings(random, corpus.strings_of(every))
     conditions = {
-        "equally_distributed": tests.equally_distributed(made["train"], random),
-        "primitive": tests.primitive(made["train"], strings, random),
+        "equally_distributed": tests.equally_distributed(corpus_lines["train"], random),
+        "primitive": tests.primitive(corpus_lines["train"], strings, random),
     }
     files: Files = {}
     for condition, train in conditions.items():
-        parts = _pair("train", train) | _pair("dev", made["dev"]) | test
+        parts = _pair("train", train) | _pair("dev", corpus_lines["dev"]) | test
         files |= {f"{condition}/{name}": lines for name, lines in parts.items()}
     return files
 
 
 def _overgeneralisation(plan: DataPlan) -> Files:
-    made = _corpus(plan)
-    if not made["train"]:
+    corpus_lines = _corpus(plan)
+    if not corpus_lines["train"]:
         raise InputError("exceptions need training lines. Give a folder with train.src", file=plan.base)
-    files = _pair("dev", made["dev"])
+    files = _pair("dev", corpus_lines["dev"])
     for ratio in plan.ratios:
-        train, changed = tests.overgeneralisation(made["train"], ratio, Random(plan.seed))
+        train, changed = tests.overgeneralisation(corpus_lines["train"], ratio, Random(plan.seed))
         files |= _pair(f"train_pcfg_ratio={ratio:g}", train)
         for reading in ("exception", "original"):
             lines = [SourceTarget(line.source, getattr(line, reading)) for line in changed]
@@ -126,8 +126,8 @@ def _overgeneralisation(plan: DataPlan) -> Files:
 def _corpus(plan: DataPlan) -> dict[str, list[SourceTarget]]:
     empty: dict[str, list[SourceTarget]] = {"train": [], "dev": [], "test": []}
     if plan.base is None:
-        made = corpus.corpus(plan.sizes, seed=plan.seed, table=plan.table, grammar=plan.grammar, natural=plan.natural)
-        return empty | made
+        lines = corpus.corpus(plan.sizes, seed=plan.seed, table=plan.table, grammar=plan.grammar, natural=plan.natural)
+        return empty | lines
     if not plan.base.is_dir():
         return empty | {"test": read_samples(plan.base)}
     for name in empty:

@@ -47,15 +47,15 @@ class DepthLengthTable(NamedTuple):
         stretch of the table is off by less than one line.
         """
         total = sum(weight for _, weight in self.weights)
-        found: list[DepthLength] = []
+        drawn: list[DepthLength] = []
         start, reached = random.random(), 0.0
         for cell, weight in self.weights:
             reached += weight
-            while len(found) < n and (start + len(found)) * total < reached * n:
-                found.append(cell)
-        found += [self.weights[-1][0]] * (n - len(found))  # what rounding may leave
-        random.shuffle(found)
-        return found
+            while len(drawn) < n and (start + len(drawn)) * total < reached * n:
+                drawn.append(cell)
+        drawn += [self.weights[-1][0]] * (n - len(drawn))  # what rounding may leave
+        random.shuffle(drawn)
+        return drawn
 
 
 def published() -> DepthLengthTable:
@@ -169,9 +169,9 @@ def corpus(
 def share_out(samples: int) -> dict[str, int]:
     """Number of lines per split, in the published proportions."""
     total = sum(SPLITS.values())
-    found = {name: samples * size // total for name, size in SPLITS.items()}
-    found["train"] += samples - sum(found.values())
-    return found
+    sizes = {name: samples * size // total for name, size in SPLITS.items()}
+    sizes["train"] += samples - sum(sizes.values())
+    return sizes
 
 
 def strings_of(samples: Iterable[SourceTarget]) -> set[str]:

@@ -138,9 +138,9 @@ class Sampler:
 
     def _choose(self, part: _Part, random: Random) -> tuple[_Part, ...]:
         if part not in self._choices:
-            found = [(weight, below) for weight, below in self._options(part) if weight > 0]
-            running = list(accumulate(weight for weight, _ in found))
-            self._choices[part] = running, [below for _, below in found]
+            possible = [(weight, below) for weight, below in self._options(part) if weight > 0]
+            running = list(accumulate(weight for weight, _ in possible))
+            self._choices[part] = running, [below for _, below in possible]
         running, options = self._choices[part]
         return options[pick(running, random)]
 
@@ -241,17 +241,17 @@ class FunctionNames:
         named = list(shape)
         before = [""]
         for at, arguments in reversed(_arguments(shape)):
-            place = before.pop()
+            position = before.pop()
             if not arguments:
                 continue
-            name = named[at] = self._deal((place, len(arguments)), arguments, random)
+            name = named[at] = self._deal((position, len(arguments)), arguments, random)
             before += [f"{name} ,", name] if len(arguments) == 2 else [name]
         return named
 
-    def _deal(self, place: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
-        left = self._left.setdefault(place, [])
+    def _deal(self, position: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
+        left = self._left.setdefault(position, [])
         if not left:
-            left += random.sample(self._cards[place], len(self._cards[place]))
+            left += random.sample(self._cards[position], len(self._cards[position]))
         for at in reversed(range(len(left))):
             preference = math.prod(self._preferences.get((left[at], n, kind), 1.0) for n, kind in enumerate(arguments))
             if random.random() * MAX_PREFERENCE < preference:
@@ -261,16 +261,16 @@ class FunctionNames:
 
 def _arguments(shape: Shape) -> list[tuple[int, list[int]]]:
     """Position and arities of the arguments of each string (arity 0) and function, last to first."""
-    found: list[tuple[int, list[int]]] = []
+    functions: list[tuple[int, list[int]]] = []
     complete: list[int] = []
     for at in range(len(shape) - 1, -1, -1):
         part = shape[at]
         if part == ",":
             continue
         size = (arity(part) or 0) if isinstance(part, str) else 0
-        found.append((at, [complete.pop() for _ in range(size)]))
+        functions.append((at, [complete.pop() for _ in range(size)]))
         complete.append(size)
-    return found
+    return functions
 
 
 def _preferences(pairs: Mapping[str, int]) -> dict[tuple[str, int, int], float]:

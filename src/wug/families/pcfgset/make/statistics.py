@@ -49,21 +49,21 @@ def statistics(sources: Iterable[str]) -> SourceStatistics:
             counts["nesting"][" ".join(_KINDS[arity(word)] for word in pair.split() if word != ",")] += 1
         counts["strings"].update(len(string) for string in expression.strings)
     return SourceStatistics(
-        lines, {field: {key: found[key] for key in _in_order(found)} for field, found in counts.items()}
+        lines, {field: {key: counted[key] for key in _in_order(counted)} for field, counted in counts.items()}
     )
 
 
 def argument_pairs(expression: Expression) -> Iterator[str]:
     """Every function with that of its argument: `append copy`, or `append , copy` for the second argument."""
     for step in expression.steps:
-        for place, part in enumerate(step.arguments):
+        for index, part in enumerate(step.arguments):
             if isinstance(part, int):
-                yield f"{step.function}{' ,' * place} {expression.steps[part].function}"
+                yield f"{step.function}{' ,' * index} {expression.steps[part].function}"
 
 
-def distances(found: SourceStatistics, reference: SourceStatistics) -> dict[str, float]:
+def distances(counted: SourceStatistics, reference: SourceStatistics) -> dict[str, float]:
     """The total variation distance of each of FIELDS: 0 for the same shares, 1 for nothing in common."""
-    return {field: total_variation(found.counts[field], reference.counts[field]) for field in FIELDS}
+    return {field: total_variation(counted.counts[field], reference.counts[field]) for field in FIELDS}
 
 
 def total_variation(a: Mapping[Key, int], b: Mapping[Key, int]) -> float:
@@ -74,14 +74,14 @@ def total_variation(a: Mapping[Key, int], b: Mapping[Key, int]) -> float:
     return sum(abs(a.get(key, 0) / all_a - b.get(key, 0) / all_b) for key in {*a, *b}) / 2
 
 
-def report(found: SourceStatistics, reference: SourceStatistics | None = None) -> str:
+def report(counted: SourceStatistics, reference: SourceStatistics | None = None) -> str:
     """The statistics as text: count and share of each value, with the share in the reference set."""
-    away = distances(found, reference) if reference else {}
-    out = [f"{found.lines:,} lines" + (f", compared with {reference.lines:,}" if reference else "")]
+    away = distances(counted, reference) if reference else {}
+    out = [f"{counted.lines:,} lines" + (f", compared with {reference.lines:,}" if reference else "")]
     for field, reading in FIELDS.items():
         distance = f": {away[field]:.2%} away (total variation)" if field in away else ""
         out += ["", f"{field}, {reading}{distance}"]
-        rows = _rows(found.counts[field], reference.counts[field] if reference else None)
+        rows = _rows(counted.counts[field], reference.counts[field] if reference else None)
         out += rows if len(rows) <= MAX_LISTED_VALUES else [f"  {len(rows)} different ones, not listed"]
     return "\n".join(out)
 

@@ -80,8 +80,8 @@ def equally_distributed(train: Sequence[SourceTarget], random: Random) -> list[S
     """The training set with a random half of the occurrences of each function replaced by synonyms."""
     lines = [sample.source.split() for sample in train]
     for function in language.TWINNED:
-        places = [(n, at) for n, words in enumerate(lines) for at, word in enumerate(words) if word == function]
-        for n, at in random.sample(places, len(places) // 2):
+        positions = [(n, at) for n, words in enumerate(lines) for at, word in enumerate(words) if word == function]
+        for n, at in random.sample(positions, len(positions) // 2):
             lines[n][at] += language.TWIN
     return [SourceTarget(" ".join(words), sample.target) for words, sample in zip(lines, train, strict=True)]
 
@@ -110,16 +110,19 @@ def overgeneralisation(
     changed: dict[int, ExceptionSample] = {}
     for pair in language.EXCEPTIONS:
         count = max(1, round(ratio * min(sum(function in line for line in words) for function in pair.split())))
-        places = [n for n, line in enumerate(words) if n not in changed and set(pair.split()) <= line]
-        places = [n for n in places if _remappable(train[n].source, pair)]
-        short = [n for n in places if _functions(train[n].source.split()) == 2]
-        others = sorted(set(places) - set(short))
+        candidates = [n for n, line in enumerate(words) if n not in changed and set(pair.split()) <= line]
+        candidates = [n for n in candidates if _remappable(train[n].source, pair)]
+        short = [n for n in candidates if _functions(train[n].source.split()) == 2]
+        others = sorted(set(candidates) - set(short))
         chosen = random.sample(short, min(len(short), (count + 1) // 2))
         chosen += random.sample(others, min(len(others), count // 2 if short else count))
         for n in chosen:
             exception = language.meaning(language.exceptional(train[n].source, pair))
             changed[n] = ExceptionSample(train[n].source, train[n].target, exception, pair)
-    mixed = [SourceTarget(one.source, changed[n].exception) if n in changed else one for n, one in enumerate(train)]
+    mixed = [
+        SourceTarget(source_target.source, changed[n].exception) if n in changed else source_target
+        for n, source_target in enumerate(train)
+    ]
     return mixed, list(changed.values())
 
 
@@ -169,8 +172,8 @@ def _growing_source(function: str, size: int, strings: Strings, random: Random) 
         return f"{function} {growing}"
     other = strings.new(random.randint(2, 5))
     kept = {"remove_first": 1, "remove_second": 0}
-    place = kept[function] if function in kept else random.randint(0, 1)
-    return f"{function} {other} , {growing}" if place else f"{function} {growing} , {other}"
+    is_second = kept[function] if function in kept else random.randint(0, 1)
+    return f"{function} {other} , {growing}" if is_second else f"{function} {growing} , {other}"
 
 
 def _remappable(source: str, pair: str) -> bool:

@@ -52,8 +52,8 @@ class Formula:
 
     def atoms(self) -> list[tuple[int | str, str]]:
         """The regions and conditions it mentions, each once, in order."""
-        found = (node for node in _tree.walk(self.tree) if isinstance(node, _tree.Atom))
-        return list(dict.fromkeys((atom.region, atom.condition) for atom in found))
+        nodes = (node for node in _tree.walk(self.tree) if isinstance(node, _tree.Atom))
+        return list(dict.fromkeys((atom.region, atom.condition) for atom in nodes))
 
     def resolve(self, regions: Mapping[int, str], conditions: Collection[str]) -> Formula:
         """Replace region names by numbers; FormulaError for an unknown region or condition."""
@@ -70,8 +70,8 @@ class Formula:
 
         In a sum with a nonempty region of the same condition, an empty region just adds nothing.
         """
-        found = next(_tree.lacking(self.tree, empty), None)
-        return None if found is None else (found.region, found.condition)
+        atom = next(_tree.lacking(self.tree, empty), None)
+        return None if atom is None else (atom.region, atom.condition)
 
     def holds(self, value: _tree.Surprisal) -> bool:
         """Whether the prediction holds for these values; FormulaError if it is undefined."""
@@ -116,14 +116,14 @@ def parse(source: str) -> Formula:
 
 def errors(source: str, regions: Mapping[int, str], conditions: Collection[str]) -> list[FormulaError]:
     """All errors in a prediction, from left to right; names are checked if there are conditions."""
-    found = _parser.errors(source)
+    problems = _parser.errors(source)
     for atom in _parser.atoms(source) if conditions else ():
         for look in (partial(_region, atom, regions), partial(_require_condition, atom, conditions)):
             try:
                 look(source)
             except FormulaError as error:
-                found.append(error)
-    return sorted(found, key=lambda error: error.start)
+                problems.append(error)
+    return sorted(problems, key=lambda error: error.start)
 
 
 def conditions(source: str) -> list[str]:

@@ -51,11 +51,11 @@ def predicted_effects(tree: Node) -> list[PredictedEffect]:
     if _is_inequality(tree):
         return [PredictedEffect("", tree, "margin")]
     parts = tree.parts if isinstance(tree, Logic) and tree.operator == "&" else ()
-    found = [part for part in parts if _is_inequality(part)]
-    letters = [*ascii_lowercase, *map(str, range(len(found)))]
+    inequalities = [part for part in parts if _is_inequality(part)]
+    letters = [*ascii_lowercase, *map(str, range(len(inequalities)))]
     return [
-        PredictedEffect(name if len(found) > 1 else "", part, f"margin_{name}")
-        for name, part in zip(letters, found, strict=False)
+        PredictedEffect(name if len(inequalities) > 1 else "", part, f"margin_{name}")
+        for name, part in zip(letters, inequalities, strict=False)
     ]
 
 

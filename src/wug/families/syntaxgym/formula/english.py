@@ -166,19 +166,19 @@ class _Reader:
             return self.rises(rise, operator, fall)
         return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
 
-    def places(self, place: _Place, operator: str, other_place: _Place) -> _Clause:
+    def places(self, first: _Place, operator: str, second: _Place) -> _Clause:
         degree, link = _DEGREE[operator]
         degree = f"{degree} surprising"
-        verb = "are" if len(place.regions) > 1 else "is"
-        if place.regions == other_place.regions:
-            rest = f"{degree} in {place.condition} {link} in {other_place.condition}"
-            return _Clause(self.regions(place.regions, together=True), verb, rest, self.regions(place.regions))
-        other = self.regions(other_place.regions, together=True)
-        if place.condition == other_place.condition:
-            subject = f"in {place.condition}, {self.regions(place.regions, together=True)}"
+        verb = "are" if len(first.regions) > 1 else "is"
+        if first.regions == second.regions:
+            rest = f"{degree} in {first.condition} {link} in {second.condition}"
+            return _Clause(self.regions(first.regions, together=True), verb, rest, self.regions(first.regions))
+        other = self.regions(second.regions, together=True)
+        if first.condition == second.condition:
+            subject = f"in {first.condition}, {self.regions(first.regions, together=True)}"
             return _Clause(subject, verb, f"{degree} {link} {other}")
-        subject = f"{self.regions(place.regions, together=True)} in {place.condition}"
-        return _Clause(subject, verb, f"{degree} {link} {other} in {other_place.condition}")
+        subject = f"{self.regions(first.regions, together=True)} in {first.condition}"
+        return _Clause(subject, verb, f"{degree} {link} {other} in {second.condition}")
 
     def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
         degree, link = _DEGREE[operator]
@@ -212,9 +212,9 @@ class _Reader:
     # Numbers
 
     def number(self, node: Node) -> str:
-        if place := _place(node):
-            many = "summed " if len(place.regions) > 1 else ""
-            return f"the {many}surprisal of {self.regions(place.regions)} in {place.condition}"
+        if measured := _place(node):
+            many = "summed " if len(measured.regions) > 1 else ""
+            return f"the {many}surprisal of {self.regions(measured.regions)} in {measured.condition}"
         if rise := _rise(node):
             return f"the rise in surprisal of {self.regions(rise.regions)} from {rise.other} to {rise.condition}"
         match node:
@@ -239,9 +239,9 @@ class _Reader:
     def call(self, node: tree.Call) -> str:
         if node.function == "round":
             value = self.part(node.arguments[0])
-            places = node.arguments[1] if len(node.arguments) > 1 else None
-            if isinstance(places, tree.Number) and places.value:
-                return f"{value} rounded to {_figure(places.value)} decimal place{'s' if places.value != 1 else ''}"
+            digits = node.arguments[1] if len(node.arguments) > 1 else None
+            if isinstance(digits, tree.Number) and digits.value:
+                return f"{value} rounded to {_figure(digits.value)} decimal place{'s' if digits.value != 1 else ''}"
             return f"{value} rounded"
         return _FUNCTIONS[node.function].format(_listed([self.part(argument) for argument in node.arguments]))
 

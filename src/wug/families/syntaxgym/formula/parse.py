@@ -75,14 +75,14 @@ def parse(source: str) -> Node:
 
 def errors(source: str) -> list[FormulaError]:
     """All invalid tokens of a prediction or, if there are none, its first syntax error."""
-    found: list[FormulaError] = []
-    _tokens(source, found)
-    if not found:
+    problems: list[FormulaError] = []
+    _tokens(source, problems)
+    if not problems:
         try:
             parse(source)
         except FormulaError as error:
-            found.append(error)
-    return found
+            problems.append(error)
+    return problems
 
 
 def atoms(source: str) -> list[tree.Atom]:
@@ -90,56 +90,56 @@ def atoms(source: str) -> list[tree.Atom]:
     return [token.value for token in _tokens(source, []) if isinstance(token.value, tree.Atom)]
 
 
-def _tokens(source: str, found: list[FormulaError] | None = None) -> list[_Token]:
+def _tokens(source: str, errors: list[FormulaError] | None = None) -> list[_Token]:
     """The tokens of a prediction; FormulaError at the first invalid one, unless `found` collects them."""
     tokens = []
-    place = 0
-    while place < len(source):
-        if space := _SPACE.match(source, place):
-            place = space.end()
+    position = 0
+    while position < len(source):
+        if space := _SPACE.match(source, position):
+            position = space.end()
             continue
         try:
-            token = _token(source, place)
+            token = _token(source, position)
         except FormulaError as error:
-            if found is None:
+            if errors is None:
                 raise
-            found.append(error)
+            errors.append(error)
             # After the bracket of what should be an atom.
-            closing = source.find(")", error.end - 1) if source[place] == "(" else -1
-            place = max(place + 1, error.end if closing < 0 else closing + 1)
+            closing = source.find(")", error.end - 1) if source[position] == "(" else -1
+            position = max(position + 1, error.end if closing < 0 else closing + 1)
             continue
         tokens.append(token)
-        place = token.end
+        position = token.end
     return [*tokens, _Token("end", len(source), len(source))]
 
 
-def _token(source: str, place: int) -> _Token:
-    if source[place] == "(":
-        if region := _ATOM_REGION.match(source, place):
-            return _atom(source, place, region)
-        if comma := _ATOM_WITH_COMMA.match(source, place):
+def _token(source: str, position: int) -> _Token:
+    if source[position] == "(":
+        if region := _ATOM_REGION.match(source, position):
+            return _atom(source, position, region)
+        if comma := _ATOM_WITH_COMMA.match(source, position):
             raise FormulaError(
                 "a region and its condition are separated by a semicolon, as in (1;%name%)", source, *comma.span(1)
             )
-    if number := _NUMBER.match(source, place):
+    if number := _NUMBER.match(source, position):
         value = float(number.group())
         if math.isinf(value):
             raise FormulaError("this number is too large", source, *number.span())
         return _Token("number", *number.span(), tree.Number(value, start=number.start(), end=number.end()))
-    if word := _WORD.match(source, place):
+    if word := _WORD.match(source, position):
         return _Token(_WORDS.get(word.group().lower(), "word"), *word.span(), word.group())
-    if sign := _SIGN_TOKEN.match(source, place):
+    if sign := _SIGN_TOKEN.match(source, position):
         return _Token(sign.group(), *sign.span())
-    character = source[place]
+    character = source[position]
     plain = unicodedata.normalize("NFKC", character)
     fix = _FIXES.get(character) or (f"Did you mean {plain!r}?" if plain != character else "")
-    raise FormulaError(f"unexpected {character!r}. {fix}".rstrip(". "), source, place, place + 1)
+    raise FormulaError(f"unexpected {character!r}. {fix}".rstrip(". "), source, position, position + 1)
 
 
-def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
+def _atom(source: str, position: int, region: re.Match[str]) -> _Token:
     name = region.group(1).strip()
     if not name:
-        raise FormulaError("no region before the semicolon: write (1;%name%)", source, place, region.end())
+        raise FormulaError("no region before the semicolon: write (1;%name%)", source, position, region.end())
     condition = _ATOM_CONDITION.match(source, region.end())
     if condition is None:
         stop = source.find(")", region.end())
@@ -154,14 +154,14 @@ def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
     if not condition.group(1).strip():
         raise FormulaError("the condition has no name: write (1;%name%)", source, *columns)
     if source[condition.end() : condition.end() + 1] != ")":
-        raise FormulaError("a ) is missing after this", source, place, columns[1])
+        raise FormulaError("a ) is missing after this", source, position, columns[1])
     end = condition.end() + 1
     first = region.start(1) + len(region.group(1)) - len(region.group(1).lstrip())
     known = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name
     label = condition.group(1).strip()
     named = (first, first + len(name))
-    atom = tree.Atom(known, label, start=place, end=end, region_columns=named, condition_columns=columns)
-    return _Token("atom", place, end, atom)
+    atom = tree.Atom(known, label, start=position, end=end, region_columns=named, condition_columns=columns)
+    return _Token("atom", position, end, atom)
 
 
 class _Parser:
@@ -313,9 +313,9 @@ class _Parser:
                 name.start,
                 end,
             )
-        for places in arguments[1:] if word == "round" else ():
-            if not (isinstance(places, tree.Number) and places.value.is_integer() and places.value <= 15):
-                raise self.error("the second value of round is a number of decimal places, 0 to 15", places)
+        for digits in arguments[1:] if word == "round" else ():
+            if not (isinstance(digits, tree.Number) and digits.value.is_integer() and digits.value <= 15):
+                raise self.error("the second value of round is a number of decimal places, 0 to 15", digits)
         return tree.Call(word, tuple(arguments), start=name.start, end=end)
 
     def number(self, node: Node, why: str) -> None:

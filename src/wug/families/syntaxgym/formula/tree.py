@@ -287,10 +287,10 @@ def _undefined(message: str, node: Node, source: str) -> NoReturn:
     raise FormulaError(message, source, node.start, node.end) from None
 
 
-def _round(number: float, places: float = 0) -> float:
+def _round(number: float, digits: float = 0) -> float:
     if math.isinf(number):
         return number
-    return float(round(number, int(places)))
+    return float(round(number, int(digits)))
 
 
 _OPERATIONS: dict[str, Callable[..., float]] = {

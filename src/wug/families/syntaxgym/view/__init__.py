@@ -49,10 +49,12 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its sentences; first those on which a prediction fails."""
     metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
     metric = SUMMARY if SUMMARY in metrics or not metrics else metrics[0]
-    predictions = [(row.metric, found) for row in headlines(result) if (found := prediction_of(row.metric))]
+    predictions = [(row.metric, prediction) for row in headlines(result) if (prediction := prediction_of(row.metric))]
     failing = (
-        page.ItemSample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
-        for name, found in predictions
+        page.ItemSample(
+            f"{prediction.title}: items that fail", name, heading=lambda group: "failing items", folded=True
+        )
+        for name, prediction in predictions
     )
     whole = page.ItemSample("Item by item", metric, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
@@ -76,8 +78,8 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
 
 
 def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterator[Piece]:
-    for place, region in enumerate(one for one in regions if one.content):
-        yield Piece(" " * (place > 0))
+    for index, region in enumerate(one for one in regions if one.content):
+        yield Piece(" " * (index > 0))
         yield Piece(region.content, differs=region.number in marked)
 
 
@@ -147,12 +149,12 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
 
 
 def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
-    found = [
+    margins = [
         page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
         for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
         if (margin := finite(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
     ]
-    return sorted(spread(found, MARGINS), key=lambda margin: margin.value)
+    return sorted(spread(margins, MARGINS), key=lambda margin: margin.value)
 
 
 def formula_of(result: Result, index: int) -> dict[str, Any]:
@@ -173,19 +175,19 @@ def compared_regions(result: Result) -> list[frozenset[int]]:
 
 def verdicts(outcome: Outcome) -> page.StatementsPart | None:
     """The comparisons of a prediction on an item; None if there are none."""
-    given = tuple(map(_verdict, outcome.detail.get("comparisons") or ()))
-    return page.StatementsPart(given) if given else None
+    statements = tuple(map(_verdict, outcome.detail.get("comparisons") or ()))
+    return page.StatementsPart(statements) if statements else None
 
 
 def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     return [(region, condition) for region, condition in known.get("regions") or ()]
 
 
-def _verdict(given: Mapping[str, Any]) -> page.ItemStatement:
-    left, right = ("∞" if (side := finite(given.get(key))) is None else bits(side) for key in ("left", "right"))
-    holds, operator = bool(given.get("holds")), str(given.get("operator") or "")
+def _verdict(comparison: Mapping[str, Any]) -> page.ItemStatement:
+    left, right = ("∞" if (side := finite(comparison.get(key))) is None else bits(side) for key in ("left", "right"))
+    holds, operator = bool(comparison.get("holds")), str(comparison.get("operator") or "")
     text = f"{left} {operator if holds else NEGATED.get(operator, operator)} {right}"
-    return page.ItemStatement(holds, text, str(given.get("formula") or ""))
+    return page.ItemStatement(holds, text, str(comparison.get("formula") or ""))
 
 
 def item(
@@ -246,25 +248,25 @@ def _cell(region: ShownRegion, sign: str) -> page.TableCell:
 def _pieces(tokens: Tokens, content: str) -> Pieces:
     """The tokens of a region; parts of one character are joined, and their bits added."""
     together = characters([text for text, _ in tokens])
-    texts = ["".join(text for text, _ in tokens[some.start : some.stop] if text).strip() for some in together]
+    texts = ["".join(text for text, _ in tokens[span.start : span.stop] if text).strip() for span in together]
     shown = joining(texts, _joined(texts, content))
     pieces = []
-    for some, text in zip(together, shown, strict=True):
-        known = [value for _, value in tokens[some.start : some.stop] if value is not None]
+    for span, text in zip(together, shown, strict=True):
+        known = [value for _, value in tokens[span.start : span.stop] if value is not None]
         bits = sum(known) if known else None
-        of = f", {len(some)} parts" if len(some) > 1 else ""
+        of = f", {len(span)} parts" if len(span) > 1 else ""
         pieces.append(Piece(text or "␣", value=f"{tenths(bits)}{of}", shade=page.shade(bits)))
     return tuple(pieces)
 
 
 def _joined(texts: Sequence[str], content: str) -> list[bool]:
     """Whether each text continues the word of the preceding one."""
-    found, end = [], 0
+    continues, end = [], 0
     for text in texts:
         start = content.find(text, end)
-        found.append(0 < start == end)
+        continues.append(0 < start == end)
         end = max(end, start + len(text))
-    return found
+    return continues
 
 
 def tenths(value: float | None) -> str:
@@ -299,12 +301,12 @@ def _of_sentences(
     """Sort the rows of any metric by the sentences of the summary."""
 
     def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
-        found = {
+        values_by_item = {
             row.outcome.item: measure(by_region.conditions(row.outcome))
             for row in rows.each(Filter(SUMMARY), keys=("conditions",))
         }
         for row in rows.each(wanted, keys=()):
-            yield row.position, found.get(row.outcome.item)
+            yield row.position, values_by_item.get(row.outcome.item)
 
     return values
 

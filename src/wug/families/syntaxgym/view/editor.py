@@ -25,7 +25,9 @@ NEEDED = f"it needs at least {ENOUGH}"
 def scores(result: Result, rows: Rows) -> dict[str, Any]:
     """The scores of a suite as JSON data."""
     try:
-        sources: dict[int | None, str] = {i: str(one["source"]) for i, one in enumerate(result.meta["formulas"])}
+        sources: dict[int | None, str] = {
+            i: str(prediction["source"]) for i, prediction in enumerate(result.meta["formulas"])
+        }
     except (KeyError, TypeError):
         raise StoreError(f"the result of {result.suite} has no formulas: its row is damaged") from None
     return {
@@ -80,22 +82,22 @@ def _chart(figure: Figure | None) -> dict[str, Any] | None:
 
 
 def _prediction_index(metric: str) -> int | None:
-    found = prediction_of(metric)
-    return None if found is None or found.region_metric else found.index
+    prediction = prediction_of(metric)
+    return None if prediction is None or prediction.region_metric else prediction.index
 
 
 def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     sentences = {outcome.item: conditions(outcome) for outcome in outcomes if outcome.metric == SUMMARY}
     regions = (region for item in sentences.values() for row in item.values() for region in row)
     highest = max((region.value for region in regions if region.value is not None), default=0.0)
-    found: dict[str, Any] = {
+    result_of_prediction: dict[str, Any] = {
         item: {"held": [], "failed": [], "conditions": _cells(sentences.get(item, {}), highest)}
         for item in dict.fromkeys(outcome.item for outcome in outcomes)
     }
     for outcome in outcomes:
         if outcome.value is not None and (index := _prediction_index(outcome.metric)) is not None:
-            found[outcome.item]["held" if outcome.value else "failed"].append(index)
-    return found
+            result_of_prediction[outcome.item]["held" if outcome.value else "failed"].append(index)
+    return result_of_prediction
 
 
 def _cells(sentences: Conditions, highest: float) -> dict[str, list[dict[str, str]]]:

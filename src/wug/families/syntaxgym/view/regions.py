@@ -41,33 +41,33 @@ Conditions: TypeAlias = dict[str, tuple[ShownRegion, ...]]
 
 def conditions(outcome: Outcome) -> Conditions:
     """The sentences of an outcome; empty if it has none."""
-    given = outcome.detail.get("conditions")
-    if not isinstance(given, Mapping):
+    by_condition = outcome.detail.get("conditions")
+    if not isinstance(by_condition, Mapping):
         return {}
     return {
         str(name): tuple(sorted(map(_region, condition.get("regions", ())), key=lambda region: region.number))
-        for name, condition in given.items()
+        for name, condition in by_condition.items()
     }
 
 
 def measured(rows: Rows, *, limit: int | None = None) -> dict[str, Conditions]:
     """The sentences of every item, or of the first `limit`."""
-    found = rows.each(Filter(SUMMARY), keys=("conditions",), limit=limit)
-    return {row.outcome.item: some for row in found if (some := conditions(row.outcome))}
+    outcomes = rows.each(Filter(SUMMARY), keys=("conditions",), limit=limit)
+    return {row.outcome.item: shown for row in outcomes if (shown := conditions(row.outcome))}
 
 
 def names_of(result: Result, items: Iterable[Conditions]) -> dict[int, str]:
     """Names by number, for every region that is named or occurs."""
-    given = result.meta.get("regions") or {}
-    named = {int(region): str(name) for region, name in given.items() if str(region).isdecimal()}
+    named_regions = result.meta.get("regions") or {}
+    named = {int(region): str(name) for region, name in named_regions.items() if str(region).isdecimal()}
     met = {region.number for item in items for regions in item.values() for region in regions}
     return {region: named.get(region, "") for region in sorted(named.keys() | met)}
 
 
 def metric_of(result: Result) -> str:
     """The metric of the regions' values: the first of the suite."""
-    given = result.meta.get("metric") or "sum"
-    return str(given if isinstance(given, str) else next(iter(given)))
+    metrics = result.meta.get("metric") or "sum"
+    return str(metrics if isinstance(metrics, str) else next(iter(metrics)))
 
 
 def region_means(
@@ -81,11 +81,11 @@ def region_means(
                 if region.value is not None:
                     samples.setdefault((condition, region.number), []).append(region.value)
     means = []
-    for (condition, place), sample in samples.items():
+    for (condition, region_number), sample in samples.items():
         interval = mean_interval(sample) if len(sample) >= ENOUGH else None
         low, high = (interval.low, interval.high) if interval else (None, None)
-        mean, name = sum(sample) / len(sample), names.get(place, "")
-        means.append(region_chart.RegionMean(condition, place, name, mean, low, high, len(sample), model))
+        mean, name = sum(sample) / len(sample), names.get(region_number, "")
+        means.append(region_chart.RegionMean(condition, region_number, name, mean, low, high, len(sample), model))
     return means
 
 
@@ -104,8 +104,8 @@ def mean_figure(
 
 def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) -> Figure | None:
     """The chart of one item with its words; None if it does not exist or has no values."""
-    found = rows.each(Filter(SUMMARY, text=item), keys=("conditions",))
-    sentences = next((conditions(row.outcome) for row in found if row.outcome.item == item), {})
+    outcomes = rows.each(Filter(SUMMARY, text=item), keys=("conditions",))
+    sentences = next((conditions(row.outcome) for row in outcomes if row.outcome.item == item), {})
     means = region_means([sentences], names_of(result, [sentences]))
     return _figure(result, means, marked, f"Item {item}.", words=_words(sentences))
 
@@ -113,13 +113,15 @@ def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) 
 def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, other: OtherResult) -> FigurePair:
     """The charts of two models, side by side and together."""
     sides = []
-    for model, found, its in ((name, result, rows), (other.name, other.result, other.rows)):
+    for model, its_result, its in ((name, result, rows), (other.name, other.result, other.rows)):
         items = measured(its)
-        sides.append((model, region_means(items.values(), names_of(found, items.values()), model), len(items)))
+        sides.append((model, region_means(items.values(), names_of(its_result, items.values()), model), len(items)))
     both = [mean for _, means, _ in sides for mean in means]
     top = region_chart.ceiling(both)
     draw = partial(_figure, result, marked=marked)
-    first, second = (draw([one._replace(model="") for one in means], note=_over(n), top=top) for _, means, n in sides)
+    first, second = (
+        draw([region_mean._replace(model="") for region_mean in means], note=_over(n), top=top) for _, means, n in sides
+    )
     said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_over(sides[0][2])}"
     return FigurePair(first, second, draw(both, note=said))
 
@@ -165,22 +167,22 @@ def _over(items: int) -> str:
 
 def question(result: Result) -> str:
     """The first prediction as a question, and the number of further ones."""
-    given = [str(known.get("english") or "") for known in result.meta.get("formulas") or ()]
-    if not given or not given[0]:
+    texts = [str(known.get("english") or "") for known in result.meta.get("formulas") or ()]
+    if not texts or not texts[0]:
         return ""
-    simple = re.fullmatch(r"((?:(?! is ).)+) is ((?:more|less) surprising in \S+ than in \S+)", given[0])
-    asked = f"Is {simple[1]} {simple[2]}?" if simple else f"Does it hold that {given[0]}?"
-    more = len(given) - 1
+    simple = re.fullmatch(r"((?:(?! is ).)+) is ((?:more|less) surprising in \S+ than in \S+)", texts[0])
+    asked = f"Is {simple[1]} {simple[2]}?" if simple else f"Does it hold that {texts[0]}?"
+    more = len(texts) - 1
     return f"{asked} And {more} further prediction{'s' * (more != 1)}, below." if more else asked
 
 
 def _words(sentences: Conditions) -> dict[int, str]:
-    found: dict[int, dict[str, None]] = {}
+    contents_by_region: dict[int, dict[str, None]] = {}
     for regions in sentences.values():
         for region in regions:
             if region.content:
-                found.setdefault(region.number, {})[region.content] = None
-    return {number: " / ".join(contents) for number, contents in found.items()}
+                contents_by_region.setdefault(region.number, {})[region.content] = None
+    return {number: " / ".join(contents) for number, contents in contents_by_region.items()}
 
 
 def _row(mean: region_chart.RegionMean) -> tuple[str, ...]:
@@ -188,15 +190,15 @@ def _row(mean: region_chart.RegionMean) -> tuple[str, ...]:
     return (f"{mean.number} {mean.name}".strip(), mean.condition, number(mean.value), interval, str(mean.n))
 
 
-def _region(given: Mapping[str, Any]) -> ShownRegion:
+def _region(detail: Mapping[str, Any]) -> ShownRegion:
     return ShownRegion(
-        number=int(given["number"]),
-        content=str(given.get("content") or "").strip(),
-        value=finite(given.get("value")),
+        number=int(detail["number"]),
+        content=str(detail.get("content") or "").strip(),
+        value=finite(detail.get("value")),
         tokens=tuple(
-            (None if text is None else str(text), finite(surprisal)) for text, surprisal in given.get("tokens") or ()
+            (None if text is None else str(text), finite(surprisal)) for text, surprisal in detail.get("tokens") or ()
         ),
-        unknown=tuple(map(str, given.get("oovs") or ())),
+        unknown=tuple(map(str, detail.get("oovs") or ())),
     )
 
 
@@ -207,7 +209,7 @@ def split_regions(sentences: Conditions, marked: Collection[int]) -> dict[int, d
         for region in regions:
             if region.number in marked and region.tokens:
                 counts.setdefault(region.number, {})[condition] = len(region.tokens)
-    return {number: found for number, found in counts.items() if len(set(found.values())) > 1}
+    return {number: tokens for number, tokens in counts.items() if len(set(tokens.values())) > 1}
 
 
 def item_note(sentences: Conditions, marked: Collection[int]) -> str:
