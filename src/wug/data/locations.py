@@ -88,9 +88,8 @@ def known(path: Path) -> Place | None:
     files = [file for file in test_set.files if _contains(within, file.name) or _contains(_unpacked(file.name), within)]
     if not files:
         return None
-    archived = [
-        folder_of(test_set) / file.name for file in files if (folder_of(test_set) / _unpacked(file.name)).is_dir()
-    ]
+    folder = folder_of(test_set)
+    archived = [folder / file.name for file in files if (folder / _unpacked(file.name)).is_dir()]
     unchanged = not altered(test_set, files) and not _foreign_files(test_set, path)
     if unchanged and all(_is_as_unpacked(test_set, archive) for archive in archived):
         return location

@@ -146,9 +146,8 @@ def _pooled(metric: str, group: str, aggregates: Sequence[Aggregate]) -> Estimat
     value = math.fsum(aggregate.value * size for aggregate, size in zip(aggregates, sizes, strict=True)) / n
     errors = [aggregate.error for aggregate in aggregates if aggregate.error is not None]
     squares = [(error * size) ** 2 for error, size in zip(errors, sizes, strict=False)]
-    return estimate(
-        metric, group, value, n, math.sqrt(math.fsum(squares)) / n if len(errors) == len(aggregates) else None
-    )
+    pooled_error = math.sqrt(math.fsum(squares)) / n if len(errors) == len(aggregates) else None
+    return estimate(metric, group, value, n, pooled_error)
 
 
 def estimate(metric: str, group: str, value: float, n: int | None, error: float | None) -> Estimate:

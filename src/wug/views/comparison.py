@@ -270,11 +270,10 @@ def counts(contrast: Contrast) -> str:
 
 def explanations(disagreement: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
     """Details of a disagreement: shared ones without a label, then those of each side."""
-    shared = {
-        key: value for key, value in disagreement.detail_first.items() if disagreement.detail_second.get(key) == value
-    }
+    first, second = disagreement.detail_first, disagreement.detail_second
+    shared = {key: value for key, value in first.items() if second.get(key) == value}
     yield from (("", text) for text in [_detail_text(shared)] if text)
-    for side, detail in ((contrast.first, disagreement.detail_first), (contrast.second, disagreement.detail_second)):
+    for side, detail in ((contrast.first, first), (contrast.second, second)):
         text = _detail_text({key: value for key, value in detail.items() if key not in shared})
         if text:
             yield side.label, text

@@ -287,9 +287,7 @@ def items(result: Result, rows: Rows) -> ItemsView:
 def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
     """One dot chart per metric and group field with several values, with chance levels; by default of every metric."""
     shown = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
-    fields = [
-        (metric, field, rows) for metric in shown for field, rows in by_field(result, metric).items() if len(rows) > 1
-    ]
+    fields = [(m, field, rows) for m in shown for field, rows in by_field(result, m).items() if len(rows) > 1]
     for index, (metric, field, rows) in enumerate(fields):
         points = [
             point(row, chance=result_chance(result, metric, str(Group(field, row.group)))) for row in best_first(rows)

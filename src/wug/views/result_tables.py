@@ -81,12 +81,9 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
     """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
     kinds = {result.kind for result in results}
-    family_table = (
-        registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
-    )
-    if family_table is not None:
-        names, rows = family_table(results)
-        return RowTable(names, rows)
+    make = registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    if make is not None:
+        return RowTable(*make(results))
     return RowTable(
         COLUMNS,
         [

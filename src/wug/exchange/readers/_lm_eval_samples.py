@@ -168,7 +168,8 @@ class _Reading:
             if self.family is None
             else self.family.from_sample(sample)
         )
-        document_groups = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
+        own_groups = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
+        groups = {**self.groups, **own_groups}
         item = _item(document, self.groups)
         for base, value in document.values.items():
             _verify(base, value, document, path)
@@ -178,9 +179,7 @@ class _Reading:
                 total, count = self.sums.get(metric, (0.0, 0))
                 self.sums[metric] = (total + value, count + 1)
             self.suite.declare(metric, share=judged)
-            self.suite.add(
-                Outcome(item, metric, bool(value) if judged else value, {**self.groups, **document_groups}, detail)
-            )
+            self.suite.add(Outcome(item, metric, bool(value) if judged else value, groups, detail))
             detail = {}
 
 
