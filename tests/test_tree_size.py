@@ -7,8 +7,8 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=429,
-    lines=78_910,
+    files=426,
+    lines=78_943,
     untyped=134,
     class_names_used_twice=1,
     long_modules=8,

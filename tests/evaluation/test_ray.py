@@ -6,7 +6,6 @@ come first: they share processes that have imported it, until one of the later t
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import signal
@@ -113,7 +112,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model.backend._copy = dataclasses.replace(model.backend._copy, chunk=7)  # as if the model liked chunks of seven
+        model.backend._copy = model.backend._copy._replace(chunk=7)  # as if the model liked chunks of seven
         found = model.score(requests)
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
