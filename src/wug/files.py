@@ -212,6 +212,15 @@ def content_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+def not_json(error: Exception) -> str:
+    """Why one line of text is not JSON, with the column."""
+    if isinstance(error, RecursionError):
+        return "JSON that is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg}, column {error.colno})"
+    return f"not JSON ({shortened(str(error))})"
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file."""
     try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, overload
 
 from wug.errors import InputError, suggestion
 from wug.families.problems import ProblemList
-from wug.files import read_text, repeated, shortened, table_text
+from wug.files import not_json, read_text, repeated, shortened, table_text
 from wug.formatting import plural
 from wug.types import Problem
 
@@ -289,10 +289,8 @@ def _json_lines(text: str) -> RecordTable:
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
-            problem = f"not JSON ({error})"
-        except RecursionError:
-            problem = "JSON that is nested too deeply"
+        except (ValueError, RecursionError) as error:
+            problem = not_json(error)
         else:
             if not isinstance(value, dict):
                 problem = f"not a JSON object but {_kind(value)}"

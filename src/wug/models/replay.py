@@ -12,7 +12,7 @@ from typing import Any
 from wug import registry
 from wug.alignment import ENDS, STARTS, align
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_bytes, read_lines, user_path
+from wug.files import checksum, not_json, read_bytes, read_lines, user_path
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.token_offsets import exact_spans
 from wug.options import Option
@@ -95,7 +95,7 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {error}", file=path, place=f"line {number}") from None
+            raise InputError(not_json(error), file=path, place=f"line {number}") from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
                 answer = _scored(text, tokens, logprobs, path, f"line {number}")
