@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -77,7 +78,7 @@ def test_the_rows_of_a_sample_are_evenly_spread(size: int, data: st.DataObject) 
 )
 def test_samples_of_every_family_are_nested(name: str) -> None:
     (suite,) = open_suites(name)
-    smaller, larger = (set(map(repr, vars_of(suite.sample(count)))) for count in (7, 19))
+    smaller, larger = (set(map(repr, suite.sample(count).items)) for count in (7, 19))  # type: ignore[attr-defined]
     assert len(smaller) == 7
     assert smaller < larger
 
@@ -127,14 +128,8 @@ def test_a_sample_of_cogs_has_every_type_equally_often() -> None:
 )
 def test_a_small_sample_of_a_built_in_suite_has_all_its_groups(name: str, field: str, groups: int) -> None:
     (suite,) = open_suites(name)
-    items = vars_of(suite.sample(15))
+    items = suite.sample(15).items  # type: ignore[attr-defined]
     assert len({item.groups[field] if hasattr(item, "groups") else getattr(item, field) for item in items}) == groups
-
-
-def vars_of(suite: object) -> tuple[object, ...]:
-    """The items of a suite, whatever its family calls them."""
-    found = (getattr(suite, name, None) for name in ("pairs", "choices", "items"))
-    return next(filter(None, found))
 
 
 def test_a_sample_of_a_suite_without_groups_is_evenly_spread_and_called_as_before() -> None:
@@ -142,6 +137,13 @@ def test_a_sample_of_a_suite_without_groups_is_evenly_spread_and_called_as_befor
     sample = suite.sample(3)
     assert [item.number for item in sample.items] == [1, 6, 15]  # type: ignore[attr-defined]
     assert sample.options["limit"] == "3"
+
+
+def test_a_sample_of_pairs_that_have_only_counts_is_not_stratified_by_them(tmp_path: Path) -> None:
+    (tmp_path / "linzen.text").write_text("the boys run\n" * 9)
+    (tmp_path / "linzen.gold").write_text("".join(f"2\trun\truns\t{attractors}\n" for attractors in range(9)))
+    (suite,) = open_suites(str(tmp_path / "linzen.text"))
+    assert suite.sample(3).options["limit"] == "3"
 
 
 def test_a_signature_tells_how_items_were_taken() -> None:

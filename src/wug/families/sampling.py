@@ -56,9 +56,9 @@ def limited(count: int, groups: int) -> dict[str, str]:
     return {"limit": f"{count} by group" if groups > 1 else str(count)}
 
 
-def strata_of(groups: Sequence[Mapping[str, str]], names: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """The values of the groups with these names, or of all groups, of each item."""
-    chosen = names or tuple(dict.fromkeys(name for some in groups for name in some))
+def strata_of(groups: Sequence[Mapping[str, str]], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+    """The values of the groups with these names, by default of all groups, of each item."""
+    chosen = dict.fromkeys(name for some in groups for name in some) if names is None else names
     return [tuple(some.get(name, "") for name in chosen) for some in groups]
 
 
