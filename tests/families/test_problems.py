@@ -32,6 +32,16 @@ def test_very_many_errors_are_counted_and_not_kept() -> None:
         refuse_errors(problems, "file.tsv")
 
 
+def test_lists_are_joined_with_the_numbers_of_errors_that_they_have_not_kept() -> None:
+    problems, more = ProblemList(), ProblemList()
+    for number in range(MAX_KEPT_PROBLEMS + 5):
+        problems.error(f"line {number}", "is empty")
+        more.error(f"line {number}", "is long")
+    joined = ProblemList.of(problems, more, [Problem("warning", "", "has a tab")])
+    assert (len(joined), joined.dropped) == (2 * MAX_KEPT_PROBLEMS + 1, 10)
+    assert capped(joined)[-1].message == "1,911 more like these"
+
+
 def test_warnings_alone_are_not_refused_and_errors_are_listed_first() -> None:
     problems = ProblemList()
     problems.warn("line 1", "has a tab")

@@ -43,7 +43,7 @@ class NamedColumns:
         excluded = [_condition(text) for text in values["exclude"]]
         item = values["item"] or (("item",) if "item" in table.header else ())
         named = (*values["item"], *values["groups"], *(column for column, _ in excluded))
-        refuse_errors([*table.problems, *need(table.header, named)], path)
+        refuse_errors(ProblemList.of(table.problems, need(table.header, named)), path)
         kept, notices = list(table.records), []
         for column, value in excluded:
             before = len(kept)

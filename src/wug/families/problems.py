@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 from wug.errors import FormulaError, InputError, SuiteError
 from wug.types import Problem
@@ -21,16 +22,27 @@ class ProblemList(list[Problem]):
     `with problems:` adds an InputError that is raised in the block, and continues after it.
     """
 
-    added = 0
-    """Errors that were added, those that are not kept included."""
+    kept = dropped = 0
+    """Errors that were added, and how many more were not kept."""
     formula_error: FormulaError | None = None
     """The last error in a prediction."""
 
+    @classmethod
+    def of(cls, *parts: Iterable[Problem]) -> Self:
+        """The problems of all parts."""
+        joined = cls()
+        for part in parts:
+            joined.extend(part)
+            joined.dropped += part.dropped if isinstance(part, ProblemList) else 0
+        return joined
+
     def error(self, place: str, message: str) -> None:
         """Add an error: the file cannot be used."""
-        self.added += 1
-        if self.added <= MAX_KEPT_PROBLEMS:
+        if self.kept < MAX_KEPT_PROBLEMS:
+            self.kept += 1
             self.append(Problem("error", place, message))
+        else:
+            self.dropped += 1
 
     def warn(self, place: str, message: str) -> None:
         """Add a warning: the file can be used, but its author should know."""
@@ -54,27 +66,22 @@ class ProblemList(list[Problem]):
         """The warnings."""
         return [problem for problem in self if problem.level == "warning"]
 
-    @property
-    def dropped(self) -> int:
-        """The number of errors that are not kept."""
-        return max(0, self.added - MAX_KEPT_PROBLEMS)
 
-
-def refuse_errors(problems: Sequence[Problem], path: Path | str) -> None:
+def refuse_errors(problems: ProblemList, path: Path | str) -> None:
     """Raise a SuiteError with the first errors among problems; FormulaError for a single error in a prediction."""
-    found = problems if isinstance(problems, ProblemList) else ProblemList(problems)
-    if errors := found.errors:
-        if len(errors) == 1 and (one := found.formula_error):
+    if errors := problems.errors:
+        if len(errors) == 1 and (one := problems.formula_error):
             raise FormulaError(one.message, one.formula, one.start, one.end, file=path, place=errors[0].place)
-        more = len(errors) + found.dropped - MAX_LISTED_ERRORS
-        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
+        more = len(errors) + problems.dropped - MAX_LISTED_ERRORS
+        listed = "them all" if len(errors) <= MAX_PROBLEMS else f"the first {MAX_PROBLEMS}"
+        rest = [Problem("error", "", f"{more:,} more; `wug check` lists {listed}")] if more > 0 else []
         raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
 
 
-def capped(problems: Sequence[Problem]) -> list[Problem]:
+def capped(problems: ProblemList) -> list[Problem]:
     """The first hundred problems, errors first, and the number of the others."""
     ordered = sorted(problems, key=lambda problem: problem.level != "error")
     if len(ordered) <= MAX_PROBLEMS:
         return ordered
-    more = len(ordered) - MAX_PROBLEMS + (problems.dropped if isinstance(problems, ProblemList) else 0)
-    return [*ordered[:MAX_PROBLEMS], Problem(ordered[MAX_PROBLEMS].level, "", f"{more} more like these")]
+    more = len(ordered) - MAX_PROBLEMS + problems.dropped
+    return [*ordered[:MAX_PROBLEMS], Problem(ordered[MAX_PROBLEMS].level, "", f"{more:,} more like these")]

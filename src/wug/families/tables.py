@@ -232,7 +232,7 @@ def _delimited(
 ) -> RecordTable:
     rows = _rows(path, text, skipped, quoted)
     named = header or tuple(name.strip() for name in next(rows)[1])
-    problems = ProblemList([*problems, *_repeated(named)])
+    problems += _repeated(named)
 
     def complete() -> Iterator[tuple[int, list[str]]]:
         for line, row in rows:

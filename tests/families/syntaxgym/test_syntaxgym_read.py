@@ -350,7 +350,7 @@ def test_more_than_twenty_faults_are_counted(suite: dict[str, Any], tmp_path: Pa
     suite["items"] = [{"item_number": None}] * 5000
     found = faults(suite, tmp_path)
     assert len(found) == 21
-    assert found[-1] == "4,980 more; `wug check` lists them all"
+    assert found[-1] == "4,980 more; `wug check` lists the first 100"
 
 
 def test_a_sentence_without_text_is_a_fault(suite: dict[str, Any], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from wug.errors import InputError, MissingExtra, needs_extra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
-from wug.families.problems import refuse_errors
+from wug.families.problems import ProblemList, refuse_errors
 from wug.families.tables import need, read_table
 from wug.identity import OVERALL
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
@@ -153,7 +153,7 @@ def read_children(folder: Path) -> dict[str, Floats]:
     if not path.is_file():
         return {}
     table = read_table(path)
-    refuse_errors([*table.problems, *need(table.header, ["word"])], path)
+    refuse_errors(ProblemList.of(table.problems, need(table.header, ["word"])), path)
     months = [str(month) for month in MONTHS if str(month) in table.header]
     if not months:
         raise InputError(f"no columns {MONTHS[0]} to {MONTHS[-1]}, the months of age", file=path, place="header")

@@ -61,9 +61,9 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     settings = ChoicesSettings.of(options or {})
     if is_task(path, head(path)):
         choices = [choice for task in read_tasks(path) for choice in task.choices]
-        return capped([*lint(choices, settings), *lint_repeated(choices)])
+        return capped(ProblemList.of(lint(choices, settings), lint_repeated(choices)))
     parsed = formats.parse(path, settings)
-    problems = ProblemList([*parsed.problems, *lint(parsed.choices, settings), *lint_repeated(parsed.choices)])
+    problems = ProblemList.of(parsed.problems, lint(parsed.choices, settings), lint_repeated(parsed.choices))
     if not parsed.choices and not problems:
         problems.error("", "the file has no items")
     return capped(problems)

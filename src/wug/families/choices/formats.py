@@ -132,7 +132,7 @@ def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
         raise InputError(f"compare=targets is for EWoK, and this is {name}", file=path)
     table = read_table(path)
     needed = FORMATS[name].columns if name != "table" else _table_columns(settings, table.header)
-    problems = ProblemList([*table.problems, *need(table.header, needed), *need(table.header, settings.groups)])
+    problems = ProblemList.of(table.problems, need(table.header, (*needed, *settings.groups)))
     if any(problem.place == "header" for problem in problems):
         return ParsedChoices(name, [], problems)
     choices = [

@@ -128,7 +128,7 @@ def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, Problem
     options = formats.ReadOptions(chosen["format"], chosen["language"], chosen["task"], chosen["rating"])
     parsed = formats.parse(path, options)
     sentences = () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"])
-    problems = ProblemList([*parsed.problems, *_revealed(parsed, sentences)])
+    problems = ProblemList.of(parsed.problems, _revealed(parsed, sentences))
     if chosen["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
         problems.error("header", "by=token needs a column frequency")
     return parsed, problems

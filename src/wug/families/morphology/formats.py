@@ -164,7 +164,7 @@ def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
     if mapped:
         problems.warn("", f"{mapped:,} lines have the IPA letter ɡ, which is read as g")
     items = tuple(_items(rows, options))
-    return ParsedForms("sigmorphon", items, [*problems, *repeated_forms(items)])
+    return ParsedForms("sigmorphon", items, ProblemList.of(problems, repeated_forms(items)))
 
 
 def repeated_forms(items: Sequence[WugItem]) -> Iterator[Problem]:
@@ -234,7 +234,7 @@ def _individual(path: Path, lines: Sequence[str], options: ReadOptions) -> Parse
 def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], ProblemList]:
     """The ratings of nonce forms by rater, lemma and form; ɡ is read as g."""
     table = read_table(path)
-    problems = ProblemList(table.problems)
+    problems = table.problems
     ratings: dict[tuple[str, str, str], float] = {}
     for record in table.records:
         value = number_of(record, "past_rating", problems)
@@ -276,7 +276,7 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
 def _babylm(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     """Pairs of sentences with the proportion of people who chose the first."""
     table = read_table(path)
-    items, problems = [], ProblemList(table.problems)
+    items, problems = [], table.problems
     for record in table.records:
         sentences = str(record.fields.get("sentences")).split("\t")
         ratio = _number(str(record.fields.get("ratio")))
@@ -317,7 +317,7 @@ def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
 
 def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
     table = read_table(path)
-    problems = ProblemList(table.problems)
+    problems = table.problems
     rows, languages, tasks = [], set[str](), set[str]()
     rating = options.rating or next((name for name in ("rating", "count", "share") if name in table.header), None)
     for record in table.records:
@@ -341,7 +341,7 @@ def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForm
     language = options.language or (languages.pop() if len(languages) == 1 else "")
     task = options.task or (tasks.pop() if len(tasks) == 1 else None)
     items = tuple(_items(rows, options._replace(language=language, task=task or None)))
-    return ParsedForms("table", items, [*problems, *repeated_forms(items)])
+    return ParsedForms("table", items, ProblemList.of(problems, repeated_forms(items)))
 
 
 _GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")

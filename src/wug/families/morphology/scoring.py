@@ -30,7 +30,7 @@ def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
     column = next((name for name in SCORE_COLUMNS if name in columns), "score")
     named = {"lemma", "form", column} <= columns
     table = read_table(path, header=() if named else ("lemma", "form", "tag", column), quoted="\t" not in first)
-    rows, problems = [], ProblemList(table.problems)
+    rows, problems = [], table.problems
     for record in table.records:
         lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
         if math.isfinite(score := as_number(text)):

@@ -105,7 +105,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     chosen = dict(options or {})
     PairsSettings.each(chosen)
     parsed = formats.parse(path, chosen)
-    problems = ProblemList([*parsed.problems, *lint(parsed.pairs)])
+    problems = ProblemList.of(parsed.problems, lint(parsed.pairs))
     if not parsed.pairs and not problems:
         problems.error("", "the file has no pairs")
     aligned = _running_text(path, parsed.pairs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wug.alignment import common_start
-from wug.types import Problem
+from wug.families.problems import ProblemList
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """Characters between white space; a single character in scripts without spaces (Chinese, Japanese)."""
@@ -54,7 +54,7 @@ class ParsedPairs:
 
     format: str
     pairs: list[Pair]
-    problems: Sequence[Problem]
+    problems: ProblemList
     blind: int = 0
     """Pairs that differ before the word that shows the error, so that no common prefix precedes it."""
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -151,7 +151,7 @@ def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList,
     problems, wrong = ProblemList(), ProblemList()
     for path in test_files.files:
         pairs_of_lines, more = files.read_pair(path)
-        problems += more
+        problems = ProblemList.of(problems, more)
         wrong += files.wrong_targets(pairs_of_lines, files.sibling(path)) + files.repeated(pairs_of_lines, path)
         if test_files.test == "per_function":
             function = files.stem(path).partition("_")[2]

@@ -118,7 +118,7 @@ def read_exceptions(source: Path) -> tuple[list[ExceptionLine], ProblemList]:
     lines, problems = read_pair(source)
     others, more = read_pair(original)
     by_number = {line.number: line for line in others}
-    problems += more
+    problems = ProblemList.of(problems, more)
     items = []
     for line in lines:
         by_rules = by_number.get(line.number)

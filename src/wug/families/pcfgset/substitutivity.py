@@ -128,7 +128,7 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], ProblemList]:
     twin = files.sibling(source, "_twin.src")
     lines, problems = files.read_pair(source)
     others, more = files.read_pair(twin)
-    problems += more
+    problems = ProblemList.of(problems, more)
     pairs = []
     by_number = {line.number: line for line in others}
     for line in lines:

@@ -180,6 +180,7 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
         where = file.relative_to(shared)
         pairs += _in_folder(file_pairs.pairs, where, with_suffix=stems[file.with_name(stem(file))] > 1)
         problems += (replace(each, place=f"{where}, {each.place}".rstrip(", ")) for each in file_pairs.problems)
+        problems.dropped += file_pairs.problems.dropped
     for file, first in copies.items():
         count = len(parsed[file].pairs)
         what = "its 1 pair is" if count == 1 else f"its {count:,} pairs are"

@@ -52,7 +52,8 @@ def parse_marks(path: Path, labels: PairLabels) -> ParsedPairs:
         else:
             pairs.append(Pair(str(len(pairs) + 1), good, sentence, groups))
             unpaired = None
-    return ParsedPairs("true-false", pairs, [*problems, *_without_false(unpaired)])
+    problems += _without_false(unpaired)
+    return ParsedPairs("true-false", pairs, problems)
 
 
 def recognises_cases(path: Path, head: str) -> bool:

@@ -78,9 +78,8 @@ class RowLayout:
 def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     table = tables.read_table(path, quoted=layout.quoted)
-    problems = ProblemList(
-        [*table.problems, *_header_problems(layout, table.header, labels), *_stray_quotes(layout, table)]
-    )
+    about_header = _header_problems(layout, table.header, labels)
+    problems = ProblemList.of(table.problems, about_header, _stray_quotes(layout, table))
     if layout.required and any(problem.place == "header" and problem.level == "error" for problem in problems):
         return ParsedPairs(name, [], problems)
     common = _file_groups(layout, path)

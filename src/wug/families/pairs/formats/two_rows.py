@@ -76,7 +76,7 @@ def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
     table = tables.read_table(path, header=layout.header, repair=layout.repair)
-    problems = ProblemList([*table.problems, *labels.missing(table.header)])
+    problems = ProblemList.of(table.problems, labels.missing(table.header))
     common = {"language": layout.language} | ({"paradigm": tables.stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
     for rows in _paired(layout, table, problems):
@@ -107,7 +107,7 @@ def recognises_original(path: Path, head: str) -> bool:
 def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the original format."""
     table = tables.read_table(path)
-    problems = ProblemList([*table.problems, *tables.need(table.header, REQUIRED_COLUMNS)])
+    problems = ProblemList.of(table.problems, tables.need(table.header, REQUIRED_COLUMNS))
     if any(problem.place == "header" for problem in problems):
         return ParsedPairs("original", [], problems)
     return ParsedPairs("original", original_pairs(table, problems), problems)
