@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluating import cached
-from wug.errors import StoreError
+from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
 from wug.evaluation.handle import ModelHandle
@@ -139,6 +139,14 @@ def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_
     model = Trickling(chunk=10)
     assert ask(model, cache, "a", "bb", "ccc", "dddd", "eeeee") == [-1.0, -2.0, -3.0, -4.0, -5.0]
     assert model.batches == [["bb"], ["a"]]
+
+
+@pytest.mark.parametrize("request_", [Request("a b", apart=2), Request("a", chat=(("user", "b"),))])
+def test_a_model_that_streams_refuses_requests_that_it_cannot_score(request_: Request, cache: Cache) -> None:
+    model = Trickling()
+    with pytest.raises(ModelError, match="fake cannot (tokenize a word apart|read a chat)"):
+        cached(model, cache).score([request_])
+    assert not model.batches
 
 
 def test_outputs_that_came_one_by_one_are_joined_in_blocks(cache: Cache) -> None:

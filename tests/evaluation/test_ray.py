@@ -117,6 +117,8 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
         assert found == expected
+        word = Request("the dog", apart=len("the "))
+        assert model.score([word]) == list(own.score([word]))
 
 
 def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) -> None:

@@ -112,15 +112,7 @@ class ModelHandle:
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""
-        plain = isinstance(requests, Texts)
-        if (
-            not plain
-            and any(request.chat is not None or request.generate for request in requests)
-            and self.chat is None
-        ):
-            raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
-        if not plain and any(request.apart is not None for request in requests) and not self.scores_separate_words:
-            raise ModelError(f"{self.id} cannot tokenize a word apart from its context; causal and masked models can")
+        self._require_scorable(requests)
         scored: Sequence[Scored] = self.backend.score(requests)
         return scored
 
@@ -134,6 +126,8 @@ class ModelHandle:
         if self.returns == "text" and not self.bounded:
             requests = list(map(text_of, requests))
         if stream := getattr(self.backend, "stream", None):
+            if self.returns == "scores":
+                self._require_scorable(requests)
             yield from stream(requests)
         else:
             yield range(len(requests)), (self.score if self.returns == "scores" else self.generate)(requests)
@@ -150,6 +144,14 @@ class ModelHandle:
         """The spans of words in texts by the tokenizer's rule; None for a model without such a rule."""
         split = getattr(self.backend, "words", None)
         return None if split is None else list(split(texts))
+
+    def _require_scorable(self, requests: Sequence[Request]) -> None:
+        if isinstance(requests, Texts):
+            return
+        if any(request.chat is not None or request.generate for request in requests) and self.chat is None:
+            raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
+        if any(request.apart is not None for request in requests) and not self.scores_separate_words:
+            raise ModelError(f"{self.id} cannot tokenize a word apart from its context; causal and masked models can")
 
 
 def _described(name: str, options: Mapping[str, str]) -> str:

@@ -73,6 +73,7 @@ class Described(NamedTuple):
     ordered: bool
     returns: Literal["scores", "text"]
     bounded: bool
+    scores_separate_words: bool = False
 
 
 class Reply(NamedTuple):
@@ -196,9 +197,10 @@ def _opened(
 
 
 def _described(handle: ModelHandle) -> Described:
-    _ = handle.backend
+    separate_words = handle.scores_separate_words  # loads the model
     ordered = handle.returns == "scores" and handle.ordered
-    return Described(handle.id, dict(handle.options), handle.chunk, ordered, handle.returns, handle.bounded)
+    options = dict(handle.options)
+    return Described(handle.id, options, handle.chunk, ordered, handle.returns, handle.bounded, separate_words)
 
 
 def _reply(work: Callable[[], Any]) -> Reply:

@@ -164,7 +164,7 @@ class SpreadModel:
     ordered = False
 
     def __init__(self, cluster: _Cluster, spec: ModelSpec, copy: Described) -> None:
-        self.id, self.options = copy.id, copy.options
+        self.id, self.options, self.scores_separate_words = copy.id, copy.options, copy.scores_separate_words
         self.chunk = copy.chunk * cluster.copies * CHUNKS_PER_ROUND
         self._cluster, self._spec, self._copy = cluster, spec, copy
         self._warned: set[str] = set()
