@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from command_line import wug
+from command_line import refused, wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
 from wug.evaluation import executors, opening
 from wug.families.commands import MakeCommand, ScoreCommand, predictions
+from wug.types import FamilyTraits
 
 
 @pytest.fixture
@@ -29,6 +31,15 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     _forget()
     yield asked
     _forget()
+
+
+@pytest.fixture
+def one_module(installed: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A family that another package has in one module, with traits of a wrong type."""
+    (tmp_path / "plurals_of_wugs.py").write_text("TRAITS = {'builtin_model': 'wug-lstm'}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entries = [EntryPoint("plurals", "plurals_of_wugs", "wug.families")]
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == "wug.families" else [])
 
 
 def _forget() -> None:
@@ -72,6 +83,17 @@ def test_a_family_of_another_package_adds_commands_to_make_and_score(monkeypatch
     assert wug("make", "plurals").out == "wugs\n"
     assert wug("score", "plurals", "--predictions", "a", "--predictions", "b").out == "2 plurals\n"
     assert "Make plurals." in wug("make", "--help").out
+
+
+@pytest.mark.usefixtures("one_module")
+def test_a_family_that_is_one_module_has_no_schema() -> None:
+    refused(wug("schema", "plurals"), "plurals files are not JSON and have no schema")
+
+
+@pytest.mark.usefixtures("one_module")
+def test_traits_of_a_wrong_type_are_left_out() -> None:
+    assert registry.family_traits("plurals") == FamilyTraits()
+    assert "plurals" not in registry.all_family_traits()
 
 
 def test_other_packages_add_no_commands_and_no_pages(installed: list[str]) -> None:

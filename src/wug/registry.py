@@ -71,7 +71,8 @@ def family_traits(family: str) -> FamilyTraits:
 
 def all_family_traits() -> dict[str, FamilyTraits]:
     """The declared traits of every family, by its name."""
-    return attributes("families", "TRAITS")
+    declared = attributes("families", "TRAITS").items()
+    return {name: traits for name, traits in declared if isinstance(traits, FamilyTraits)}
 
 
 def backend_with(fits: Callable[[Traits], bool]) -> str | None:

@@ -23,6 +23,6 @@ def command(kind: str) -> None:
     module = registry.find("families", kind)
     try:
         schema = (resources.files(module) / "schema.json").read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, TypeError):  # a module has no files
         raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format") from None
     printing.emit(json.dumps(json.loads(schema), indent=2, ensure_ascii=False))
