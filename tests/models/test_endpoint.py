@@ -334,6 +334,12 @@ def test_tokens_after_a_span_are_left_out() -> None:
     assert scored.starts == (0, 4)
 
 
+def test_white_space_at_the_end_of_a_text_belongs_to_a_span_to_there() -> None:
+    with serving(openai) as server:
+        (scored,) = scorer(server).score([Request("The dogs bark ", (4, 14))])
+    assert scored.starts == (0, 4, 9, 14)
+
+
 def test_no_more_questions_are_under_way_than_allowed() -> None:
     lock, under_way, most = threading.Lock(), [0], [0]
 

@@ -194,6 +194,28 @@ def test_open_turns_whose_values_are_not_those_of_written_tokens_are_refused(
         scorer(served[0]).chat.check(SENTENCES)
 
 
+def test_a_server_that_gives_first_tokens_no_log_probability_cannot_score_sentences(
+    served: tuple[FakeServer, Served],
+) -> None:
+    def unlisted(body: dict[str, Any]) -> Any:
+        found = served[1].chat(body)
+        for one in found["choices"][0].get("logprobs", {"content": []})["content"]:
+            for entry in (one, *one["top_logprobs"]):
+                entry["logprob"] = -9999.0
+        return found
+
+    served[0].chat = unlisted
+    with pytest.raises(ModelError, match=r"cannot score a text in a chat \(only 0 of 0 log-probabilities agree"):
+        scorer(served[0]).chat.check(SENTENCES)
+
+
+def test_an_answer_after_nothing_that_cannot_be_used_is_an_error() -> None:
+    with serving(no_prompts) as server:
+        server.chat = lambda body: {"choices": []}
+        with pytest.raises(ModelError, match="the response for '' cannot be used"):
+            scorer(server).score([Request("", chat=Chat(()), generate=3)])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -110,7 +110,8 @@ def _bos_option(echo_format: EchoFormat | ModelError) -> str:
 def _cut(scored: Scored, span: Span | None) -> Scored:
     if span is None:
         return scored
-    before_end = slice(0, bisect_left(scored.starts, span[1]))
+    # White space at the end of a text belongs to a span to there.
+    before_end = slice(0, bisect_left(scored.starts, span[1] + (span[1] == len(scored.text))))
     return Scored(scored.text, scored.starts[before_end], scored.ends[before_end], scored.logprobs[before_end])
 
 

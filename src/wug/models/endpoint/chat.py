@@ -158,7 +158,7 @@ class EndpointChat:
             generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
             return [Scored(text, (end,), (end,), (None,), (generated,))]
 
-        return Question(path, body, _last(request), [position], read)
+        return Question(path, body, text or _end(chat), [position], read)
 
     def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
@@ -169,12 +169,12 @@ class EndpointChat:
             pairs = zip(labels, values, strict=True)
             return [Scored(label, (0,), (len(label),), (value,)) for label, value in pairs]
 
-        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, chat.messages[-1][1], positions, read)
+        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _end(chat), positions, read)
 
     def _by_tokens(self, position: int, request: Request) -> Question[Scored]:
         """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
         assert self._tokenizer is not None
-        echo_format, text = self._requires_prompts(), request.text
+        echo_format, text = self._require_prompts(), request.text
         (rendered,) = self._tokenizer.render([request])
         tokens = self._tokenizer.encode(rendered.full_text)
 
@@ -194,7 +194,7 @@ class EndpointChat:
         return Question("/completions", {"prompt": tokens.ids, **echo_format.settings}, text, [position], read)
 
     def _after_text(self, position: int, request: Request) -> Question[Scored]:
-        echo_format, text = self._requires_prompts(), request.text
+        echo_format, text = self._require_prompts(), request.text
         full_text = _before(request.conversation) + text
 
         def read(answer: object) -> list[Scored]:
@@ -230,7 +230,7 @@ class EndpointChat:
 
         return Question(CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [position], read)
 
-    def _requires_prompts(self) -> EchoFormat:
+    def _require_prompts(self) -> EchoFormat:
         """The format of echoes; ModelError for a server that does not score prompts."""
         if self._echo_format is None:
             raise ModelError(str(self._refusal))
@@ -258,7 +258,7 @@ class EndpointChat:
             requests: list[Request] = []
             expected: list[float] = []
             for chat, first_token in zip(chats, self._first_tokens(chats), strict=True):
-                token, logprob = max(first_token.likeliest.items(), key=lambda item: item[1])
+                token, logprob = max(first_token.likeliest.items(), key=lambda item: item[1], default=("", 0.0))
                 if token.strip() and token.isascii():
                     requests.append(Request(token, chat=chat))
                     expected.append(logprob)
@@ -322,6 +322,5 @@ def _messages(chat: Messages) -> dict[str, Any]:
     return {"messages": [{"role": role, "content": text} for role, text in chat]}
 
 
-def _last(request: Request) -> str:
-    chat = request.conversation
-    return request.text or ("" if chat is None else chat.messages[-1][1])
+def _end(chat: Chat | None) -> str:
+    return _before(chat)[-80:]
