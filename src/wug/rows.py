@@ -90,6 +90,9 @@ class Rows(Protocol):
     def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
         """The outcomes at these positions, in this order."""
 
+    def of_item(self, name: str) -> tuple[OutcomeRow, ...]:
+        """All outcomes of an item; none if there is no such item."""
+
     def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
         """All outcomes of a row's item, its own among them."""
 

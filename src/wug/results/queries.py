@@ -132,6 +132,10 @@ class OutcomeTable:
                 raise InputError(f"there is no outcome {position}")
         return [rows[position] for position in positions]
 
+    def of_item(self, name: str) -> tuple[OutcomeRow, ...]:
+        """All outcomes of an item; none if there is no such item."""
+        return tuple(self._among("item", 1, {storable(name)}))
+
     def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
         """All outcomes of a row's item, its own among them."""
         return self.same_items([row])[0]

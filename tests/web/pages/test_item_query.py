@@ -39,6 +39,12 @@ def test_an_item_is_found_by_its_name(client: TestClient, site: Site) -> None:
     assert client.get("/result/1/item/").status_code == 404
 
 
+def test_an_item_with_a_single_outcome_is_found_by_its_name(client: TestClient, site: Site) -> None:
+    sample_results.keep(site.store, sample_results.pairs(items=17))
+    assert [row["item"] for row in client.get("/result/1/item/16.json").json()] == ["16"]
+    assert client.get("/result/1/item/17").status_code == 404
+
+
 def items(client: TestClient, sort: str) -> list[str]:
     return [row["item"] for row in client.get(f"/result/1/items.json?sort={sort}").json()]
 

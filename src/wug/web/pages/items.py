@@ -160,8 +160,7 @@ def _named_item(request: Request) -> Response:
     name = request.path_params["name"]
     stem, _, form = name.rpartition(".")
     for item, suffix in ((name, ""), (stem, f".{form}")):
-        judgements = view.rows.same_item(OutcomeRow(0, Outcome(item, query.metric, None))) if item else ()
-        if judgements:
+        if judgements := view.rows.of_item(item) if item else ():
             row = next(
                 (judgement for judgement in judgements if judgement.outcome.metric == query.metric), judgements[0]
             )
