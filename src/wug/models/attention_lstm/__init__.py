@@ -199,12 +199,11 @@ class AttentionLSTMModel:
         for batch in outputs.plan_batches([len(row) for row in rows], limits, tokens=self._tokens):
             decoded.update(zip(batch, self._decode([rows[n] for n in batch], limits[batch[0]]), strict=True))
         names, unknown = self._vocabulary.names, self._vocabulary.unknown
-        return [
-            outputs.make_answer(
-                " ".join(names[word] for word in output.tokens), ended=output.ended, source_known=unknown not in row
-            )
-            for row, output in zip(rows, (decoded[n] for n in range(len(rows))), strict=True)
-        ]
+        answers = []
+        for n, row in enumerate(rows):
+            text = " ".join(names[word] for word in decoded[n].tokens)
+            answers.append(outputs.make_answer(text, ended=decoded[n].ended, source_known=unknown not in row))
+        return answers
 
     def _decode(self, rows: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
         from wug.models.attention_lstm import network

@@ -16,6 +16,7 @@ from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
 from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
 from wug.models.decoding.prompt_lookup import has_relative_positions
+from wug.models.decoding.static_batch import pad_rows
 from wug.models.huggingface.devices import FAILURES, halving, nan_error, ran_out, requests_per_chunk
 
 KEPT_SETTINGS = (
@@ -146,13 +147,9 @@ class Decoder:
 
     def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
-        width = max(map(len, rows))
-        ids = torch.full((len(rows), width), self._pad)
-        present = torch.zeros_like(ids)
-        for number, row in enumerate(rows):
-            columns = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
-            ids[number, columns] = torch.tensor(row)
-            present[number, columns] = 1
+        width, right = max(map(len, rows)), not self._encodes
+        ids = pad_rows(rows, width, self._pad, right=right)
+        present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
         return ids.to(self.device), present.to(self.device)
 
     def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[list[int]]:
