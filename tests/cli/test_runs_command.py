@@ -40,6 +40,16 @@ def test_a_list_says_why_a_run_failed_and_how_far_one_came(db: Path, command: tu
     assert "1,200 of 4,000 requests · 0 of 6 suites done" in said
 
 
+def test_a_list_cuts_only_the_last_column(db: Path) -> None:
+    store = Store(db)
+    name = f"causal/{'a-long-folder/' * 12}checkpoint-1000@607a30d"
+    store.finish(store.begin("d", name, "wug run d"), "complete")
+    store.close()
+    _, line, *_ = wug("list", "runs").out.splitlines()
+    assert f"  {name}       0  " in line
+    assert line.endswith("…")
+
+
 def test_showing_a_run_says_why_it_failed_and_how_far_it_came(db: Path) -> None:
     assert "it failed: the server does not answer" in wug("show", 2).err
     said = wug("show", "last").err

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ListedRows = list[dict[str, Any]]
 LINE_COLUMNS = 120
 """The width of a line if stdout is not a terminal."""
+MIN_LAST_CELL_COLUMNS = 10
+"""The last cell of a line is not cut further, and the cells before it are whole."""
 ABOUT_COLUMNS = 60
 LATEST_RUNS = 5
 """Runs in the summary."""
@@ -138,13 +140,17 @@ def print_table(rows: ListedRows) -> None:
 
 
 def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> None:
+    from rich.cells import cell_len
+
     if not rows:
         return
     cells = [[visible(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
     align = "".join("r" if isinstance(value, int) else "l" for value in rows[0].values())
-    width = printing.console(width=LINE_COLUMNS).width
-    for line in aligned([list(rows[0]), *cells] if head else cells, align):
-        printing.echo(cut(f"{indent}{line}", width))
+    lines = [list(rows[0]), *cells] if head else cells
+    before_last = max(map(cell_len, aligned([line[:-1] for line in lines], align[:-1])))
+    width = max(printing.console(width=LINE_COLUMNS).width - len(indent), before_last + MIN_LAST_CELL_COLUMNS)
+    for line in aligned(lines, align):
+        printing.echo(f"{indent}{cut(line, width)}")
 
 
 def _family(name: str) -> dict[str, Any]:
