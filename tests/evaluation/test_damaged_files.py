@@ -18,7 +18,7 @@ import pytest
 import run_factory
 from evaluating import cached
 from wug.errors import StoreError
-from wug.evaluation.cache import Cache
+from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.handle import ModelHandle
 from wug.models.spec import ModelSpec
@@ -83,6 +83,26 @@ def test_an_altered_block_of_outputs_is_computed_again(tmp_path: Path, column: s
         db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
     assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
     assert lengths(tmp_path / "a.db") == (EXPECTED, 0)
+
+
+def test_outputs_that_came_one_by_one_are_in_the_cache_that_replaces_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    keys = [number.to_bytes(KEY_BYTES, "big") for number in range(BLOCK_OUTPUTS)]
+    with closing(Cache(path)) as cache:
+        for key in keys[:3]:
+            cache.write(b"model", "model", [(key, key)])
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        path.write_bytes(path.read_bytes()[:100].ljust(path.stat().st_size, b"\xff"))
+        cache.write(b"model", "model", [(keys[3], keys[3])])
+        assert (tmp_path / "a.db.damaged").exists()
+        cache.write(b"other", "other", [(keys[0], b"its own")])
+        assert cache.read(b"model", b"".join(keys[:4])) == keys[:4]
+        for key in keys[4:]:
+            cache.write(b"model", "model", [(key, key)])
+    with closing(Cache(path)) as again:
+        assert again.read(b"model", b"".join(keys)) == keys
+        assert again.read(b"other", keys[0]) == [b"its own"]
 
 
 def test_damaged_outputs_are_counted(tmp_path: Path) -> None:

@@ -172,12 +172,11 @@ class Cache:
         small, waiting = self._small.pop(model, ([], []))
         waiting = [*waiting, *rows]
         is_full = len(waiting) >= BLOCK_OUTPUTS
-        blocks = _packed(model, waiting if is_full else rows)
         try:
-            written = self._write(model, name, blocks, small if is_full else ())
+            written = self._write(model, name, _packed(model, waiting if is_full else rows), small if is_full else ())
         except SQLITE_ERRORS as error:
             self._renew(error)
-            written = self._write(model, name, blocks, ())
+            small, written = [], self._write(model, name, _packed(model, waiting), ())
         if is_full:
             self._indexes.pop(model, None)
         else:
@@ -365,10 +364,9 @@ def _create_tables(db: sqlite3.Connection) -> None:
 def _packed(model: bytes, rows: Sequence[tuple[bytes, bytes]]) -> list[Block]:
     blocks = []
     for start in range(0, len(rows), BLOCK_OUTPUTS):
-        some = rows[start : start + BLOCK_OUTPUTS]
-        sizes = np.array([len(output) for _, output in some], "<u4").tobytes()
-        outputs = zlib.compress(b"".join(output for _, output in some), COMPRESSION_LEVEL)
-        content = (b"".join(key for key, _ in some), sizes, outputs)
+        keys, values = zip(*rows[start : start + BLOCK_OUTPUTS], strict=True)
+        sizes = np.array([len(value) for value in values], "<u4").tobytes()
+        content = (b"".join(keys), sizes, zlib.compress(b"".join(values), COMPRESSION_LEVEL))
         blocks.append((*content, _crc(model, *content)))
     return blocks
 
