@@ -108,6 +108,7 @@ def test_names_without_steps_give_a_matrix(tmp_path: Path) -> None:
     assert wug("run", "words.jsonl", "--model", "ngram:plain/*", "--sweep", "plain").code == 0
     assert wug("show", "sweep:plain").out.splitlines()[1].split() == ["ngram:plain/a.arpa", "25.0%"]
     refused(wug("compare", "--curve", "sweep:plain"), "so there is no curve to draw")
+    refused(wug("show", "sweep:plain", "--by", "group"), "so there is no curve to draw")
 
 
 def lines() -> list[str]:
@@ -156,6 +157,8 @@ def test_the_curves_of_a_field_are_rows_and_as_many_steps_as_fit_are_columns(tmp
     said = wug("import", *tmp_path.glob("[ab]*.json"), "--sweep", "p")
     assert [line.split() for line in said.out.splitlines()[:2]] == [["step", "a", "b"], ["1", "21.0%", "21.5%"]]
     assert "24 runs saved" in said.err
+    again = wug("import", *tmp_path.glob("[ab]*.json"), "--sweep", "p", "--by", "paradigms")
+    assert (again.code, "warning: --by: unknown field 'paradigms'. Did you mean 'paradigm'?" in again.err) == (0, True)
     matrix = wug("show", "sweep:p", "--matrix", "--format", "csv").out.splitlines()
     assert [row.split(",")[0] for row in matrix[1:4]] == [f"imported:a@step{step}" for step in (1, 2, 3)]
     note, head, *rows = wug("show", "sweep:p", "--by", "paradigm").out.splitlines()

@@ -8,6 +8,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.errors import InputError, UnknownName
 from wug.files import user_path
 
 
@@ -51,7 +52,10 @@ def command(
     for notice in dict.fromkeys(stored.notice for stored in imports if stored.notice):
         printing.tell(notice)
     if sweep is not None and form == "table" and not summary:
-        show_sweep(store, f"sweep:{sweep}", form, by=by)
+        try:
+            show_sweep(store, f"sweep:{sweep}", form, by=by)
+        except (InputError, UnknownName) as error:  # the runs are stored
+            printing.tell(f"warning: --by: {error}")
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
         common.say(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
         return

@@ -112,7 +112,7 @@ def sweep_curves(
                         (checkpoint.run.id, result, estimate)
                     )
     curves = tuple(curve for key, points in points_by_curve.items() if (curve := _named(key, points)))
-    if by and not points_by_curve and by not in fields:
+    if by and fields and by not in fields:
         raise UnknownName("field", by, fields)
     if not curves:
         names = " and ".join(str(sweep) for sweep in sweeps)
