@@ -146,6 +146,9 @@ def test_a_word_that_no_curve_fits_has_no_age() -> None:
     assert model_age([(1e6, 5.0), (2e6, 5.0), (3e6, math.nan)]) is None
     assert child_age(np.full(15, np.nan)) is None
     assert child_age(np.full(15, 0.9)) is None
+    flat = [1, *(2, 2), *(4, 4), 5, 7, 9, 10, 20, 30, *(40, 40), 50, 60, 80, 90, 100]
+    outliers = {1: 24.0, 2: 29.0, 12: 30.0, 13: 23.0}  # the fitted curve reaches the threshold at 10**1000 words
+    assert model_age([(1e6 * step, outliers.get(place, 27.0)) for place, step in enumerate(flat)]) is None
 
 
 def test_the_number_of_words_is_read_from_the_name_of_a_checkpoint() -> None:
@@ -215,6 +218,11 @@ def test_runs_of_all_checkpoints_become_one_file_with_the_correlation(
     assert imported["model"] == "imported/baby"
     found = next(one for one in imported["estimates"] if one["metric"] == "pearson")
     assert (found["value"], found["n"]) == (pytest.approx(value, abs=1e-4), words)
+    for form in ("eee", "lm-eval"):
+        said = wug("export", "last", "--to", form, "-o", tmp_path / form, "--store", tmp_path / "i")
+        assert said.code == 0, said.err
+        [samples] = (tmp_path / form).rglob("*samples*.jsonl")
+        assert len(samples.read_text().splitlines()) == words
 
 
 @pytest.mark.parametrize(

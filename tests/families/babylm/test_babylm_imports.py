@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from babylm_times import table
 from command_line import refused, wug
 from run_factory import keep, result
+from wug import data
 from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes
@@ -143,7 +145,8 @@ def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by
     (zero_shot / "AoA_word" / "surprisal.json").write_text(json.dumps({"metadata": {}, "results": points}))
     said = wug(*export)
     assert said.code == 0, said.err
-    made = json.loads((tmp_path / "o" / "baby" / "all_full_preds_and_fast_scores_causal.json").read_text())
+    collated = tmp_path / "o" / "baby" / "all_full_preds_and_fast_scores_causal.json"
+    made = json.loads(collated.read_text())
     assert made.keys() == {"wug_past", "reading", "aoa", "fast_eval_results"}
     assert made["wug_past"]["wug_past"]["predictions"][1] == {"id": "wug_past_1", "pred": "a", "prob": 1 / 3}
     assert {path.name for path in (tmp_path / "o" / "baby").iterdir() if path.is_dir()} == {
@@ -152,20 +155,54 @@ def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by
     assert len(made["reading"]["reading"]["predictions"]) == 2
     assert made["fast_eval_results"] == {"wug_past": [{"wug_past": 0.5}, {"wug_past": 0.5}]}
     refused(wug(*export[:3], *export[4:]), "the runs lack chck_1M of wug_past")
+    full_only = tasks.TASKS["wug_past"]._replace(full_only=True)
+    monkeypatch.setattr(submission_writer, "TASKS", {"wug_past": full_only, **small})
+    assert wug(*export).code == 0
+    assert "fast_eval_results" not in json.loads(collated.read_text())
 
 
-def test_exported_predictions_are_imported_with_the_same_score_and_items(evaluation_data: Path, tmp_path: Path) -> None:
-    wug("data", "get", "babylm", "--from", evaluation_data)
-    [ours] = wug("run", "babylm", "--store", tmp_path / "s", "--no-cache", "--format", "json").results
+def small_data(folder: Path) -> Path:
+    """A file of each task in the shape of the challenge, with fewer items."""
+    both = {"sentence_good": "The cat sleeps.", "sentence_bad": "The cat sleep."}
+    files: dict[str, list[dict[str, Any]]] = {
+        "blimp_filtered/causative": [{**both, "field": "syntax", "UID": "causative"}] * 2,
+        "supplement_filtered/hypernym": [both, {"sentence_good": "A\nB.", "sentence_bad": "B\nA."}],
+        "entity_tracking/regular": [{"input_prefix": "The cat", "options": [" sees", " sleeps"], "numops": 1}],
+        "comps/comps_base": [
+            {"prefix_acceptable": "A cat", "prefix_unacceptable": "A box", "property_phrase": "can see."}
+        ],
+        "wug_past_tense/wug": [{"sentences": f"He wug{n}ed.\tHe wag{n}.", "ratio": n % 3} for n in range(6)],
+    }
+    for name, rows in files.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table(folder / "reading" / "reading_data.csv")
+    return folder
+
+
+def test_exported_predictions_are_imported_with_the_same_scores_and_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path / "sets"))
+    small_data(data.adopted("babylm") / "full_eval")
+    ours = wug("run", "babylm", "--store", tmp_path / "s", "--no-cache", "--format", "json")
     said = wug("export", "last", "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s")
     assert said.code == 0, said.err
-    [predictions] = (tmp_path / "o").rglob("predictions.json")
-    path = submission(tmp_path / "all_full_preds_causal.json", wug_past=json.loads(predictions.read_text()))
-    [again] = wug("import", path, "--model", "baby", "--store", tmp_path / "i", "--format", "json").results
-    value = {one["metric"]: one["value"] for one in ours["estimates"] if one["group"] == "all"}
-    assert {one["metric"]: one["value"] for one in again["estimates"] if one["group"] == "all"} == pytest.approx(value)
+    again = wug("import", tmp_path / "o", "--store", tmp_path / "i", "--format", "json")
+    scores = {found["suite"]: values for found, values in zip(ours.results, ours.values, strict=True)}
+    del scores["reading_with_space"]
+    assert len(scores) == 6
+    assert {found["model"] for found in again.results} == {"imported/wug-causal"}
+    for found, values in zip(again.results, again.values, strict=True):
+        assert values == pytest.approx(scores.pop(found["suite"])), found["suite"]
+    assert not scores
     before, after = (
-        {one.item: (one.value, one.detail["chosen"]) for one in Store(tmp_path / name).results(1)[0].outcomes}
+        {
+            (suite.suite, one.item, one.metric): (one.value, one.detail.get("chosen"), one.detail.get("prev_surprisal"))
+            for suite in Store(tmp_path / name).results(1)
+            for one in suite.outcomes
+            if suite.suite != "reading_with_space"
+        }
         for name in "si"
     )
     assert after == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 import wug as api
+from babylm_times import COLUMNS, WORDS, table
 from command_line import refused, wug
 from tiny_masked import save_masked
 from wug.errors import ModelError
@@ -28,11 +28,6 @@ from wug.models.spec import ModelSpec
 from wug.types import Estimate, Request
 
 CONTEXTS = ("The cat", "The unbelievable dog sees", "A", "  The cat ")
-WORDS = ("sleeps", "unbelievable", "the", "qzx", "it's")
-COLUMNS = (
-    *("item", "word", "prev_item", "prev_word", "RTfirstfix", "RTfirstpass", "RTgopast", "RTrightbound"),
-    *("self_paced_reading_time", "Subtlex_log10", "length", "context_length", "prev_length"),
-)
 
 
 def next_token(model: Any, tokenizer: Any, context: str, masks: int, target: int) -> float:
@@ -84,23 +79,6 @@ def test_masked_models_read_a_word_at_the_first_of_three_masks(tmp_path: Path) -
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder)
     expected = [pipeline(model.eval(), tokenizer, context, word, 3) for context in CONTEXTS for word in WORDS]
     assert [-one.logprob() for one in scored] == pytest.approx(expected, abs=1e-4)
-
-
-def table(path: Path, rows: int = 60) -> Path:
-    """Reading times with missing values, in the shape of the challenge."""
-    random = np.random.default_rng(0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for number in range(rows):
-            first = number % 7 == 0
-            texts = ["" if first else "The cat", WORDS[number % 5], "" if first else "The", "" if first else "cat"]
-            measures = [f"{value:.4f}" for value in random.normal(200, 30, 5)]
-            if number % 11 == 0:
-                measures[number % 5] = "NA"
-            writer.writerow([*texts, *measures, *(f"{value:.3f}" for value in random.normal(5, 2, 3)), number % 6])
-    return path
 
 
 def test_the_scores_are_those_of_statsmodels_formulas(tmp_path: Path) -> None:

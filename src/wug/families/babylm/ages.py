@@ -31,7 +31,8 @@ HUMAN = "cdi_human.csv"
 MONTHS = range(16, 31)
 VOCABULARY = 300_000
 """Chance is one of that many words; the pipeline compares its surprisal in bits with others in nats."""
-MIN_WORDS = 3
+MIN_POINTS = 3
+"""Of a curve, and words of a correlation."""
 MULTIPLIERS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9}
 HOW = (
     "ages of acquisition need all checkpoints: wug run FOLDER/aoa --protocol babylm --model 'causal:NAME@chck_*', then "
@@ -90,7 +91,7 @@ def word_ages(
 def age_correlation(ages: Mapping[str, tuple[float, float]]) -> Estimate:
     """Pearson's correlation of the ages; 0 for fewer than three words, as in the pipeline."""
     columns = np.array([*ages.values()]).reshape(-1, 2).T
-    varied = len(ages) >= MIN_WORDS and np.ptp(columns, axis=1).all()
+    varied = len(ages) >= MIN_POINTS and np.ptp(columns, axis=1).all()
     value = float(np.corrcoef(columns)[0, 1]) if varied else 0.0
     return Estimate(CORRELATION, OVERALL, value, len(ages), method="none: ages are estimates themselves")
 
@@ -104,7 +105,7 @@ def words_seen(checkpoint: str) -> float | None:
 def child_age(proportions: Floats) -> float | None:
     """The month in which half of the children know a word; None if the curve does not tell."""
     known = ~np.isnan(proportions)
-    if known.sum() < MIN_WORDS:
+    if known.sum() < MIN_POINTS:
         return None
     months = np.array(MONTHS, dtype=np.float64)[known]
     first, last = float(months[0]), float(months[-1])
@@ -117,14 +118,14 @@ def child_age(proportions: Floats) -> float | None:
 def model_age(points: Sequence[tuple[float, float]]) -> float | None:
     """Log10 of the training words at which surprisal is half-way between chance and its minimum; None if unknown."""
     steps, surprisals = np.array([point for point in points if not math.isnan(point[1])]).reshape(-1, 2).T
-    if len(points) < MIN_WORDS or not len(steps):
+    if len(points) < MIN_POINTS or not len(steps):
         return None
     chance = math.log2(VOCABULARY)
     threshold = chance - 0.5 * (chance - float(surprisals.min()))
     seen, learned = np.log10(steps + 1), -surprisals
     start = [float(np.ptp(learned)), 1.0, float(seen.mean()), float(learned.min())]
     age = _crossing(seen, learned, start, -threshold)
-    return age if age is not None and steps[0] <= 10**age - 1 <= steps[-1] else None
+    return age if age is not None and seen[0] <= age <= seen[-1] else None
 
 
 def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more: Any) -> float | None:

@@ -86,9 +86,10 @@ def _task(path: Path) -> str:
     above = [parent.name for parent in path.absolute().parents][:2]
     if above[0] == Path(FILES["aoa"]).parent.name:
         return "aoa"
-    for name, task in TASKS.items():
-        if any(folder in (name, *task.folders) for folder in above):
-            return name
+    for folder in above:  # the inner one first: blimp/supplement_filtered
+        for name, task in TASKS.items():
+            if folder in (name, *task.folders):
+                return name
     raise InputError(f"its folder names no task: {', '.join(TASKS)}", file=path)
 
 

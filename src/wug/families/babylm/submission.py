@@ -15,7 +15,7 @@ from wug.errors import InputError
 from wug.exchange.export import ModelName
 from wug.exchange.json_files import mapping, read_object
 from wug.families.babylm.ages import age_correlation, word_ages, words_seen
-from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED, SURPRISAL
+from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
@@ -169,18 +169,19 @@ def _collated(parts: Sequence[_Part], files: Mapping[Path, object]) -> dict[str,
             raise InputError(f"--collate needs {name}: run it with --protocol babylm, or with the pipeline into {path}")
         collated[name] = files.get(path) or read_object(path, nan=True)
         _require_size(name, mapping(collated[name], name, path), path)
-    fast: dict[str, dict[str, Any]] = {}
+    fast: dict[str, dict[str, dict[str, float]]] = {}
     for part in parts:
-        whole, *short = TASKS[part.task].folders
-        if part.revision in CHECKPOINTS and part.task != "aoa" and not (short and part.result.meta["folder"] == whole):
+        task = TASKS[part.task]
+        whole, *short = task.folders
+        is_full = task.full_only or (short and part.result.meta["folder"] == whole)
+        if part.revision in CHECKPOINTS and not is_full:
             fast.setdefault(part.task, {})[part.revision] = _scores(part.result)
-    for task, by_checkpoint in fast.items():
-        if lacking := [name for name in CHECKPOINTS[: len(by_checkpoint)] if name not in by_checkpoint]:
-            raise InputError(f"--collate: the runs lack {', '.join(lacking)} of {task}, and have later checkpoints")
-    lists = {
-        task: [by_checkpoint[name] for name in CHECKPOINTS if name in by_checkpoint]
-        for task, by_checkpoint in fast.items()
-    }
+    lists: dict[str, list[dict[str, float]]] = {}
+    for name, by_checkpoint in fast.items():
+        first = CHECKPOINTS[: len(by_checkpoint)]
+        if lacking := [checkpoint for checkpoint in first if checkpoint not in by_checkpoint]:
+            raise InputError(f"--collate: the runs lack {', '.join(lacking)} of {name}, and have later checkpoints")
+        lists[name] = [by_checkpoint[checkpoint] for checkpoint in first]
     return {**collated, **({FAST: lists} if lists else {})}
 
 
@@ -226,8 +227,8 @@ def _require_all(results: Sequence[Result]) -> None:
 def to_sample(outcome: Outcome, result: Result) -> Sample:
     """The options of an item as a submission has them, the right one first."""
     detail = outcome.detail
-    if outcome.metric == SURPRISAL:
-        text = str(detail["context"]) if "context" in detail else str(detail["options"][0])
+    if "right" not in detail:  # a surprisal or an age
+        text = detail.get("context", detail.get("options", [outcome.item])[0])
         return text_sample(outcome, text, None, None)
     options = tuple(map(str, detail["options"]))
     logprobs = tuple(detail.get("logprobs") or ())
