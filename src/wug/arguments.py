@@ -161,7 +161,8 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 def _check(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """InputError for the first argument that is unknown, missing, repeated or of another type."""
     parameters = _parameters(function)
-    name = function.__qualname__ if "self" in parameters else f"wug.{function.__qualname__}"
+    is_method = "self" in parameters and args
+    name = f"{type(args[0]).__name__}.{function.__name__}" if is_method else f"wug.{function.__qualname__}"
     kinds = {parameter.kind for parameter in parameters.values()}
     positional = [key for key, declared in parameters.items() if declared.kind is declared.POSITIONAL_OR_KEYWORD]
     shown = [key for key in parameters if key != "self"]

@@ -206,6 +206,7 @@ def test_a_report_is_html(results: wug.Results, tmp_path: Path) -> None:
     refuse(lambda: wug.report(results, tmp_path / "x.pdf"), "x.pdf: a report is an HTML page: name the file .html")
     refuse(lambda: wug.report("x.html", results), "write a path")  # type: ignore[arg-type]
     refuse(lambda: wug.report(results), "wug.report() needs path: wug.report(results, path)")  # type: ignore[call-arg]
+    refuse(lambda: results.write(), "Results.write() needs path: Results.write(path)")  # type: ignore[call-arg]
     refuse(lambda: wug.report(results, "x.html", comparison=True), "write wug.compare(…)")  # type: ignore[arg-type]
     wug.report(results[0], tmp_path / "one.htm")
     assert (tmp_path / "one.htm").exists()
