@@ -326,3 +326,13 @@ def test_a_dictionary_that_contains_itself_ends(tmp_path: Path) -> None:
     path.write_bytes(legacy(looped, {}))
     with pytest.raises(ModelError, match="no tensors at all"):
         found(path)
+
+
+def test_a_dictionary_with_millions_of_references_ends(tmp_path: Path) -> None:
+    referred: dict[str, Any] = {}
+    for _ in range(7):
+        referred = {str(number): referred for number in range(100)}
+    path = tmp_path / "weights.pt"
+    path.write_bytes(legacy(referred, {}))
+    with pytest.raises(ModelError, match="no tensors at all"):
+        found(path)

@@ -161,6 +161,21 @@ def test_a_pickle_cannot_have_memory_filled(tmp_path: Path) -> None:
     assert load(tmp_path, b"".join(map(dumps, (MAGIC, 1001, SYSTEM))) + huge + dumps([])) is None
 
 
+def doubled(times: int) -> bytes:
+    """A tuple of twice the tuple before, so many times over: a pickle of a few hundred bytes."""
+    pairs = (b"h%ch%c\x86q%c0" % (number, number, number + 1) for number in range(times))
+    return b")q\x000" + b"".join(pairs) + b"h%c" % times
+
+
+@pytest.mark.parametrize(
+    "key", [doubled(60), b"(" * 100_000 + b"t" * 100_000], ids=["twice the one before", "one in another"]
+)
+def test_tuples_whose_hash_would_take_forever_are_no_keys(tmp_path: Path, key: bytes) -> None:
+    for entry in (b"}" + key + b"K\x01s.", b"}(" + key + b"K\x01u."):
+        with pytest.raises(ModelError, match="unhashable"):
+            load(tmp_path, b"".join(map(dumps, (MAGIC, 1001, SYSTEM))) + b"\x80\x02" + entry + dumps([]))
+
+
 def test_archives_that_unpack_to_far_more_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WUG_MAX_BYTES", "1000000")
     stream = io.BytesIO(archive({}, {}))

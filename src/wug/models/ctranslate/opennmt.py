@@ -121,10 +121,9 @@ def _words(path: Path, vocabularies: object, side: str) -> list[str]:
     return vocabulary
 
 
-def _is_plain(value: object, depth: int = 4) -> bool:
-    if isinstance(value, list):
-        return depth > 0 and all(_is_plain(element, depth - 1) for element in value)
-    return value is None or isinstance(value, str | int | float)
+def _is_plain(value: object) -> bool:
+    elements = value if isinstance(value, list) else [value]
+    return all(element is None or isinstance(element, str | int | float) for element in elements)
 
 
 def _convert(checkpoint: OpenNmtCheckpoint, plain_path: Path, folder: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_object, write_text
+from wug.files import checksum, read_bytes, read_object, write_text
 from wug.models.tokenization.words import SPLITTINGS, write_words
 from wug.models.weights.unpickling import Inert, read
 
@@ -93,11 +93,11 @@ class Weights:
 
 def load_weights(path: Path, kind: str | None = None) -> Weights:
     """Read a pickled module, a state dict, or safetensors; `kind` is the kind of layers, if known."""
-    if _is_safetensors(path):
+    if read_bytes(path, 9)[8:] == b"{":  # the header of safetensors
         tensors, declared = read_safetensors(path), kind
     else:
         root = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
-        tensors, declared = dict(_named_tensors(root)), _declared_kind(path, root)
+        tensors, declared = dict(_named_tensors(root, set())), _declared_kind(path, root)
     return assembled(path, tensors, declared)
 
 
@@ -132,16 +132,6 @@ def format_size(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape)) or "a single number"
 
 
-def _is_safetensors(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(9)[8:] == b"{"
-    except FileNotFoundError:
-        raise InputError("no such file", file=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
-
-
 def _declared_kind(path: Path, root: object) -> str | None:
     """The kind of layers of a pickled module; features that would change outputs are refused."""
     if not isinstance(root, Inert) or not isinstance(root.state, dict):
@@ -169,7 +159,9 @@ _MAX_DEPTH = 8
 """Levels of modules and dictionaries that are searched."""
 
 
-def _named_tensors(value: object, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+def _named_tensors(
+    value: object, seen: set[int], prefix: str = "", depth: int = 0
+) -> Iterator[tuple[str, torch.Tensor]]:
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -182,9 +174,10 @@ def _named_tensors(value: object, prefix: str = "", depth: int = 0) -> Iterator[
         for kind in ("_parameters", "_modules"):
             entries = value.state.get(kind)
             children |= entries if isinstance(entries, dict) else {}
-    if depth < _MAX_DEPTH:
+    if depth < _MAX_DEPTH and id(value) not in seen:  # a small file can refer to a dictionary millions of times
+        seen.add(id(value))
         for name, child in children.items():
-            yield from _named_tensors(child, f"{prefix}.{name}" if prefix else str(name), depth + 1)
+            yield from _named_tensors(child, seen, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
 def assembled(path: Path, tensors: Mapping[str, Any], declared: str | None = None) -> Weights:

@@ -13,6 +13,7 @@ import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
@@ -57,6 +58,13 @@ class InertDict(dict[Any, Any]):
         """Drop attributes, such as the `_metadata` of a state dict."""
 
 
+class NestedTuple(tuple[Any, ...]):
+    """A tuple of tuples. It has no hash: to compute that of a few hundred bytes can take forever."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+
 def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
     """The content of a file of `torch.save`: plain data, tensors, and placeholders for the names in `allowed`.
 
@@ -69,6 +77,8 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
     classes = _tensor_names() | {name: type(name, (Inert,), {"__slots__": (), "stands_for": name}) for name in allowed}
 
     class Unpickler(pickle._Unpickler):  # in Python: a file cannot make that in C reserve memory
+        dispatch = _dispatch()
+
         def find_class(self, module: str, name: str) -> Any:
             full = f"{module}.{name}"
             if full not in classes:
@@ -82,7 +92,7 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
     def load(file: BinaryIO, **settings: Any) -> Any:
         return Unpickler(file, **settings).load()
 
-    module: Any = SimpleNamespace(__name__="restricted", Unpickler=Unpickler, load=load)
+    module = SimpleNamespace(__name__="restricted", Unpickler=Unpickler, load=load)
     settings = {"encoding": "utf-8", "errors": "replace"}  # what Python 2 wrote has bytes for text
     try:
         _require_layout(path)
@@ -102,20 +112,32 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
         ) from error
 
 
+def _dispatch() -> dict[int, Callable[[Any], None]]:
+    """The instructions of pickles, of which those for tuples leave tuples of tuples without a hash."""
+    instructions = dict(pickle._Unpickler.dispatch)
+
+    def load_tuple(unpickler: Any, load: Callable[[Any], None]) -> None:
+        load(unpickler)
+        if any(isinstance(element, tuple) for element in unpickler.stack[-1]):
+            unpickler.stack[-1] = NestedTuple(unpickler.stack[-1])
+
+    for (code,) in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
+        instructions[code] = partial(load_tuple, load=instructions[code])
+    return instructions
+
+
 def _tensor_names() -> dict[str, Any]:
     def called(make: Callable[..., Any]) -> type:
         """A class without state whose objects are what `make` returns, so that a file cannot change a function."""
         return type("Called", (), {"__slots__": (), "__new__": lambda cls, *args: make(*args)})
 
-    def parameter(data: object, *_: object) -> object:
-        return data
-
+    parameter = called(lambda data, *_: data)
     return {
         "collections.OrderedDict": InertDict,
         "torch._utils._rebuild_tensor": called(_tensor),
         "torch._utils._rebuild_tensor_v2": called(_tensor),
-        "torch._utils._rebuild_parameter": called(parameter),
-        "torch.nn.parameter.Parameter": called(parameter),
+        "torch._utils._rebuild_parameter": parameter,
+        "torch.nn.parameter.Parameter": parameter,
         "collections.defaultdict": InertDict,
         "collections.Counter": InertDict,
         "__builtin__.set": called(set),  # in every module since PyTorch 1.6
