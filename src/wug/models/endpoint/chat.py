@@ -158,7 +158,7 @@ class EndpointChat:
             generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
             return [Scored(text, (end,), (end,), (None,), (generated,))]
 
-        return Question(path, body, text or _end(chat), [position], read)
+        return Question(path, body, text or _before(chat)[-80:], [position], read)
 
     def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
@@ -169,7 +169,7 @@ class EndpointChat:
             pairs = zip(labels, values, strict=True)
             return [Scored(label, (0,), (len(label),), (value,)) for label, value in pairs]
 
-        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _end(chat), positions, read)
+        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _before(chat)[-80:], positions, read)
 
     def _by_tokens(self, position: int, request: Request) -> Question[Scored]:
         """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
@@ -320,7 +320,3 @@ def _before(chat: Chat | None) -> str:
 
 def _messages(chat: Messages) -> dict[str, Any]:
     return {"messages": [{"role": role, "content": text} for role, text in chat]}
-
-
-def _end(chat: Chat | None) -> str:
-    return _before(chat)[-80:]

@@ -54,12 +54,14 @@ def backend_for(config: Mapping[str, Any]) -> str | None:
 
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     """Refuse what would take forever to build, and a model of another kind than the transformers class `auto` loads."""
+    from transformers.models.auto import modeling_auto
+
     config = read_object(file)
     _require_few(config, file, spec)
     if "auto_map" in config:
         return
     kind, backend = config.get("model_type"), backend_for(config)
-    tables = _tables()
+    tables: dict[str, Mapping[str, Any]] = {name: getattr(modeling_auto, table) for name, table in MAPPINGS.items()}
     loads = kind in tables[auto] or not any(kind in table for table in tables.values())
     if auto == "AutoModelForCausalLM" and loads and backend != "causal":
         # transformers would load the decoder alone, or a model that sees the words to the right.
@@ -92,12 +94,6 @@ def _counts(config: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield from _counts(value)
         elif isinstance(value, int) and COUNTS.search(name):
             yield name, value
-
-
-def _tables() -> dict[str, Mapping[str, Any]]:
-    from transformers.models.auto import modeling_auto
-
-    return {auto: getattr(modeling_auto, name) for auto, name in MAPPINGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +138,7 @@ def load(spec: ModelSpec, auto: str, loading: Loading) -> HubModel:
     files = _find_files(spec, loading)
     settings = _settings(spec, loading, files)  # before what takes seconds to import
     identity = files.fingerprint
-    adapter = () if loading.adapter is None else (loading.adapter,)
-    identities = [adapter_fingerprint(folder) for folder in adapter]
+    identities = [] if loading.adapter is None else [adapter_fingerprint(loading.adapter)]
     with stage("build"):
         model, tokenizer = _read(spec, auto, loading, files, settings)
         device = pick_device(loading.device)

@@ -197,8 +197,8 @@ def load(spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
     """Load a model by folder or name on the Hugging Face Hub; with the option score, as a scorer."""
     engine = spec.read(OPTIONS)["engine"]
     model = TorchModel(spec)
-    if _scores(spec):
-        return scoring.make_scorer(model.loaded, model.config, spec, spec.read(OPTIONS))
+    if scorer := _scorer(model, spec):
+        return scorer
     if engine != "transformers":
         try:
             return _with_ctranslate2(spec, model)
@@ -214,15 +214,13 @@ def around(loaded: HubModel, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | S
     """A model around weights that are in memory, on PyTorch."""
     model = TorchModel(spec)
     model.loaded = loaded
-    if _scores(spec):
-        return scoring.make_scorer(loaded, model.config, spec, spec.read(OPTIONS))
-    return _with_pytorch(model, spec)
+    return _scorer(model, spec) or _with_pytorch(model, spec)
 
 
-def _scores(spec: ModelSpec) -> bool:
+def _scorer(model: TorchModel, spec: ModelSpec) -> SourceScorer | SpanScorer | None:
     options = spec.read(OPTIONS)
     refuse_unused(options, scoring.UNUSED)
-    return bool(options["score"] != "no")
+    return None if options["score"] == "no" else scoring.make_scorer(model.loaded, model.config, spec, options)
 
 
 def _with_pytorch(model: TorchModel, spec: ModelSpec) -> Seq2SeqModel:
