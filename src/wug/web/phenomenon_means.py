@@ -88,14 +88,16 @@ def ranking_of(
     if not full:
         return None
     best = means[full[0]]
-    among = f" of {plural(len(full), 'model')} with all {plural(most, 'suite')}" if len(full) > 1 else ""
-    families = plural(best.families, "family", "families")
-    second = means[full[1]] if len(full) > 1 else None
-    tied = second is not None and second.text == best.text
-    who = f"{names[full[0]]} and {names[full[1]]} have" if tied else f"{names[full[0]]} has"
-    said = f"{who} the highest mean{among}: {best.text} {best.interval} over {families}."
-    if second is not None and not tied:
-        said += f" Next is {names[full[1]]} with {second.text} {second.interval}."
+    with_suites = f"with {'all' if most >= len(suites) else f'{most} of'} {plural(len(suites), 'suite')}"
+    value = f"{best.text} {best.interval} over {plural(best.families, 'family', 'families')}."
+    if len(full) == 1:
+        said = f"{names[full[0]]} is the only model {with_suites}: {value}"
+    else:
+        second, among = means[full[1]], f"of {len(full)} models {with_suites}"
+        tied = second.text == best.text
+        who = f"{names[full[0]]} and {names[full[1]]} have" if tied else f"{names[full[0]]} has"
+        said = f"{who} the highest mean {among}: {value}"
+        said += "" if tied else f" Next is {names[full[1]]} with {second.text} {second.interval}."
     sides = tuple(key if key.startswith("sweep:") else f"model:{key}" for key in full[:2])
     query = {"side": sides, "suite": tuple(suites), "pool": "yes"}
     return Ranking(phenomenon, said, build_url("/compare", query) if len(full) > 1 else "")

@@ -117,6 +117,14 @@ def test_models_are_ranked_by_their_mean_over_families_on_a_phenomenon() -> None
     assert found.ranking.sentence.startswith("better has the highest mean of 2 models with all 3 suites: 75.0% [")
 
 
+def test_a_model_that_alone_has_most_suites_is_not_said_to_have_the_highest_mean() -> None:
+    results = [kept(number, 1, name, 0.6, phenomenon="Agreement") for number, name in enumerate("st", 1)]
+    results.append(kept(3, 2, "u", 0.9, phenomenon="Agreement"))
+    ranking = made([run(2, "a/few@1"), run(1, "a/most@1")], results, RunQuery(phenomenon="Agreement")).ranking
+    assert ranking is not None
+    assert ranking.sentence.startswith("most is the only model with 2 of 3 suites: 60.0% [")
+
+
 def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
     runs = [run(3, "a/c@1"), run(2, "a/b@1"), run(1, "a/a@1")]
     results = [kept(1, 1, "s", 0.9), kept(2, 3, "s", 0.2), kept(3, 2, "t")]
