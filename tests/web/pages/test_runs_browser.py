@@ -146,6 +146,12 @@ def test_a_row_of_the_list_has_suites_headline_and_duration(served: Served, page
     assert cells[7].endswith(" s")
 
 
+def test_a_long_name_of_a_suite_stays_in_its_column(served: Served, page: Any) -> None:
+    sample_results.keep(served.site.store, replace(sample_results.pairs(items=8), suite="agreement" * 12))
+    page.goto("/runs")
+    assert page.locator(".run-list .tested").evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+
+
 def test_values_far_apart_have_shades_far_apart(served: Served, page: Any) -> None:
     for share in (49, 90, 100):
         outcomes = [Outcome(str(n), "accuracy", n < share) for n in range(100)]
