@@ -253,6 +253,12 @@ def test_different_chance_levels_are_short_lines_in_their_rows() -> None:
     assert chance_note([0.5, None]).strip().startswith("Short grey lines")
 
 
+def test_a_histogram_of_few_items_has_each_whole_number_once_on_its_axis() -> None:
+    bins = [charts.HistogramBin(low, low + 0.5, count, "right") for low, count in ((0.0, 2), (0.5, 1))]
+    svg = vega.page_svg(charts.histogram(bins, title="margin", what="pairs", colours={}))
+    assert re.findall(r">(\d)</text>", svg) == ["0", "1", "2"]
+
+
 def test_without_a_chance_level_there_is_no_line() -> None:
     assert chance_layers(TWO_SUITES) == []
 

@@ -210,15 +210,16 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     series = list(dict.fromkeys(bar.series for bar in bins))
     edges = [rounded(edge) for edge in sorted({edge for bar in bins for edge in (bar.low, bar.high)})]
     edges = edges if len(edges) > 1 else [-1.0, 1.0]
+    counts = vega.whole_ticks(0, max((bar.count for bar in bins), default=0))
     data = [{"low": rounded(b.low), "high": rounded(b.high), "count": b.count, "series": b.series} for b in bins]
     base = alt.Chart(alt.Data(values=data)).encode(
         x=alt.X(
             "low:Q",
             title=title,
             scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False),
-            axis=alt.Axis(labelFlush=False, grid=False),
+            axis=alt.Axis(labelFlush=False, labelSeparation=6, grid=False),
         ),
-        y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
+        y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(values=counts, format=",d")),
         y2=alt.datum(0),
         color=alt.Color("series:N", **vega.coloured(series, colours)),
         tooltip=[
