@@ -36,6 +36,11 @@ def test_lines_stand_behind_their_labels_with_marks_and_numbers() -> None:
     ]
 
 
+def test_a_label_with_a_line_end_is_not_cut() -> None:
+    lines = (LabelledText("a\nb", (Piece("wug"),)), LabelledText("cd", (Piece("wugs"),)))
+    assert list(part_lines(LinesPart(lines))) == ["a\\nb  wug", "cd    wugs"]
+
+
 def test_a_word_has_its_number_behind_it_and_shaded_words_are_apart() -> None:
     words = (Piece("A", value="1.4", shade="s0"), Piece("wug", differs=True, value="4.3", shade="s2"))
     assert pieces_text(words, "del") == "A (1.4) [-wug-] (4.3)"

@@ -82,10 +82,11 @@ def part_lines(part: ViewPart) -> Iterator[str]:
         case CodePart(text):
             yield from visible(text).splitlines()
         case LinesPart(lines):
-            wide = max((cell_len(line.label) for line in lines), default=0)
-            for line in lines:
+            labels = [_flat(line.label) for line in lines]
+            wide = max(map(cell_len, labels), default=0)
+            for label, line in zip(labels, lines, strict=True):
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
-                yield "  ".join(filter(None, (set_cell_size(_flat(line.label), wide), text, line.value)))
+                yield "  ".join(filter(None, (set_cell_size(label, wide), text, line.value)))
         case StatementsPart(rows):
             for row in rows:
                 yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
