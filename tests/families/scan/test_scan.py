@@ -186,6 +186,9 @@ def test_a_wrong_target_is_an_error_of_a_check_and_a_warning_of_a_run(tmp_path: 
     assert said.code == 1
     assert "means  I_TURN_LEFT I_JUMP" in said.out
     assert "1 of 2 targets are not the actions of their commands" in read_suite(path).notices[0]
+    many = written(tmp_path, "IN: jump left OUT: I_JUMP\n" * 1_100)
+    assert len(scan.check(many)) == 1_100
+    assert "1,100 of 1,100 targets" in read_suite(many).notices[0]
 
 
 def test_outputs_are_compared_as_wholes_by_action_and_by_length(tmp_path: Path) -> None:

@@ -127,16 +127,16 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 _KEPT = {"remove_first": 1, "remove_second": 0}
 
 
-def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, ProblemList]:
+def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList, list[Problem]]:
     """The suite of a test, the problems of its files, and targets that are wrong and sources that are repeated."""
     source = test_files.files[0]
     if test_files.test == "localism":
         samples, problems = read_unrolled(source)
-        wrong = ProblemList()
+        wrong: list[Problem] = []
         for sample in samples:
             if (right := " ".join(sample.expression.meaning())) != sample.target:
                 message = f"the target is {sample.target}, but the source means {right}"
-                wrong.error(f"{source.name}, sample {sample.item}", message)
+                wrong.append(Problem("error", f"{source.name}, sample {sample.item}", message))
         return localism_suite(test_files.name, samples), problems, wrong
     if test_files.test == "substitutivity":
         pairs, problems = read_synonyms(source)
@@ -148,7 +148,7 @@ def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList,
         wrong = files.wrong_targets([item.line for item in items], files.sibling(original))
         return overgeneralisation_suite(test_files.name, items), problems, wrong
     lines: list[files.SourceLine] = []
-    problems, wrong = ProblemList(), ProblemList()
+    problems, wrong = ProblemList(), []
     for path in test_files.files:
         pairs_of_lines, more = files.read_pair(path)
         problems = ProblemList.of(problems, more)

@@ -234,16 +234,14 @@ def text_lines(path: Path) -> tuple[list[str], ProblemList]:
     return lines, problems
 
 
-def wrong_targets(lines: Sequence[SourceLine], target: Path) -> ProblemList:
+def wrong_targets(lines: Sequence[SourceLine], target: Path) -> list[Problem]:
     """Errors for targets that are not the meaning of their source."""
-    problems = ProblemList()
-    for line in lines:
-        if line.meaning != line.target:
-            message = (
-                f"the target is not the meaning of the source\n    target {line.target}\n    means  {line.meaning}"
-            )
-            problems.error(at(target, line.number), message)
-    return problems
+    message = "the target is not the meaning of the source\n    target {}\n    means  {}"
+    return [
+        Problem("error", at(target, line.number), message.format(line.target, line.meaning))
+        for line in lines
+        if line.meaning != line.target
+    ]
 
 
 def repeated(lines: Sequence[SourceLine], source: Path) -> list[Problem]:

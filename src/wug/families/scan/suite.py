@@ -156,13 +156,13 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], ProblemList]:
 
 def wrong_targets(lines: Sequence[ScanLine], path: Path) -> list[Problem]:
     """Errors for targets that are not the actions of their command."""
-    problems = ProblemList()
-    for line in lines:
-        right = " ".join(line.command.actions)
-        if right != line.target:
-            message = f"the target is not the meaning of the command\n    target {line.target}\n    means  {right}"
-            problems.error(at(path, line.number), message)
-    return problems
+    meant = ((line, " ".join(line.command.actions)) for line in lines)
+    message = "the target is not the meaning of the command\n    target {}\n    means  {}"
+    return [
+        Problem("error", at(path, line.number), message.format(line.target, right))
+        for line, right in meant
+        if right != line.target
+    ]
 
 
 def looks_like_tasks(head: str) -> bool:
