@@ -105,11 +105,11 @@ class RunReader:
 
     def warnings(self) -> dict[int, tuple[str, ...]]:
         """The warnings of results, by result; damaged rows are left out."""
-        warnings_by_run: dict[int, tuple[str, ...]] = {}
+        warnings_by_result: dict[int, tuple[str, ...]] = {}
         for row in self.each("SELECT id, warnings FROM results WHERE warnings <> '[]'"):
             with suppress(ValueError, TypeError):
-                warnings_by_run[row["id"]] = tuple(map(str, json.loads(row["warnings"])))
-        return warnings_by_run
+                warnings_by_result[row["id"]] = tuple(map(str, json.loads(row["warnings"])))
+        return warnings_by_result
 
     def stored(self, run: int, *, outcomes: bool = False) -> list[StoredResult]:
         """The results of a run in order, with or without their outcomes.
@@ -255,8 +255,7 @@ class RunReader:
     def each(self, sql: str, *values: Any) -> Iterator[Any]:
         """The rows of a query on the index; an error may occur at any of them."""
         try:
-            cursor = self._connection().execute(sql, values)
-            yield from cursor
+            yield from self._connection().execute(sql, values)
         except (*SQLITE_ERRORS, OverflowError) as error:
             raise StoreError(f"the store {self.path} cannot be read: {describe(error)}") from None
 
