@@ -37,6 +37,13 @@ def test_a_list_of_patterns_is_kept_as_a_sweep_and_resumes() -> None:
     assert values(again) == [0.25, 1.0, 0.75]
 
 
+def test_a_run_is_stored_with_the_arguments_of_its_call() -> None:
+    model = "ngram:run/checkpoint-10.arpa"
+    wug.run("words.jsonl", model, limit=2, interval="clopper-pearson", sweep="s", store="store")
+    written = f"wug.run(['words.jsonl'], '{model}', limit=2, interval='clopper-pearson', sweep='s')"
+    assert wug.open_store("store").runs()["command"] == [written]
+
+
 def test_a_model_that_fails_is_a_warning_and_the_others_are_asked(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
     with pytest.warns(UserWarning, match=r"1 models failed(.|\n)*checkpoint-15"):

@@ -408,6 +408,15 @@ def _call_text(request: RunRequest) -> str:
     suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
     models = [model.id if isinstance(model, ModelHandle) else str(model) for model in request.models or ()]
     model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"
-    limit = "" if request.limit is None else f", limit={request.limit!r}"
-    options = f", options={dict(request.suite_options)!r}" if request.suite_options else ""
-    return f"wug.run({suites}{model}{limit}{options})"
+    arguments = {
+        "limit": request.limit,
+        "options": request.suite_options,
+        "kind": request.family,
+        "interval": None if request.interval == "wilson" else request.interval,
+        "model_options": request.model_options,
+        "protocol": request.protocol,
+        "tags": request.tags,
+        "sweep": request.sweep,
+    }
+    written = "".join(f", {name}={value!r}" for name, value in arguments.items() if value)
+    return f"wug.run({suites}{model}{written})"
