@@ -22,7 +22,7 @@ import sample_results
 import wug
 from browsing import Served, follow
 from wug import stats
-from wug.types import Estimate, Metric, Outcome, Result, Signature
+from wug.types import Derivation, Estimate, Metric, Outcome, Result, Signature, effect_metrics
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"
@@ -293,6 +293,7 @@ def test_a_click_on_a_mark_of_each_kind_of_chart_opens_its_items(served: Served,
     judged = sample_results.pairs(items=40)
     human = [replace(one, detail={**one.detail, "human": int(one.item) / 10}) for one in judged.outcomes]
     agreed = Estimate("spearman", "all", 0.4, 40)
+    gym, effects = sample_results.syntaxgym(), effect_metrics("effect", Derivation("prediction_0", "margin"), "")
     samples = [
         Outcome(str(number), "accuracy", number % 2 == 0, {"depth": str(number % 2 + 1), "function": "copy"}, {})
         for number in range(40)
@@ -300,9 +301,10 @@ def test_a_click_on_a_mark_of_each_kind_of_chart_opens_its_items(served: Served,
     sample_results.keep(
         served.site.store,
         replace(judged, outcomes=tuple(human), estimates=(*judged.estimates, agreed)),
-        sample_results.syntaxgym(),
+        replace(gym, estimates=(*gym.estimates, Estimate("effect", "all", 3.0, 6)), metrics=(*gym.metrics, *effects)),
         sample_results.substitutivity(),
         replace(sample_results.plain(), n=40, outcomes=tuple(samples), estimates=tuple(stats.estimates(samples))),
+        sample_results.cogs(),
     )
 
     def listed() -> int:
@@ -318,10 +320,15 @@ def test_a_click_on_a_mark_of_each_kind_of_chart_opens_its_items(served: Served,
     assert listed() == 6
     assert follow_mark(page, "/result/2?item=2", "f-regions").startswith("/result/2/outcome/")
     assert page.locator(".row-head strong").inner_text() == "2"
+    assert follow_mark(page, "/result/2", "f-effects", f"{POINTS}[aria-label*='item: 3;']").startswith("/result/2/")
+    assert page.locator(".row-head strong").inner_text() == "3"
     assert follow_mark(page, "/result/3", "f-shares", BARS) == "/result/3/items?"
     assert follow_mark(page, "/result/3", "f-functions") == "/result/3/items?group=function=copy"
     assert follow_mark(page, "/result/4", "f-by-depth") == "/result/4/items?group=depth=1"
     assert listed() == 20
+    cogs = f"{POINTS}[aria-label*='of: subj → obj common']"
+    assert follow_mark(page, "/result/5", "f-types", cogs) == "/result/5/items?group=type=subj_to_obj_common"
+    assert listed() == 1
 
 
 def test_a_click_on_a_curve_opens_its_run(everything: Served, chromium: Any) -> None:
@@ -344,6 +351,17 @@ def test_a_click_on_a_difference_opens_the_items_that_differ(served: Served, pag
     page.locator(POINTS).first.click()
     expect(page.locator("details[data-row][open]")).to_have_count(1)
     assert page.locator("details[open] tbody th").all_inner_texts() == ["0", "1", "2"]
+
+
+def test_a_click_on_a_difference_opens_the_items_of_its_pair_of_models(served: Served, page: Any) -> None:
+    made = sample_results.pairs(items=40)
+    for number, name in enumerate("abc"):
+        other = [replace(one, value=not one.value) if int(one.item) < number else one for one in made.outcomes]
+        sample_results.keep(served.site.store, replace(made, model=f"causal/{name}@1", outcomes=tuple(other)))
+    drawn(page, "/compare?run=1&run=2&run=3")
+    page.locator(f"{POINTS}[aria-label*='pair: c − a']").click()
+    expect(page.locator("details[data-row][open]")).to_have_count(1)
+    assert page.locator("details[open] tbody th").all_inner_texts() == ["0", "1"]
 
 
 def test_a_prediction_shows_the_conditions_that_it_compares(served: Served, page: Any) -> None:

@@ -52,6 +52,8 @@ class Point(NamedTuple):
     """The interval as text."""
     chance: float | None = None
     """The chance level; None if it is unknown."""
+    about: str = ""
+    """The group of items behind it as `field=value`, if neither its name nor its heading is the value."""
 
 
 class LinePoint(NamedTuple):
@@ -345,6 +347,7 @@ def _datum(point: Point) -> dict[str, Any]:
         "low": rounded(point.low),
         "high": rounded(point.high),
         "n": point.n,
+        **({"about": point.about} if point.about else {}),
     }
 
 

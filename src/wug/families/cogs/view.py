@@ -143,7 +143,8 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
         for metric in series:
             if (found := rows.get((group, metric))) is not None:
                 of = plain(metric) if len(series) > 1 else ""
-                points.append(point(format_estimate(result, found), name=name, series=of, group=heading))
+                dot = point(format_estimate(result, found), name=name, series=of, group=heading)
+                points.append(dot._replace(about=group if "=" in group else ""))
     if len(types) < 2 or not points:
         return None
     note = interval_note(result, PRIMARY)

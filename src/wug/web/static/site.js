@@ -44,16 +44,17 @@ const target = (plot, datum, groups = {}) => {
   if (!items) return [...document.querySelectorAll("main table a")].find((link) => link.textContent.trim() === datum.name)?.href;
   const to = (query) => `${items}s?${new URLSearchParams(query)}`;
   const field = /\/figure\/by-([^.]+)\./.exec(place.pathname)?.[1], item = place.searchParams.get("item");
+  if (datum.item) return `${items}/${encodeURIComponent(datum.item)}`;
   if (datum.condition) return item ? `${items}/${encodeURIComponent(item)}` : to({});
   if (datum.name && "y" in datum) return `${items}/${encodeURIComponent(datum.name)}`;
   if ("count" in datum && "low" in datum) return to({ value: { right: "true", wrong: "false" }[datum.series] ?? "", sort: "margin" });
   if (field && "x" in datum) return to({ group: `${decodeURIComponent(field)}=${datum.x}` });
-  const group = groups[datum.row] ?? groups[`\n${datum.name}`];
+  const group = datum.about ?? groups[datum.row] ?? groups[`\n${datum.name}`];
   return group ? to({ group }) : /^all /.test(datum.name) ? to({}) : null;
 };
 // In a comparison, a mark opens the list of items that differ.
 const differing = (datum) => datum && [...document.querySelectorAll("details[data-row]")].find(({ dataset }) =>
-  datum.row === dataset.row || datum.row === `\n${dataset.row.split("\n")[0]}`);
+  (!datum.series || datum.series === dataset.pair) && (datum.row === dataset.row || datum.row === `\n${dataset.row.split("\n")[0]}`));
 
 const fill = async (plot) => {
   plot.setAttribute("aria-busy", "true");
