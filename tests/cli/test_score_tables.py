@@ -117,6 +117,7 @@ def test_identical_sentences_and_several_models_are_named(tmp_path: Path) -> Non
         ("good_score,bad_score,h\n1,2,inf\n", ("human=h",), ("line 2", "h is 'inf', not a finite number")),
         ("good_score,bad_score\n1,x\n", (), ("scores.csv", "bad_score is 'x'")),
         ("a,b\n1,2\n", ("good_score=a", "bad_score=c"), ("column 'c' is missing",)),
+        ("a,b\n1,2\n", (), ("no column with scores is named (a, b)", "good_score=COLUMN")),
         ("a,b\n1,2\n", ("groups=a",), ("no column with scores is named", "good_score=COLUMN")),
         ("a,b\n1,2\n", ("margin=a",), ("human=COLUMN",)),
         ("a,b\n1,2\n", ("good_first=a,b",), ("bad_first takes two columns",)),

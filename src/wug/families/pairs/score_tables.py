@@ -69,12 +69,8 @@ _COLUMNS_OF_SHAPES = {
 
 
 def recognises_scores(path: Path, options: Mapping[str, str]) -> bool:
-    """Whether a file is read as a table of scores: columns are named, or it has those of a known result file."""
-    if options:
-        return True
-    start = head(path)
-    known = ({"good_score", "bad_score"}, {"item", "condition", "score"})
-    return any(names <= set(tables.columns_of(start)) for names in known) or _is_bert_syntax(start)
+    """Whether a file is read as a table of scores: columns are named, or it is not in the original format."""
+    return bool(options) or "constr_id" not in tables.columns_of(head(path))
 
 
 def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[Row]]]:
