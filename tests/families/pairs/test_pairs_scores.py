@@ -117,10 +117,13 @@ def test_ties_are_failures_and_counted_apart_from_identical_pairs(tmp_path: Path
         ("character", -0.5, -1.0, True),
     ],
 )
-def test_scores_can_be_normalised(tmp_path: Path, normalise: str, good: float, bad: float, right: bool) -> None:
-    # "cats may nap" is 3 words and 12 characters long, "I nap" 2 and 5.
-    path = table(tmp_path, "cats may nap\tI nap")
-    (outcome,), _ = run(path, Words({"cats": -2.0, "may": -2.0, "nap": -2.0, "I": -3.0}), normalise=normalise)
+@pytest.mark.parametrize("leading_space", ["no", "yes"])
+def test_scores_can_be_normalised(
+    tmp_path: Path, normalise: str, good: float, bad: float, right: bool, leading_space: str
+) -> None:
+    # "cats may nap" is 3 words and 12 characters long, "I nap" 2 and 5; a space before them does not count.
+    path, model = table(tmp_path, "cats may nap\tI nap"), Words({"cats": -2.0, "may": -2.0, "nap": -2.0, "I": -3.0})
+    (outcome,), _ = run(path, model, normalise=normalise, leading_space=leading_space)
     assert (outcome.detail["logprob_good"], outcome.detail["logprob_bad"]) == (-6.0, -5.0)
     assert (outcome.detail.get("score_good", -6.0), outcome.detail.get("score_bad", -5.0)) == (good, bad)
     assert outcome.value is right
