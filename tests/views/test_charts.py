@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, MissingExtra
+from wug.results.learning_curves import Curve, CurvePoint, Curves
 from wug.views import charts, region_chart, vega
 from wug.views.chance import chance_note
 from wug.views.charts import Point
 from wug.views.parts import Figure
 from wug.views.region_chart import RegionMean
+from wug.views.sweeps import curve_figures
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -261,6 +263,13 @@ def test_a_histogram_of_few_items_has_each_whole_number_once_on_its_axis() -> No
 
 def test_without_a_chance_level_there_is_no_line() -> None:
     assert chance_layers(TWO_SUITES) == []
+
+
+def test_a_curve_without_intervals_does_not_say_that_it_has_them() -> None:
+    for low, words in ((None, ""), (0.1, "With 95% intervals")):
+        points = tuple(CurvePoint(step, 0.5, low, low and 0.9, 1, None, (1,)) for step in (1.0, 2.0))
+        [figure] = curve_figures(Curves((Curve("s", "pairs", "score", "", "m", False, points),), ()))
+        assert figure.note.partition(";")[0] == words
 
 
 def test_a_figure_in_a_file_says_what_it_shows() -> None:

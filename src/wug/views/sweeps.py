@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from wug.formatting import (
-    FormattedEstimate,
-    headline_estimate,
-    interval_text,
-    plain,
-    signed_text,
-    value_text,
-)
+from wug.formatting import FormattedEstimate, headline_estimate, interval_text, plain, signed_text, value_text
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import caption
 from wug.results.learning_curves import Curve, Curves
@@ -269,26 +262,23 @@ def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, un
         for name, curve in zip(curve_names(drawn), drawn, strict=True)
         for p in curve.points
     ]
+    note = []
+    if any(point.low is not None for point in points):
+        note.append("With 95% intervals; points of several runs with one standard deviation on either side.")
+    if partly:
+        note.append(f"The chance level is that of {', '.join(levels)}.")
     x = unit if index == 0 else f"{unit} ({title})"
     counts = {p.n for curve in drawn for p in curve.points}
     return Figure(
         id=f"curve-{index}",
-        draw=partial(
-            charts.curves,
-            points,
-            x=x,
-            title=title,
-            share=panel[0].share,
-            chance_level=chance,
-        ),
+        draw=partial(charts.curves, points, x=x, title=title, share=panel[0].share, chance_level=chance),
         title=f"Over training: {title}",
         about=caption(
             (curve.suite for curve in drawn),
             (curve.series for curve in drawn),
             counts.pop() if len(counts) == 1 else None,
         ),
-        note="With 95% intervals; points of several runs with one standard deviation on either side."
-        + (f" The chance level is that of {', '.join(levels)}." if partly else ""),
+        note=" ".join(note),
         columns=CURVE_HEAD,
         rows=tuple(_curve_rows(shown)),
         records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in _point_rows(shown)),
