@@ -21,7 +21,7 @@ from wug.errors import InputError, WugError
 from wug.formatting import local_time
 from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import family_views as views
-from wug.views.parts import ItemsView, ItemView, TextPart, ViewPart
+from wug.views.parts import FactsPart, ItemsView, ItemView, TextPart, ViewPart
 from wug.views.report import ReportedResult, render
 
 
@@ -362,6 +362,12 @@ def test_a_family_with_a_module_of_its_own_is_shown_by_it(show_parts: Callable[.
     text = read(render([ReportedResult(pairs())])).text
     assert "Wugs, and nothing else." in text
     assert "Accuracy by pattern" not in text
+
+
+def test_a_number_among_facts_has_four_figures(show_parts: Callable[..., None]) -> None:
+    show_parts(FactsPart({"predicted": 236.44533945326594, "fold": 3}))
+    text = read(render([ReportedResult(pairs())])).text
+    assert "predicted 236.4 fold 3" in text
 
 
 def test_a_part_of_an_unknown_type_is_an_error(show_parts: Callable[..., None]) -> None:

@@ -21,7 +21,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
-from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, plain, plural
+from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, number, plain, plural
 from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
@@ -366,6 +366,7 @@ def view_environment(loader: BaseLoader) -> Environment:
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
+    environment.filters["number"] = number
     environment.filters["local_time"] = local_time
     environment.filters["strip"] = strip
     environment.filters["direction"] = direction_of
