@@ -54,8 +54,8 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     measures = list(map(Measure._make, columns))
     if settings.links == ("sum",):
         return measures
-    lead = int(settings.leading_space)  # is not part of the sentence
-    parts = (text[lead:] if span is None else text[slice(*span)] for text, span in zip(scores.texts, spans, strict=True))
+    sentence = (int(settings.leading_space), None)  # the space before it is not a part of it
+    parts = (text[slice(*(span or sentence))] for text, span in zip(scores.texts, spans, strict=True))
     by_token = settings.unigrams is not None and settings.unigrams.unit == "token"
     for at in scores.pieces if by_token or PER_TOKEN.intersection(settings.links) else ():
         scores[at].require_tokens()

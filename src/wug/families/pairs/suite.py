@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import Any, ClassVar, Literal
 
 from wug.families.links import COUNTED, LABELS, margin_metrics
@@ -135,11 +134,10 @@ class PairsSuite(ItemSuite[Pair]):
         scorable = self._scorable(numbers)
         requests = self._requests(scorable)
         scores = Scores.of(model.score(requests))
-        whole = isinstance(requests, Texts)
-        spans = (
-            repeat(None, len(requests)) if whole else (span for n in scorable for span in self._spans(self.items[n]))
-        )
-        measures = measure(scores, list(spans), self.settings)
+        spans: list[Span | None] = [None] * len(requests)
+        if not isinstance(requests, Texts):
+            spans = [span for n in scorable for span in self._spans(self.items[n])]
+        measures = measure(scores, spans, self.settings)
         place = 0
         for number in numbers:
             pair = self.items[number]
@@ -194,11 +192,11 @@ class PairsSuite(ItemSuite[Pair]):
         pairs = self.items
         if self.presentation is not None:
             chat = self.presentation.read_before(sentence="")
-            both = ((self._lead(pairs[number]), text) for number in numbers for text in self._texts(number))
+            both = ((self._lead(pairs[n]), text) for n in numbers for text in (pairs[n].good, pairs[n].bad))
             return [Request(lead + text, chat=chat) for lead, text in both]
         if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
             first = " " if self.settings.leading_space else ""
-            return Texts([first + text for number in numbers for text in (pairs[number].good, pairs[number].bad)])
+            return Texts(first + text for number in numbers for text in (pairs[number].good, pairs[number].bad))
         return [request for number in numbers for request in self._both(number)]
 
     def _both(self, number: int) -> tuple[Request, Request]:
@@ -211,9 +209,6 @@ class PairsSuite(ItemSuite[Pair]):
         turn = self._turn(number) if self.settings.target == "word" else None
         lead = self._lead(pair)
         return Request(lead + pair.good, good, turn), Request(lead + pair.bad, bad, turn)
-
-    def _texts(self, number: int) -> tuple[str, str]:
-        return self.items[number].good, self.items[number].bad
 
     def _lead(self, pair: Pair) -> str:
         return pair.lead or (" " if self.settings.leading_space else "")

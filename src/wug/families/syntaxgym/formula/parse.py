@@ -91,7 +91,7 @@ def atoms(source: str) -> list[tree.Atom]:
 
 
 def _tokens(source: str, errors: list[FormulaError] | None = None) -> list[_Token]:
-    """The tokens of a prediction; FormulaError at the first invalid one, unless `found` collects them."""
+    """The tokens of a prediction; FormulaError at the first invalid one, unless `errors` collects them."""
     tokens = []
     position = 0
     while position < len(source):
