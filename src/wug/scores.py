@@ -22,12 +22,13 @@ class Texts(Sequence[Request]):
 
     __slots__ = ("texts",)
 
-    def __init__(self, texts: list[str]) -> None:
-        self.texts = texts
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = tuple(texts)
+        """A tuple, since the garbage collector visits each text of a list again and again."""
 
     def take(self, positions: Iterable[int]) -> Texts:
         """Some of the requests, in the given order."""
-        return Texts(list(map(self.texts.__getitem__, positions)))
+        return Texts(map(self.texts.__getitem__, positions))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -44,7 +45,7 @@ class Texts(Sequence[Request]):
         return map(Request, self.texts)
 
 
-def texts_of(requests: Sequence[Request]) -> list[str]:
+def texts_of(requests: Sequence[Request]) -> Sequence[str]:
     """The texts of requests."""
     return requests.texts if isinstance(requests, Texts) else [request.text for request in requests]
 

@@ -188,7 +188,7 @@ class EstimateAccumulator:
     @property
     def items(self) -> int:
         """The number of items with a value; of all items if none has one and no outcome gives a reason."""
-        judged = len(np.unique(np.asarray(self._items_of)))
+        judged = int(np.count_nonzero(np.bincount(np.asarray(self._items_of))))
         return judged if judged or self._unjudged else len(self._items)
 
     def __bool__(self) -> bool:
@@ -284,7 +284,7 @@ def _estimate(
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
         interval = INTERVALS[method](share * rows if note else successes, rows)
         return Estimate.of(metric, group, share, n, interval, f"{method}{note}")
-    mean = fmean(numbers.tolist())
+    mean = math.fsum(numbers) / n
     if of is None:
         made = ratio_interval(numbers, np.ones(n))
     else:

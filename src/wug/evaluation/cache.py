@@ -79,11 +79,11 @@ class _Index:
         self.newest = max(self.newest, block)
         self._added.append((block, keys[: len(keys) // KEY_BYTES * KEY_BYTES]))
 
-    def find(self, keys: npt.NDArray[np.bytes_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def find(self, keys: npt.NDArray[np.bytes_]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Block and position of each key; block 0 for an unknown key."""
         self._sort_added()
         if not len(self._keys):
-            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+            return np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int32)
         prefixes, last = _prefixes(keys), len(self._keys) - 1
         at = np.minimum(np.searchsorted(self._prefixes, prefixes), last)
         other = (self._prefixes[at] == prefixes) & (self._keys[at] != keys)  # hardly ever: only the rest differs
@@ -103,8 +103,9 @@ class _Index:
         sizes = [len(keys) // KEY_BYTES for _, keys in self._added]
         new = np.frombuffer(b"".join(keys for _, keys in self._added), f"S{KEY_BYTES}")
         keys = np.concatenate([self._keys, new])
-        blocks = np.concatenate([self._blocks, np.repeat([block for block, _ in self._added], sizes)])
-        positions = np.concatenate([self._positions, *map(np.arange, sizes)])
+        numbers = np.array([block for block, _ in self._added], np.int32)
+        blocks = np.concatenate([self._blocks, np.repeat(numbers, sizes)])
+        positions = np.concatenate([self._positions, *(np.arange(size, dtype=np.int32) for size in sizes)])
         order = np.argsort(keys, kind="stable")
         self._keys, self._blocks, self._positions = keys[order], blocks[order], positions[order]
         self._prefixes = _prefixes(self._keys)
@@ -130,11 +131,11 @@ class Cache:
                 raise self._unusable(error) from None
             self._db = self._open()
 
-    def missing(self, model: bytes, keys: bytes) -> tuple[list[int], int]:
+    def missing(self, model: bytes, keys: bytes) -> tuple[npt.NDArray[np.intp], int]:
         """The positions of the distinct keys without an output, and the number of distinct keys."""
         distinct, first = np.unique(_as_array(keys), return_index=True)
         blocks, _ = self._index(model).find(distinct)
-        return first[blocks == 0].tolist(), len(distinct)
+        return first[blocks == 0], len(distinct)
 
     def read(self, model: bytes, keys: bytes) -> list[bytes | None]:
         """The output of each key; None if there is none or its block was damaged."""
@@ -385,5 +386,5 @@ def _prefixes(keys: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
     return np.ascontiguousarray(rows[:, :8]).view(">u8").ravel().astype(np.uint64)
 
 
-def _empty_index() -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    return np.zeros(0, f"S{KEY_BYTES}"), np.zeros(0, np.int64), np.zeros(0, np.int64)
+def _empty_index() -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    return np.zeros(0, f"S{KEY_BYTES}"), np.zeros(0, np.int32), np.zeros(0, np.int32)

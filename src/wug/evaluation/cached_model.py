@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from wug.evaluation.cache import KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
@@ -56,7 +59,7 @@ class CachedModel:
         self._complete = False
         self._prepared: tuple[object, bytes] = (None, b"")
         """The last prepared requests, and their keys."""
-        self._missing: list[int] | None = None
+        self._missing: npt.NDArray[np.intp] | None = None
         """The positions of those without an output, until they are computed."""
         self._next = 0
         """The position of the prepared request that a suite sends next."""
@@ -114,8 +117,9 @@ class CachedModel:
         keys = self._codec.keys(requests)
         missing, distinct = self._cache.missing(self._key, keys)
         self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
-        self._complete, self._prepared, self._missing, self._next = not missing, (requests, keys), missing, 0
-        if missing:
+        self._prepared, self._missing, self._next = (requests, keys), missing, 0
+        self._complete = not len(missing)
+        if not self._complete:
             _ = self.handle.backend
 
     def prefetch(self, requests: Requests) -> None:
@@ -151,16 +155,17 @@ class CachedModel:
         found: bytes = self._codec.keys(requests)
         return found
 
-    def _compute(self, requests: Any, keys: bytes, missing: list[int] | None) -> None:
+    def _compute(self, requests: Any, keys: bytes, missing: npt.NDArray[np.intp] | None) -> None:
         """Compute missing outputs, and store each chunk before the next is computed."""
         if missing is None:
             missing, _ = self._cache.missing(self._key, keys)
         self._progress(self.done, self.total)
         plain = isinstance(requests, Texts)
-        missing.sort(key=requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at]))
-        size = self.handle.chunk if missing else 1
+        sort_key = requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at])
+        missing = np.array(sorted(missing.tolist(), key=sort_key), np.intp)
+        size = self.handle.chunk if len(missing) else 1
         for first in range(0, len(missing), size):
-            selected = missing[first : first + size]
+            selected = missing[first : first + size].tolist()
             chunk = requests.take(selected) if plain else [requests[position] for position in selected]
             names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in selected]
             for positions, values in self._codec.compute(chunk):

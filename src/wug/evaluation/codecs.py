@@ -195,7 +195,7 @@ def _unpacked_text(value: bytes) -> Answer:
     return Answer(value[end:].decode("utf-8", "surrogatepass"), tuple(json.loads(value[5:end])))
 
 
-def texts_in(requests: Iterable[Request | str | Source]) -> list[str]:
+def texts_in(requests: Iterable[Request | str | Source]) -> Sequence[str]:
     """The texts of requests of either kind."""
     if isinstance(requests, Texts):
         return requests.texts

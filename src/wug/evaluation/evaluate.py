@@ -102,7 +102,7 @@ def _joined(tasks: Sequence[SuiteTask]) -> Any:
         return requests[0]
     plain = [suite_requests for suite_requests in requests if isinstance(suite_requests, Texts)]
     if len(plain) == len(requests):
-        return Texts(list(chain.from_iterable(suite_requests.texts for suite_requests in plain)))
+        return Texts(chain.from_iterable(suite_requests.texts for suite_requests in plain))
     return list(chain.from_iterable(requests))
 
 

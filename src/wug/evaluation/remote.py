@@ -15,6 +15,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from wug import stats
 from wug.errors import WugError
 from wug.evaluation.cache import Cache
@@ -164,7 +167,7 @@ class _ForwardingCache(Cache):
         self._send, self._known = send, known
         self._new: list[tuple[bytes, str, CacheRows]] = []
 
-    def missing(self, model: bytes, keys: bytes) -> tuple[list[int], int]:
+    def missing(self, model: bytes, keys: bytes) -> tuple[npt.NDArray[np.intp], int]:
         """Add the known outputs first, then look up keys."""
         if self._known:
             rows, self._known = self._known, []

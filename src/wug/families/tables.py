@@ -6,12 +6,11 @@ import csv
 import json
 import math
 import re
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from wug.errors import InputError, suggestion
 from wug.families.problems import ProblemList
@@ -49,15 +48,16 @@ class RecordTable:
     """A table whose rows all have the fields of its header; other rows are reported as problems."""
 
     header: tuple[str, ...]
-    records: Sequence[Record]
+    records: Collection[Record]
     problems: ProblemList
 
     def by_column(self) -> tuple[dict[str, Sequence[Any]], list[str]]:
         """The columns, and the place of each row."""
-        if isinstance(self.records, PackedRecords):
-            columns: dict[str, Sequence[Any]] = dict(zip(self.header, self.records.columns, strict=True))
-            return columns, [f"line {line}" for line in self.records.lines]
-        columns = {name: [record.fields.get(name) for record in self.records] for name in self.header}
+        if isinstance(self.records, DelimitedRecords):
+            return self.records.by_column()
+        columns: dict[str, Sequence[Any]] = {
+            name: [record.fields.get(name) for record in self.records] for name in self.header
+        }
         return columns, [record.place for record in self.records]
 
 
@@ -196,31 +196,36 @@ class TextColumn(Sequence[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class PackedRecords(Sequence[Record]):
-    """The rows of a delimited table, made on access to save memory."""
+class DelimitedRecords(Collection[Record]):
+    """The complete rows of a delimited table; each pass splits the text again, which takes less memory than fields."""
 
     header: tuple[str, ...]
-    columns: Sequence[TextColumn]
-    lines: array[int]
+    rows: Callable[[], Iterator[tuple[int, list[str]]]]
+    """Yields the line and the fields of each row, also of those that lack fields."""
+    length: int
 
     def __len__(self) -> int:
-        return len(self.lines)
-
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
-        return self._record(self.lines[place], *(column[place] for column in self.columns))
+        return self.length
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._record, self.lines, *self.columns)
+        width = len(self.header)
+        for line, row in self.rows():
+            if len(row) == width:
+                yield Record(f"line {line}", dict(zip(self.header, row, strict=True)))
 
-    def _record(self, line: int, *row: str) -> Record:
-        return Record(f"line {line}", dict(zip(self.header, row, strict=True)))
+    def __contains__(self, record: object) -> bool:
+        return any(record == other for other in self)
+
+    def by_column(self) -> tuple[dict[str, Sequence[Any]], list[str]]:
+        """The columns, and the place of each row."""
+        records, places = iter(self), list[str]()
+        blocks: list[list[str]] = [[] for _ in self.header]
+        while some := list(islice(records, BLOCK)):
+            places += [record.place for record in some]
+            columns = zip(*(record.fields.values() for record in some), strict=True)
+            for block, values in zip(blocks, columns, strict=True):
+                block.append("\0".join(values))
+        return {name: TextColumn(column, len(places)) for name, column in zip(self.header, blocks, strict=True)}, places
 
 
 _LINE = re.compile(r"^.*", re.MULTILINE)
@@ -230,28 +235,22 @@ _ENDED_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 def _delimited(
     path: Path, text: str, skipped: int, header: tuple[str, ...], problems: ProblemList, quoted: bool
 ) -> RecordTable:
-    rows = _rows(path, text, skipped, quoted)
-    named = header or tuple(name.strip() for name in next(rows)[1])
+    named = header or tuple(name.strip() for name in next(_rows(path, text, skipped, quoted))[1])
     problems += _repeated(named)
 
-    def complete() -> Iterator[tuple[int, list[str]]]:
-        for line, row in rows:
-            if not "".join(row).strip():
-                continue
-            if len(row) == len(named):
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        for line, row in islice(_rows(path, text, skipped, quoted), 0 if header else 1, None):
+            if "".join(row).strip():
                 yield line, row
-            else:
-                expected = f", expected {', '.join(header)}" if header else f" where the header has {len(named)}"
-                problems.error(f"line {line}", f"{plural(len(row), 'field')}{expected}")
 
-    kept, lines = complete(), array("q")
-    blocks: list[list[str]] = [[] for _ in named]
-    while some := list(islice(kept, BLOCK)):
-        lines.extend(line for line, _ in some)
-        for column, values in zip(blocks, zip(*(row for _, row in some), strict=True), strict=True):
-            column.append("\0".join(values))
-    columns = [TextColumn(column, len(lines)) for column in blocks]
-    return RecordTable(named, PackedRecords(named, columns, lines), problems)
+    complete = 0
+    expected = f", expected {', '.join(header)}" if header else f" where the header has {len(named)}"
+    for line, row in rows():
+        if len(row) == len(named):
+            complete += 1
+        else:
+            problems.error(f"line {line}", f"{plural(len(row), 'field')}{expected}")
+    return RecordTable(named, DelimitedRecords(named, rows, complete), problems)
 
 
 def _rows(path: Path, text: str, skipped: int, quoted: bool) -> Iterator[tuple[int, list[str]]]:

@@ -30,8 +30,11 @@ def test_a_table_without_quotation_marks_has_the_rows_that_csv_finds(tmp_path: P
     rows = [(f"line {reader.line_num}", row) for row in reader if any(field.strip() for field in row)]
     fitting = [(place, dict(zip(("x", "y"), row, strict=True))) for place, row in rows if len(row) == 2]
     assert [(record.place, record.fields) for record in table.records] == fitting
-    assert [table.records[at].fields for at in range(len(table.records))] == [fields for _, fields in fitting]
-    assert [record.fields for record in table.records[1:]] == [fields for _, fields in fitting[1:]]
+    columns, places = table.by_column()
+    assert (len(table.records), places) == (len(fitting), [place for place, _ in fitting])
+    assert {name: list(column) for name, column in columns.items()} == {
+        name: [fields[name] for _, fields in fitting] for name in ("x", "y")
+    }
     assert [problem.place for problem in table.problems] == [place for place, row in rows if len(row) != 2]
 
 

@@ -40,9 +40,10 @@ def describe_copies(pairs: Sequence[Pair]) -> str:
 def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """The pairs that occurred before, under any name."""
     digests = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
-    _, number, counts = np.unique(digests, return_inverse=True, return_counts=True)
+    ordered = np.sort(digests)
     seen: set[tuple[str, str]] = set()
-    for index in np.flatnonzero(counts[number] > 1).tolist():  # the pairs themselves would take much memory
+    # Only pairs whose digest occurs twice: all pairs would take much memory.
+    for index in np.flatnonzero(np.isin(digests, ordered[1:][ordered[1:] == ordered[:-1]])).tolist():
         pair = pairs[index]
         if (pair.good, pair.bad) in seen:
             yield pair

@@ -161,7 +161,7 @@ class OffsetTokenizer:
         tokens = self._by_words(texts) or self._by_offsets(texts)
         return cut_off(tokens, requests) if cut else tokens
 
-    def _by_words(self, texts: list[str]) -> TokenizedTexts | None:
+    def _by_words(self, texts: Sequence[str]) -> TokenizedTexts | None:
         columns = None if self._words is None or not texts else self._words(texts)
         return None if columns is None else TokenizedTexts(*columns, {})
 
@@ -173,8 +173,8 @@ class OffsetTokenizer:
         columns = [column.tolist() for column in (tokens.ids.flat, tokens.starts, tokens.ends)]
         return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
 
-    def _by_offsets(self, texts: list[str]) -> TokenizedTexts:
-        encoded = self._backend.encode_batch(texts, add_special_tokens=False)
+    def _by_offsets(self, texts: Sequence[str]) -> TokenizedTexts:
+        encoded = self._backend.encode_batch(list(texts), add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
         tokens = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
         if self._drops is not None:

@@ -7,7 +7,7 @@ good one, a gap for two words), a function reads the sentences of a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -127,14 +127,10 @@ def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.stri
     """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
     def read(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
-        for number, (good_column, bad_column) in enumerate(columns):
-            if (
-                number
-                and not tables.plain(record.fields.get(good_column))
-                and not tables.plain(record.fields.get(bad_column))
-            ):
+        for number, both in enumerate(columns):
+            if number and not any(tables.plain(record.fields.get(column)) for column in both):
                 continue
-            good, bad = tables.text_of(record, good_column, problems), tables.text_of(record, bad_column, problems)
+            good, bad = (tables.text_of(record, column, problems) for column in both)
             if good is not None and bad is not None:
                 yield RowPair(clean(good), clean(bad))
 
@@ -358,7 +354,7 @@ def _stray_quotes(layout: RowLayout, table: tables.RecordTable) -> list[Problem]
     return []
 
 
-def _unique_names(layout: RowLayout, records: Sequence[tables.Record]) -> list[str] | None:
+def _unique_names(layout: RowLayout, records: Iterable[tables.Record]) -> list[str] | None:
     """The names in the format's column, if all are distinct."""
     names = [tables.plain(record.fields.get(layout.item)) for record in records] if layout.item else []
     return names if all(names) and len(set(names)) == len(names) else None
