@@ -55,7 +55,7 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
         suites, left = [], [NOT_READ] if NOT_READ in tasks else []
         for key, content in tasks.items():
             if key in TASKS:
-                gold, part = _gold(key), mapping(content, key, path)
+                gold, part = _gold(key, path), mapping(content, key, path)
                 if gold is None:
                     left.append(key)
                 elif key == "aoa":
@@ -93,14 +93,17 @@ def _task(path: Path) -> str:
     raise InputError(f"its folder names no task: {', '.join(TASKS)}", file=path)
 
 
-def _gold(task: str) -> _Gold | None:
-    """The data of a task: from the archive, or made of BLiMP; None if it is not on this machine."""
-    archive = adopted_data("babylm")
-    folder = next(iter(TASKS[task].folders))
-    if archive is not None and (archive / VERSIONS[0] / folder).is_dir():
-        return _Gold(archive / VERSIONS[0] / folder, read_task(task, archive / VERSIONS[0] / folder))
+def _gold(task: str, path: Path) -> _Gold | None:
+    """The data of the predictions in a file: from the archive, or made of BLiMP; None if it is not on this machine."""
+    archive, folders = adopted_data("babylm"), list(TASKS[task].folders)
+    above = path.absolute().parent.name
+    folder = above if above in folders else folders[0]
+    versions = [archive / version / folder for version in VERSIONS] if archive is not None else []
+    for data in versions:
+        if data.is_dir():
+            return _Gold(data, read_task(task, data))
     vocabulary, pairs = fetched_data("babylm"), fetched_data("blimp")
-    if task == "blimp" and vocabulary is not None and pairs is not None:
+    if folder == "blimp_filtered" and vocabulary is not None and pairs is not None:
         return _Gold(Path(folder), rebuild(pairs, vocabulary))
     return None
 
