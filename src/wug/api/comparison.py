@@ -125,10 +125,7 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared")
         try:
-            numbers = [
-                [_store(store, model, model_results) for model, model_results in side.items()]
-                for side in sides.values()
-            ]
+            numbers = [[_store(store, model, own) for model, own in side.items()] for side in sides.values()]
             return Comparison(compare_runs(store, numbers, settings))
         finally:
             store.close()

@@ -280,10 +280,8 @@ def keep(results: Sequence[Result], store_path: Path | None) -> str:
     numbers: dict[str, int] = {}
     for model in dict.fromkeys(result.model for result in results):
         model_results = [result for result in results if result.model == model]
-        with store.writing(run_key([result.signature for result in model_results], {}), model, command_line()) as (
-            number,
-            _,
-        ):
+        key = run_key([result.signature for result in model_results], {})
+        with store.writing(key, model, command_line()) as (number, _):
             for result in model_results:
                 store.add(number, result)
         numbers[model] = number

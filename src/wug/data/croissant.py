@@ -78,10 +78,9 @@ def _licence(licence: str) -> str | list[str]:
 
 
 def _creator(test_set: TestSet) -> str:
-    author = (
-        str(test_set.papers[0].fields.get("author", test_set.repository)) if test_set.papers else test_set.repository
-    )
-    return " and ".join(name.partition(",")[0].strip() for name in author.split(" and "))
+    author = test_set.papers[0].fields.get("author") if test_set.papers else None
+    names = str(author or test_set.repository).split(" and ")
+    return " and ".join(name.partition(",")[0].strip() for name in names)
 
 
 def _file_object(test_set: TestSet, file: File) -> dict[str, Any]:

@@ -61,27 +61,24 @@ class DryRun(NamedTuple):
     @property
     def requests_to_compute(self) -> int:
         """Requests of all models without an output in the cache."""
-        return sum(
-            planned_model.requests - (planned_model.cached or 0)
-            for planned_model in self.models
-            if planned_model.run is None and not planned_model.error
-        )
+        return sum(estimate.requests - (estimate.cached or 0) for estimate in self._pending)
 
     @property
     def total(self) -> str:
         """How much there is to compute, in one line."""
-        done = sum(planned_model.run is not None for planned_model in self.models)
-        errors = sum(bool(planned_model.error) for planned_model in self.models)
-        unknown = sum(
-            planned_model.cached is None and planned_model.run is None and not planned_model.error
-            for planned_model in self.models
-        )
+        done = sum(estimate.run is not None for estimate in self.models)
+        errors = sum(bool(estimate.error) for estimate in self.models)
+        unknown = any(estimate.cached is None for estimate in self._pending)
         parts = [
             f"{'at most ' if unknown else ''}{plural(self.requests_to_compute, 'request')} to compute",
             *([f"{plural(done, 'model')} done"] if done else []),
             *([f"{plural(errors, 'model')} cannot be evaluated"] if errors else []),
         ]
         return " · ".join(parts)
+
+    @property
+    def _pending(self) -> list[ModelEstimate]:
+        return [estimate for estimate in self.models if estimate.run is None and not estimate.error]
 
     def as_data(self) -> dict[str, Any]:
         """The same as JSON data."""
@@ -92,13 +89,13 @@ class DryRun(NamedTuple):
             "requests_to_compute": self.requests_to_compute,
             "models": [
                 {
-                    "model": str(planned_model.model),
-                    "requests": planned_model.requests,
-                    "cached": planned_model.cached,
-                    "run": planned_model.run,
-                    "error": planned_model.error or None,
+                    "model": str(estimate.model),
+                    "requests": estimate.requests,
+                    "cached": estimate.cached,
+                    "run": estimate.run,
+                    "error": estimate.error or None,
                 }
-                for planned_model in self.models
+                for estimate in self.models
             ],
         }
 
@@ -110,7 +107,7 @@ def dry_run(plan: Plan, store: Store | None, cache: Cache | None) -> DryRun:
         row = store.reader.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
         number = None if row is None else row["id"]
     models = tuple(_estimate(task, plan, store, cache, number) for task in plan.tasks)
-    count = max((planned_model.requests for planned_model in models), default=0)
+    count = max((model.requests for model in models), default=0)
     return DryRun(models, tuple(suite.name for suite in plan.suites), sum(map(len, plan.suites)), count)
 
 

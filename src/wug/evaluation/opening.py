@@ -282,9 +282,8 @@ def check_place(place: data.Place, kind: str | None, options: Mapping[str, str])
     try:
         family = family_of(place.path, kind or _known_family(place), chosen_options)
         known_options = names(registry.find("families", family).OPTIONS)
-        problems = check_file(
-            place.path, family, {name: chosen_options[name] for name in chosen_options if name in known_options}
-        )
+        own_options = {name: value for name, value in chosen_options.items() if name in known_options}
+        problems = check_file(place.path, family, own_options)
         if any(problem.level == "error" for problem in problems):
             return CheckReport(problems)
         suites = read_place(place, family, options)
@@ -388,9 +387,8 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
     chosen_options = dict(options or {})
     kind = _kind(model)
     backend = registry.find("models", kind)
-    ModelSpec(kind, type(model).__name__, None, chosen_options).read(
-        backend.OPTIONS
-    )  # an unknown option is refused at once
+    # An unknown option is refused at once.
+    ModelSpec(kind, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
     adopted = adopt(kind, model, tokenizer, chosen_options)
     watched = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
     return ModelHandle.around(watched, adopted.spec if adopted.from_files else None)

@@ -209,10 +209,9 @@ def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
         with_options = with_protocol(replace(request, protocol=declared.pop()))
         suites = resolve_suites(with_options)
     assert with_options.protocol is not None
-    signature_fields = protocol(with_options.protocol).signature_fields
-    return with_options, [
-        annotated(suite, {}, None, signature_fields) for suite in suites
-    ] if signature_fields else suites
+    if signature_fields := protocol(with_options.protocol).signature_fields:
+        suites = [annotated(suite, {}, None, signature_fields) for suite in suites]
+    return with_options, suites
 
 
 def protocols() -> dict[str, ScoringProtocol]:

@@ -207,10 +207,7 @@ def compare(
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
     for test in shared.tests:
-        columns = {
-            side_number: [loader.columns.columns(stored) for stored in side]
-            for side_number, side in test.results.items()
-        }
+        columns = {number: [loader.columns.columns(stored) for stored in side] for number, side in test.results.items()}
         metrics = _shared.choose(test, columns, choice.metrics)
         for couple in couples:
             of = None if steps is None else (steps[couple[0]], steps[couple[1]])
@@ -285,9 +282,7 @@ class _Work:
         # An item of numbers is one outcome: the mean over its cluster would not fit its details.
         listed = rows if rows.judged else rows._replace(units=np.arange(len(rows.units)))
         items = clusters if rows.judged else _pairing.cluster(listed)
-        results = [
-            stored.result for part in parts for side_number in couple for stored in part.test.results[side_number]
-        ]
+        results = [stored.result for part in parts for number in couple for stored in part.test.results[number]]
         return Contrast(
             suite=suite,
             kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
@@ -356,11 +351,9 @@ def _label(index: int) -> str:
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def _name_sides(
-    sides: Sequence[Sequence[Run]], chosen: Sequence[str], newest: Collection[int] = ()
-) -> tuple[Side, ...]:
+def _name_sides(sides: Sequence[Sequence[Run]], names: Sequence[str], newest: Collection[int] = ()) -> tuple[Side, ...]:
     """The sides with the given names, or named by their models, with run numbers if names repeat."""
-    names = list(chosen) or [_common([run.model for run in side]) for side in sides]
+    names = list(names) or [_common([run.model for run in side]) for side in sides]
     labels = map(_label, range(len(sides)))
     named = []
     for side_number, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):

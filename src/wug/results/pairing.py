@@ -255,10 +255,11 @@ def _same_unit(columns: Sequence[MetricColumn]) -> Sequence[MetricColumn]:
     if len({len(column.keys) for column in columns}) == 1:
         return columns
     most = {int(np.unique(column.units, return_counts=True)[1].max(initial=0)) for column in columns}
-    return columns if len(most) == 1 else [_item_means(column) for column in columns]
+    return columns if len(most) == 1 else [item_means(column) for column in columns]
 
 
-def _item_means(column: MetricColumn) -> MetricColumn:
+def item_means(column: MetricColumn) -> MetricColumn:
+    """The column with the mean of each item's values."""
     units, firsts, inverse, sizes = np.unique(column.units, return_index=True, return_inverse=True, return_counts=True)
     means = np.bincount(inverse, weights=column.values) / sizes
     return MetricColumn(column.judged, units, units, column.positions[firsts], means, column.non_finite)

@@ -92,7 +92,7 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
         columns = loader.columns.columns(stored)
         for metric in shared_items.choose(test, {0: [columns]}, wanted.metrics):
             column = columns[metric]
-            values = _by_unit(column.units, np.asarray(column.values, np.float64))
+            values = pairing.item_means(column).values
             share = column.judged and len(values) == len(column.values)
             width = wanted.width or (SHARE_WIDTH if share else MEAN_WIDTH)
             if len(values) > 1:
@@ -138,10 +138,3 @@ def _with_needed(make: partial[NeededItems], items: int, wanted: float, chance: 
     enough = (lambda n: analysis.curve(n) >= chance) if paired else (lambda n: analysis.curve(n) <= wanted)
     needed = power.fewest(enough) if wanted else None
     return make(items, analysis.curve(items), wanted, needed, paired)
-
-
-def _by_unit(units: pairing.Ints, values: pairing.Floats) -> pairing.Floats:
-    """The mean of each item's values."""
-    _, inverse = np.unique(units, return_inverse=True)
-    means: pairing.Floats = np.bincount(inverse, weights=values) / np.bincount(inverse)
-    return means

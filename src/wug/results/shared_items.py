@@ -145,17 +145,12 @@ def share(
         named |= {stored.id: one.suite for stored, one in zip(complete.values(), suites_of, strict=True)}
     for key in dict.fromkeys(keys):
         has = {side_number: tuple(run[key] for run in side if key in run) for side_number, side in enumerate(numbered)}
-        whole = {
-            side_number: results_of_side
-            for side_number, results_of_side in has.items()
-            if len(results_of_side) == len(results[side_number])
-        }
+        whole = {number: of_side for number, of_side in has.items() if len(of_side) == len(results[number])}
         if len(whole) > 1:
             tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
-        lacking = [side_number for side_number in has if side_number not in whole]
-        missing = _lacking(
-            [labels[side_number] for side_number in lacking], single=all(len(results[p]) == 1 for p in lacking)
-        )
+        lacking = [number for number in has if number not in whole]
+        single = all(len(results[number]) == 1 for number in lacking)
+        missing = _lacking([labels[number] for number in lacking], single=single)
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             lonely.setdefault(missing, []).append(key[1])
     warnings += [f"left out, since {who}: {_list(names)}" for who, names in lonely.items()]
@@ -317,10 +312,11 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
     """A warning for each option that differs between sides, with the suites."""
     suites_by_difference: dict[tuple[str, str], list[str]] = {}
     for test in tests:
-        signatures = [
-            (side_number, stored.result.signature) for side_number, side in test.results.items() for stored in side
+        fields = [
+            (labels[number], dict(stored.result.signature.fields))
+            for number, side in test.results.items()
+            for stored in side
         ]
-        fields = [(labels[side_number], dict(signature.fields)) for side_number, signature in signatures]
         kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
         compared = ("suite", "model", *registry.family_traits(test.kind).compared_options)
         for key in dict.fromkeys(key for _, each in fields for key in each):
