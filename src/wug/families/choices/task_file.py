@@ -138,8 +138,8 @@ def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
             place=f"line {node.start_mark.line + 1}",
         )
     for child in node.value if isinstance(node.value, list) else ():
-        for node_of_child in child if isinstance(child, tuple) else (child,):
-            _refuse_tags(node_of_child, path, seen)
+        for part in child if isinstance(child, tuple) else (child,):
+            _refuse_tags(part, path, seen)
 
 
 def _task(fields: Fields, path: Path) -> TaskFile:

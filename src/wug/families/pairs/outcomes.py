@@ -138,7 +138,7 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
 def languages_of(pairs: Iterable[Pair]) -> set[str]:
     """The known languages of some pairs."""
     groups = {id(pair.groups): pair.groups for pair in pairs}
-    return {of_row[LANGUAGE] for of_row in groups.values() if LANGUAGE in of_row}
+    return {own[LANGUAGE] for own in groups.values() if LANGUAGE in own}
 
 
 @dataclass(slots=True)

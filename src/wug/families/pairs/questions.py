@@ -155,13 +155,11 @@ TIES = (
 
 def presented(suite: PairsSuite, presentation: PresentationSettings) -> PairsSuite:
     """The suite with its pairs presented in a given way."""
-    question_suite = replace(suite, settings=replace(suite.settings, presentation=presentation))
+    suite = replace(suite, settings=replace(suite.settings, presentation=presentation))
     if presentation.method not in QUESTIONS:
-        return question_suite
+        return suite
     if any(pair.context for pair in suite.items):
         raise InputError(
             f"method={presentation.method} shows sentences without their context, and these pairs have one"
         )
-    return QuestionSuite(
-        **{declared.name: getattr(question_suite, declared.name) for declared in fields(question_suite)}
-    )
+    return QuestionSuite(**{declared.name: getattr(suite, declared.name) for declared in fields(suite)})

@@ -158,12 +158,9 @@ class PairsSettings:
     def each(cls, options: Mapping[str, str]) -> list[PairsSettings]:
         """The settings of each method that a user names."""
         settings, values = cls.of(options), read(OPTIONS, options, "pairs")
-        every = [
-            replace(settings, presentation=settings_of_method)
-            for settings_of_method in PresentationSettings.each(options, values)
-        ]
-        for settings_of_method in every:
-            settings_of_method._refuse_unasked(options)
+        every = [replace(settings, presentation=each) for each in PresentationSettings.each(options, values)]
+        for each in every:
+            each._refuse_unasked(options)
         return every
 
     @classmethod

@@ -9,7 +9,6 @@ from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader, in
 from wug.families.pairs.pair import Target, split_punctuation, with_forms, without_eos
 from wug.families.problems import ProblemList
 from wug.families.tables import Record, count_of, plain, text_of
-from wug.types import Problem
 
 GOOD, BAD = "sentence_good", "sentence_bad"
 _PHENOMENA = {"s-selection": "argument_structure"}
@@ -46,16 +45,15 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
         if split_punctuation(words[length], forms)[1] not in forms:
             elsewhere = [k for k, word in enumerate(words) if split_punctuation(word, forms)[1] in forms]
             near = [k for k in elsewhere if abs(k - length) == 1]
-            if position := near or elsewhere:
-                message = (
-                    f"{len_prefix} is {length}, which is {words[length]!r}; {words[position[0]]!r} is at {position[0]}"
-                )
-                message += ". Words are counted from 0" if near else ""
-                problems.append(Problem("error" if near else "warning", record.place, message))
+            if elsewhere:
+                at = (near or elsewhere)[0]
+                message = f"{len_prefix} is {length}, which is {words[length]!r}; {words[at]!r} is at {at}"
+                if near:
+                    problems.error(record.place, f"{message}. Words are counted from 0")
+                    return
+                problems.warn(record.place, message)
             else:
                 third = words[length]
-            if near:
-                return
         pair = with_forms("", words, length, forms, {})
         yield RowPair(pair.good, pair.bad, pair.target, sentence=pair.sentence, third=third)
 

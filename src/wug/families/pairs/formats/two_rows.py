@@ -80,10 +80,7 @@ def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
     common = {"language": layout.language} | ({"paradigm": tables.stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
     for rows in _paired(layout, table, problems):
-        good, bad = (
-            tables.text_of(rows.good, layout.sentence, problems),
-            tables.text_of(rows.bad, layout.sentence, problems),
-        )
+        good, bad = (tables.text_of(row, layout.sentence, problems) for row in (rows.good, rows.bad))
         if good is None or bad is None:
             continue
         fields = rows.good.fields

@@ -116,25 +116,25 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
-    dots = []
+    pairs = []
     for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
         human, pair = finite(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
-            dots.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
-    if not dots:
+            pairs.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
+    if not pairs:
         return None
-    drawn = spread(dots, MAX_DOTS)
+    drawn = spread(pairs, MAX_DOTS)
     x, y = "people's judgement", "the model's margin (bits)" if scale.endswith("(bits)") else "the model's margin"
-    notes = f" The chart has {len(drawn):,} of {len(dots):,} pairs, evenly spaced." if len(drawn) < len(dots) else ""
-    notes += f" The table has the first {MAX_TABLE_ROWS:,}." if len(dots) > MAX_TABLE_ROWS else ""
+    notes = f" The chart has {len(drawn):,} of {len(pairs):,} pairs, evenly spaced." if len(drawn) < len(pairs) else ""
+    notes += f" The table has the first {MAX_TABLE_ROWS:,}." if len(pairs) > MAX_TABLE_ROWS else ""
     return Figure(
         id="people",
         draw=partial(charts.scatter, drawn, x=x, y=y, colours={RIGHT: 1, NOT_RIGHT: 2}),
         title=HUMAN_TITLE,
         note=f"{HUMAN_NOTE}{notes}",
         columns=("pair", x, y),
-        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in dots[:MAX_TABLE_ROWS]),
-        records=tuple({"pair": dot.name, x: dot.x, y: dot.y} for dot in dots),
+        rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in pairs[:MAX_TABLE_ROWS]),
+        records=tuple({"pair": dot.name, x: dot.x, y: dot.y} for dot in pairs),
     )
 
 

@@ -90,14 +90,14 @@ def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     sentences = {outcome.item: conditions(outcome) for outcome in outcomes if outcome.metric == SUMMARY}
     regions = (region for item in sentences.values() for row in item.values() for region in row)
     highest = max((region.value for region in regions if region.value is not None), default=0.0)
-    result_of_prediction: dict[str, Any] = {
+    items: dict[str, Any] = {
         item: {"held": [], "failed": [], "conditions": _cells(sentences.get(item, {}), highest)}
         for item in dict.fromkeys(outcome.item for outcome in outcomes)
     }
     for outcome in outcomes:
         if outcome.value is not None and (index := _prediction_index(outcome.metric)) is not None:
-            result_of_prediction[outcome.item]["held" if outcome.value else "failed"].append(index)
-    return result_of_prediction
+            items[outcome.item]["held" if outcome.value else "failed"].append(index)
+    return items
 
 
 def _cells(sentences: Conditions, highest: float) -> dict[str, list[dict[str, str]]]:
