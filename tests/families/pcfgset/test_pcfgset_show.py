@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import pytest
 
+import wug
 from html_helpers import EVIL, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import pcfgset as family
+from wug.families.pcfgset import view
 from wug.families.pcfgset import view_localism as localism
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
@@ -25,9 +27,11 @@ from wug.types import Estimate, Outcome, Result, Row, Signature, Suite
 from wug.views import charts
 from wug.views.charts import LinePoint, StackedBar
 from wug.views.family_views import SampledGroup, computed_parts, items_of, parts_of, sampled_groups
+from wug.views.intro import intro_of
 from wug.views.parts import CountsPart, DeferredPart, EstimatesPart, Figure, ItemView, LinesPart, TextPart, TreePart
 from wug.views.report import ReportedResult, render
 
+BUILT_IN = Path(wug.__file__).parent / "assets" / "suites" / "pcfgset"
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 
 
@@ -55,6 +59,13 @@ def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
     for name, lines in files.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return folder
+
+
+@pytest.mark.parametrize("suite", sorted(path.name for path in BUILT_IN.iterdir() if path.is_dir()))
+def test_the_page_of_each_built_in_suite_begins_with_its_question(suite: str) -> None:
+    (result,) = wug.run(suite, "oracle:pcfgset", limit=2)
+    rows = table_of(result.outcomes)
+    assert intro_of(result, rows, items_of(result, rows)).question == view.QUESTIONS[suite]
 
 
 def ran(folder: Path, files: Mapping[str, Sequence[str]], answers: Mapping[str, str]) -> Result:
