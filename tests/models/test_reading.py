@@ -228,6 +228,16 @@ def test_windows_count_the_end_of_each_word_as_one_pass_does(tiny_causal: Maker)
         assert found.logprobs_with_word_end[place] == pytest.approx(found.logprobs[place], abs=1e-6)
 
 
+@pytest.mark.parametrize("distribution", [False, True])
+def test_windows_of_a_model_that_counts_word_ends_do_so_too(tiny_causal: Maker, distribution: bool) -> None:
+    text = " ".join(f"{sentence} wugs blicked" for sentence in tiny.sentences(12, seed=3))
+    reading = TextReading(window=24, stride=7, distribution=distribution)
+    (found,) = load(tiny_causal(), boundary="yes").score([Request(text, reading=reading)])
+    (expected,) = load(tiny_causal()).score([Request(text, reading=replace(reading, boundary=True))])
+    assert found.logprobs == pytest.approx(expected.logprobs_with_word_end, abs=1e-5)
+    assert found.entropies == (pytest.approx(expected.entropies, abs=1e-5) if distribution else None)
+
+
 @pytest.mark.parametrize(
     ("reading", "message"),
     [

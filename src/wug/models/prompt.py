@@ -122,9 +122,9 @@ class PromptedModel:
             for limit, words in zip(limits, max_words, strict=True)
         ]
         indices = [n for n, limit in enumerate(limits) if limit > 0]
-        outputs_by_source = self._decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
+        decoded = self._decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
         answers: dict[int, Answer] = {}
-        for n, answer in zip(indices, outputs_by_source, strict=True):
+        for n, answer in zip(indices, decoded, strict=True):
             text, stopped, _ = self._text(answer.tokens).partition(self._stop)
             full_answer = outputs.make_answer(text.strip(), ended=answer.ended or bool(stopped))
             answers[n] = outputs.truncate(full_answer, max_words[n])

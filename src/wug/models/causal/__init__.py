@@ -135,7 +135,7 @@ class CausalModel:
         self._special = SpecialTokens.of(loaded.tokenizer.backend_tokenizer) if by_tokenizer else SpecialTokens(bos, ())
         self._bos_alone = first_id(loaded.tokenizer, spec) if options["bos"] == "lm-eval" else self._bos
         self._plain_kinds = (RequestKind(None, self._bos), RequestKind(None, self._bos_alone))
-        self._untold = options["bos"] == "auto"
+        self._warns_about_bos = options["bos"] == "auto"
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
@@ -161,8 +161,8 @@ class CausalModel:
         if kind.apart:
             return self._score_apart(requests)
         if not kind.after:
-            if self._untold:  # a chat template writes the first token itself
-                self._untold = False
+            if self._warns_about_bos:  # a chat template writes the first token itself
+                self._warns_about_bos = False
                 compare_with_default(self._tokenize.hf, self._bos)
             return self._score(requests, self._plan(kind))
         rendered = self.chat.render(requests)
@@ -266,7 +266,7 @@ class CausalModel:
         while piece := list(islice(source, size)):
             size = min(2 * size, largest)
             tokens = self._tokenize(piece, cut=plan.cuts)
-            boundary = plan.reading is not None and plan.reading.boundary
+            boundary = plan.reading is not None and (plan.reading.boundary or self._boundary != "no")
             # Whether a word is over is seen from the token after it.
             windows = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
             token_ids = tokens.ids if windows is None else windows.tokens
