@@ -125,10 +125,13 @@ class Reference:
         return [self.same_item(row) for row in rows]
 
     def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
+        return self.of_item(row.outcome.item)
+
+    def of_item(self, name: str) -> tuple[OutcomeRow, ...]:
         if not self._items:
             for place, outcome in enumerate(self.outcomes):
                 self._items.setdefault(outcome.item, []).append(OutcomeRow(place, outcome))
-        return tuple(self._items[row.outcome.item])
+        return tuple(self._items.get(name, ()))
 
     def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
         found: dict[str | None, Mapping[str, str]] = {}
@@ -271,6 +274,7 @@ def test_queries_give_what_a_loop_gives(
             row = memory.at(place)
             assert told(store.at(place)) == told(row)
             assert told(store.same_item(row)) == told(memory.same_item(row))
+            assert told(store.of_item(row.outcome.item)) == told(memory.of_item(row.outcome.item))
         every = [memory.at(place) for place in range(len(outcomes))]
         assert told(store.read(range(len(outcomes))[::-1])) == told(every[::-1])
         assert told(store.same_items(every)) == told(memory.same_items(every))
