@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from starlette.testclient import TestClient
 
 import run_factory
 import sample_results
-from browsing import Served
+from browsing import Served, client_of
 from wug.results.sweeps import Planned, plan_text
 from wug.web.site import Site
 
@@ -155,6 +156,11 @@ def sweeps(site: Site) -> Site:
                 site.store.add(run, run_factory.result(suite, f"causal/{name}@{step}", rows))
             site.store.finish(run, "complete")
     return site
+
+
+def test_without_runs_the_command_names_models_that_score_sentences(site: Site) -> None:
+    page = client_of(replace(site, models=("wug-causal", "wug-cogs", "wug-lstm"))).get("/compare")
+    assert "wug run wug_syntaxgym --model wug-causal --model wug-lstm --store" in page.text
 
 
 def test_one_side_alone_leads_to_its_own_page(client: TestClient, sweeps: Site) -> None:

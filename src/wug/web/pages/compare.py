@@ -31,6 +31,7 @@ from wug.views.grouped import estimate_figure, point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
 from wug.web.downloads import figure_response, table_response, tabular_response
+from wug.web.jobs.queue import scoring_models
 from wug.web.result_view import model_names, summary_headline, summary_row
 from wug.web.site import Site, build_url, parse_page_number, site_of
 
@@ -213,6 +214,7 @@ def _page(request: Request) -> Response:
     sides = options.sides(query)
     context: dict[str, Any] = {
         "options": options,
+        "scoring_models": scoring_models(site.models),
         "sides": sides,
         "pooling_links": options.pooling_links(sides, query),
         "section": None,
