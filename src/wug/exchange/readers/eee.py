@@ -129,36 +129,43 @@ def _add_samples(
     *,
     by_wug: bool,
 ) -> None:
-    """Add the outcomes of a file of samples; the first pass finds the family of each suite, and checks the file."""
+    """Add the outcomes of a file of samples, which is read twice so that no row is kept."""
     _require_unchanged(path, about)
-    families: dict[str, list[tuple[str, Any]]] = {}
-    seen: set[tuple[str, str]] = set()
-    for place, row in read_objects(path):
-        evaluation, name = _evaluation(row, document, evaluations, path, place)
-        key = (name, text(row.get("sample_id"), "sample_id", path, place))
-        if key in seen:
-            raise InputError(f"the sample {key[1]!r} is there twice", file=path, place=place)
-        seen.add(key)
-        sample = _sample(row, path, place)
-        candidates = families.setdefault(evaluation.suite, families_of_samples())
-        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c[1], sample)]
+    families = _families(path, document, evaluations)
     for suite, candidates in families.items():
         if candidates:
             suites[suite].kind = candidates[0][0]
-    explained: set[tuple[str, str]] = set()
+    explained: dict[str, set[str]] = {suite: set() for suite in families}
     for place, row in read_objects(path):
         evaluation, _ = _evaluation(row, document, evaluations, path, place)
         sample, item = _sample(row, path, place), str(row["sample_id"])
         score = finite_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
         metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
         detail: dict[str, Any] = {}
-        if (evaluation.suite, item) not in explained:
-            explained.add((evaluation.suite, item))
+        if item not in explained[evaluation.suite]:
+            explained[evaluation.suite].add(item)
             plain = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
             detail = families[evaluation.suite][0][1].from_sample(sample) if families[evaluation.suite] else plain
             detail |= {} if by_wug else metadata
         value = bool(score) if evaluation.share and score in (0.0, 1.0) else score
         suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
+
+
+def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation]) -> dict[str, list[tuple[str, Any]]]:
+    """The families that the samples of each suite can belong to; an error if a row is there twice."""
+    available = families_of_samples()
+    families: dict[str, list[tuple[str, Any]]] = {}
+    seen: dict[str, set[str]] = {name: set() for name in evaluations}
+    for place, row in read_objects(path):
+        evaluation, name = _evaluation(row, document, evaluations, path, place)
+        item = text(row.get("sample_id"), "sample_id", path, place)
+        if item in seen[name]:
+            raise InputError(f"the sample {item!r} is there twice", file=path, place=place)
+        seen[name].add(item)
+        sample = _sample(row, path, place)
+        candidates = families.get(evaluation.suite, available)
+        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c[1], sample)]
+    return families
 
 
 def _require_unchanged(path: Path, about: Json) -> None:
