@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.files import iterate_lines, read_text, shortened
+from wug.files import MAX_BYTES_ENV, iterate_lines, max_unpacked_bytes, read_text, shortened
 
 Json = dict[str, Any]
 Pairs = Callable[[list[tuple[str, Any]]], Json]
 
 
 def read_object(path: Path, *, nan: bool = False) -> Json:
-    """The object in a JSON file; keys that are there twice are refused, and NaN unless the format has it."""
+    """The object in a JSON file; keys that are there twice are refused, and NaN unless the format has it.
+
+    So is a file that memory may not hold: the object takes several times its size.
+    """
+    if path.is_file() and (size := path.stat().st_size) > max_unpacked_bytes():
+        what = f"has {size:,} bytes, and {max_unpacked_bytes():,} is the maximum for one JSON object"
+        raise InputError(f"{what}. Set a higher maximum: {MAX_BYTES_ENV}={size}", file=path)
 
     def unique(pairs: list[tuple[str, Any]]) -> Json:
         unique_pairs = dict(pairs)

@@ -262,6 +262,12 @@ def test_bad_results_are_one_message_and_nothing_is_stored(text: str, parts: tup
     refused(wug("import", tmp_path / "results.json", "--store", tmp_path / "s"), "results.json", *parts)
 
 
+def test_a_json_file_that_memory_may_not_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = neox(tmp_path, pythia({"blimp_causative": 0.5}))
+    monkeypatch.setenv("WUG_MAX_BYTES", "100")
+    refused(wug("import", path, "--store", tmp_path / "s"), path.name, "100 is the maximum", "WUG_MAX_BYTES=")
+
+
 def test_a_truncated_compressed_file_is_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "results.json.gz"
     path.write_bytes(gzip.compress(json.dumps(pythia({"arc_easy": 0.5})).encode())[:-20])
