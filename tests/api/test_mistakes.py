@@ -111,6 +111,7 @@ def test_options_of_a_suite_that_is_open_are_not_ignored(suite: wug.Suite, model
         lambda: wug.run(suite, model, options={"target": "word"}), "pairs is already open: give its options (target)"
     )
     refuse(lambda: wug.run(suite, model, kind="choices"), "pairs is already open: give its kind")
+    refuse(lambda: wug.run(suite, model, model_options={"bos": "no"}), "the models are already open: give their")
     refuse(lambda: wug.open_suites(suite, target="word"), "pairs is already open")
 
 

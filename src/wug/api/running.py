@@ -273,6 +273,8 @@ def run(
     ids = Counter(m.id for m in listed_models or () if isinstance(m, ModelHandle) and m.spec is None)
     if duplicate := next((name for name, times in ids.items() if times > 1), None):
         raise InputError(f"two models are called {duplicate}: give them names, as in wug.open_model(…, name='other')")
+    if model_options and listed_models and not any(isinstance(model, str) for model in listed_models):
+        raise InputError("the models are already open: give their options when you open them")
     if listed_models == []:
         raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
     request = RunRequest(
