@@ -160,9 +160,7 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name that is most similar to `name`, whatever its case, or None."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.65)
     folded = {candidate.casefold(): candidate for candidate in reversed(known)}
-    near = near or [
-        folded[candidate] for candidate in difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
-    ]
+    near = near or [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)]
     return next(iter(near), None)
 
 

@@ -621,11 +621,7 @@ class Result:
         """The headline estimates over all items."""
         shown = {metric.name for metric in self.metrics if metric.headline}
         divided = {metric.name for metric in self.metrics if metric.headline and metric.by}
-        return [
-            estimate
-            for estimate in self.overall
-            if estimate.metric in shown or estimate.metric.partition(":")[0] in divided
-        ]
+        return [e for e in self.overall if e.metric in shown or e.metric.partition(":")[0] in divided]
 
     @property
     def headline(self) -> Estimate | None:

@@ -47,12 +47,10 @@ def tell(text: str, **fields: object) -> None:
         _write(sys.stderr, visible(text) + "\n")
         return
     level, colon, rest = text.partition(": ")
-    has_level = colon and level in ("error", "warning", "failed")
-    record = {
-        "level": level.replace("failed", "error") if has_level else "info",
-        "message": rest if has_level else text,
-    }
-    _write(sys.stderr, json.dumps({**record, **fields}, ensure_ascii=True) + "\n")
+    if not colon or level not in ("error", "warning", "failed"):
+        level, rest = "info", text
+    record = {"level": level.replace("failed", "error"), "message": rest, **fields}
+    _write(sys.stderr, json.dumps(record, ensure_ascii=True) + "\n")
 
 
 def in_json() -> bool:

@@ -214,7 +214,6 @@ def _row(selection: SetSelection) -> dict[str, object]:
 
 def _licence(selection: SetSelection) -> str:
     data_set = selection.set
-    summary = (
-        f"{selection.name}: {selection.extent}, licence: {data_set.licence or 'none named'} · cite {data_set.citation}"
-    )
+    licence = data_set.licence or "none named"
+    summary = f"{selection.name}: {selection.extent}, licence: {licence} · cite {data_set.citation}"
     return "\n  ".join([summary, *(text for text in (data_set.restriction, data_set.note) if text)])

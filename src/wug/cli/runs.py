@@ -16,6 +16,7 @@ from wug.cli.list import print_runs, run_rows
 from wug.cli.main import SuggestingGroup
 from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
+from wug.formatting import plural
 from wug.tables import Table
 
 if TYPE_CHECKING:
@@ -72,9 +73,8 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
     with _store(store_path) as store:
         renamed = run_names.find(store.reader, run)
         new_name = run_admin.rename(store, renamed, name)
-    common.say(
-        f"run {renamed.id} has no name now" if new_name is None else f"run {renamed.id} is called {new_name} now"
-    )
+    state = "has no name" if new_name is None else f"is called {new_name}"
+    common.say(f"run {renamed.id} {state} now")
 
 
 @common.with_options(common.STORE)
@@ -145,9 +145,7 @@ def purge(store_path: Path | None) -> None:
 
     with _store(store_path) as store:
         deleted = run_admin.purge(store)
-    common.say(
-        "no run was removed" if not deleted else f"{deleted:,} removed run{'s' * (deleted != 1)} deleted for good"
-    )
+    common.say(f"{plural(deleted, 'removed run')} deleted for good" if deleted else "no run was removed")
 
 
 @common.with_options(common.STORE)
@@ -247,7 +245,7 @@ def _names_of_runs(words: Sequence[str], runs: Sequence[Run]) -> str:
     from wug.results.sweeps import PREFIX
 
     if words and all(word.startswith(PREFIX) for word in words):
-        return f"{' and '.join(dict.fromkeys(words))} ({len(runs):,} run{'s' * (len(runs) != 1)})"
+        return f"{' and '.join(dict.fromkeys(words))} ({plural(len(runs), 'run')})"
     return _numbers_of_runs(runs)
 
 
