@@ -391,9 +391,15 @@ def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
 
 
 def test_options_that_are_there_twice_are_counted_among_the_items_that_were_scored(tmp_path: Path) -> None:
-    (suite,) = choices.read(jsonl(tmp_path, row("a", "b"), *[row("a", "b", "b")] * 8), {})
+    path = jsonl(tmp_path, row("a", "b"), *[row("a", "b", "b")] * 8)
+    (suite,) = choices.read(path, {})
     sample = suite.sample(2)
     assert sample.notices == ("1 item with the same option twice: 6",)  # type: ignore[attr-defined]
+    left = choices.read(path, {"exclude": "1"})[0].sample(2).notices  # type: ignore[attr-defined]
+    assert [text.partition(":")[0] for text in left] == [
+        "2 items with the same option twice",
+        "1 of 9 items excluded (exclude=1)",
+    ]
     assert suite.notices[0].startswith("8 items with the same option twice")  # type: ignore[attr-defined]
 
 

@@ -71,8 +71,8 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         return strata_of([choice.groups for choice in self.items])
 
     def sample_notices(self, items: Sequence[ChoiceItem]) -> tuple[str, ...]:
-        """Warnings about these items, and what was excluded before."""
-        excluded = self.notices if "exclude" in self.selection else ()
+        """Warnings about these items, and the last notice if it says what was excluded before."""
+        excluded = self.notices[-1:] if "exclude" in self.selection else ()
         return *map(str, lint(items, self.settings)), *excluded
 
     def requests(self) -> Sequence[Request]:
