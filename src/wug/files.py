@@ -217,7 +217,7 @@ def not_json(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "JSON that is nested too deeply"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON ({error.msg}, column {error.colno})"
+        return f"not JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
     return f"not JSON ({shortened(str(error))})"
 
 
