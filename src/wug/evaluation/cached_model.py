@@ -17,7 +17,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.scores import Scores, Texts
 from wug.types import Answer, ChatFormat, Notice, Request, Scored, Source
 
-SCORING_VERSION = 4
+SCORING_VERSION = 5
 """The version of the code that computes outputs: raise it whenever an output of any backend could change."""
 CHUNK_REQUESTS = 16_384
 """Requests that a suite should send at a time."""
