@@ -40,12 +40,15 @@ def test_a_sweep_has_a_page_with_curves_and_a_matrix(site: Site, client: TestCli
     keep_sweep(site.store, "over training", LEARNED, missing=1)
     page = client.get("/sweeps/1").text
     assert "<h1>over training</h1>" in page
+    assert "causal:x/<wbr/>step-100</a>" in page  # so that a narrow column breaks it between its parts
     assert "4 models" in page
     assert "wug run s --sweep over training" in page
     matrix = page.split("Models by suites", 1)[1]
     for text in ("<strong>50.0", "<strong>70.0", "<strong>90.0", "step-90", "missing", "· accuracy, with 95"):
         assert text in matrix, text
-    spec: dict[str, Any] = client.get("/sweeps/1/figure/curve-0.vl.json").json()
+    answer = client.get("/sweeps/1/figure/curve-0.vl.json")
+    assert 'filename="sweep-1-curve-0.vl.json"' in answer.headers["content-disposition"]
+    spec: dict[str, Any] = answer.json()
     (data,) = (found["values"] for found in [spec["data"]])
     assert [(row["x"], row["value"]) for row in data] == [(1, 0.5), (10, 0.7), (100, 0.9)]
     assert spec["layer"][-1]["encoding"]["x"]["scale"]["type"] == "log"
@@ -114,7 +117,7 @@ def test_curves_of_very_many_runs_are_drawn_when_the_page_is_there(
     page = client.get("/sweeps/1").text
     assert page.count('data-spec="/sweeps/1/figure/curve-') == 3
     assert client.get("/sweeps/1/figure/curve-0.vl.json").status_code == 200
-    assert client.get("/sweeps/1/figure/curve-1.vl.json").json() == {"absent": "curve-1"}
+    assert client.get("/sweeps/1/figure/curve-1.vl.json").json() == {"absent": "sweep-1-curve-1"}
 
 
 def test_models_whose_names_tell_no_step_have_a_matrix_alone(site: Site, client: TestClient) -> None:

@@ -149,7 +149,8 @@ def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
     reader, sweep = site_of(request).reader, _find_sweep(request)
     figures = ChosenLines.of(request, sweep, members(reader, sweep)).figures(reader, sweep)
-    return figure_response({figure.id: figure for figure in figures}.get(name), form, name, optional=True)
+    figure = next((figure for figure in figures if figure.id == name), None)
+    return figure_response(figure, form, f"sweep-{sweep.id}-{name}", optional=True)
 
 
 def _table(request: Request) -> Response:
