@@ -146,6 +146,15 @@ def test_a_row_of_the_list_has_suites_headline_and_duration(served: Served, page
     assert cells[7].endswith(" s")
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_models_stand_below_their_heading(served: Served, page: Any, width: int) -> None:
+    fill(served.site.store)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/runs")
+    heading, name = page.locator(".run-list thead th a", has_text="model"), page.locator(".run-list tbody th a").first
+    assert heading.bounding_box()["x"] == name.bounding_box()["x"]
+
+
 def test_a_long_name_of_a_suite_stays_in_its_column(served: Served, page: Any) -> None:
     sample_results.keep(served.site.store, replace(sample_results.pairs(items=8), suite="agreement" * 12))
     page.goto("/runs")
