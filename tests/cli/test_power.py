@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import run_factory
 from command_line import wug
+from wug.results.store import Store
+from wug.results.sweeps import Planned, plan_text
 from wug.stats_paired import fewest, mcnemar_power, share_width
 from wug.types import Outcome
 
@@ -41,6 +44,20 @@ def test_two_runs_need_items_for_their_difference(store: Path, tmp_path: Path) -
     assert "power" in chart.read_text(encoding="utf-8")
     smaller = json.loads(wug("power", "1", "2", "--difference", "0.1", "--store", store, "--format", "json").out)
     assert smaller[0]["items_needed"] > row["items_needed"]
+
+
+def test_a_sweep_of_two_runs_counts_as_two(tmp_path: Path) -> None:
+    store, models = tmp_path / "sweeps", {"kind:a": 12, "kind:b": 18}
+    with closing(Store(store)) as opened:
+        sweep = opened.begin_sweep("k", "both", "wug run s", plan_text(map(Planned, models), ["s"]))
+        for name, right in models.items():
+            number = opened.begin(name, name, "wug run s", specification=name, sweep=sweep)
+            rows = [Outcome(str(n), "accuracy", n < right) for n in range(20)]
+            opened.add(number, run_factory.result("s", name, rows))
+            opened.finish(number, "complete")
+    said = wug("power", "sweep:both", "--difference", "0.1", "--store", store, "--format", "json")
+    assert [row["wanted_difference"] for row in json.loads(said.out)] == [0.1]
+    assert "--width is for one run" in wug("power", "sweep:both", "--width", "0.1", "--store", store).err
 
 
 def test_the_figure_joins_the_numbers_of_a_curve(store: Path, tmp_path: Path) -> None:

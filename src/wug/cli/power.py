@@ -56,16 +56,17 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
     from wug.results.run_names import numbers
 
     target = PowerWanted(**values)
-    if len(words) == 1 and target.difference is not None:
+    store = common.open_store(store_path)
+    runs = numbers(store.reader, words)
+    if len(runs) == 1 and target.difference is not None:
         raise click.UsageError("--difference is for two runs")
-    if len(words) > 1 and target.width is not None:
+    if len(runs) > 1 and target.width is not None:
         raise click.UsageError("--width is for one run")
     if output is not None:
         if output.suffix.lower() not in CHARTS:
             raise InputError(f"write a chart: one of {', '.join(CHARTS)}", file=output)
         charts.require(output)
-    store = common.open_store(store_path)
-    needs = needed_items(store, numbers(store.reader, words), target)
+    needs = needed_items(store, runs, target)
     common.deliver_table(_table(needs, target.power), form, None)
     if output is not None:
         charts.save(_chart(needs), output)
