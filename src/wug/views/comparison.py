@@ -293,10 +293,7 @@ def _short_value(value: str | float) -> str:
 
 def head(first: str, second: str) -> list[str]:
     """The headings of a table for people."""
-    return [
-        *("suite", "metric", "n", first, second, f"{second} − {first}", "95% interval", "p", "p (Holm)"),
-        "verdict",
-    ]
+    return ["suite", "metric", "n", first, second, f"{second} − {first}", "95% interval", "p", "p (Holm)", "verdict"]
 
 
 def _block(contrast: Contrast) -> Text:

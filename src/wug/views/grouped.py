@@ -85,12 +85,7 @@ def interval_note(result: Result, metric: str) -> str:
 
 
 def point(
-    row: FormattedEstimate,
-    *,
-    name: str | None = None,
-    series: str = "",
-    group: str = "",
-    chance: float | None = None,
+    row: FormattedEstimate, *, name: str | None = None, series: str = "", group: str = "", chance: float | None = None
 ) -> charts.Point:
     """An estimate as a point of a dot chart."""
     low, high = _clipped_interval(row)

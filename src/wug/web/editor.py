@@ -254,10 +254,7 @@ def suite_file_name(document: Mapping[str, Any], suffix: str) -> str:
 
 def safe_file_name(name: str) -> str:
     """A file name that any file system accepts; the suffix, which determines the format, stays."""
-    suffix = next(
-        (ending for ending in sorted(suite_suffixes(), key=len, reverse=True) if name.endswith(ending)),
-        "",
-    )
+    suffix = next((ending for ending in sorted(suite_suffixes(), key=len, reverse=True) if name.endswith(ending)), "")
     return re.sub(r"[^\w.+ -]+", "_", name.removesuffix(suffix))[:50] + suffix
 
 

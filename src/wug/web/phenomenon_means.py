@@ -52,12 +52,7 @@ def phenomenon_mean(results: Iterable[Summary], phenomenon: str) -> PhenomenonMe
     families: dict[str, list[Scored]] = {}
     for kept in results:
         estimate = kept.phenomena.get(phenomenon)
-        if (
-            estimate is not None
-            and estimate.low is not None
-            and estimate.high is not None
-            and kept.status == "complete"
-        ):
+        if kept.status == "complete" and estimate and estimate.low is not None and estimate.high is not None:
             families.setdefault(kept.kind, []).append((estimate.value, estimate.low, estimate.high))
     if not families:
         return None

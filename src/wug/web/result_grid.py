@@ -224,10 +224,8 @@ def select(source: GridSource, query: RunQuery) -> GridSelection:
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     """The requested page of the grid."""
     selection = select(source, query)
-    pages, column_pages = (
-        page_count(len(selection.rows), ROWS_PER_PAGE),
-        page_count(len(selection.columns), COLUMNS_PER_PAGE),
-    )
+    pages = page_count(len(selection.rows), ROWS_PER_PAGE)
+    column_pages = page_count(len(selection.columns), COLUMNS_PER_PAGE)
     top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
     left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
     columns = selection.columns[left : left + COLUMNS_PER_PAGE]

@@ -56,9 +56,8 @@ class RunQuery:
         parameters: dict[str, object] = {}
         for field in fields(self):
             value = changed.get(field.name, getattr(self, field.name))
-            parameters["q" if field.name == "text" else field.name] = (
-                "" if value == getattr(default, field.name) else value
-            )
+            name = "q" if field.name == "text" else field.name
+            parameters[name] = "" if value == getattr(default, field.name) else value
         return build_url(path, parameters)
 
     def sort_url(self, column: str, path: str = "/") -> str:
