@@ -228,8 +228,8 @@ def _out_of_order(positions: Iterable[int]) -> set[int]:
         at = bisect_left(tails, position)
         before[position] = tails[at - 1] if at else None
         tails[at : at + 1] = [position]
-    kept, place_or_none = set(), tails[-1] if tails else None
-    while place_or_none is not None:
-        kept.add(place_or_none)
-        place_or_none = before[place_or_none]
+    kept, last = set(), tails[-1] if tails else None
+    while last is not None:
+        kept.add(last)
+        last = before[last]
     return before.keys() - kept

@@ -69,7 +69,7 @@ class _Gains(NamedTuple):
     """For each term with a counterpart, its indices and the number of counterparts."""
 
     def gain(self, index: str, target: str | None, names: IndexMap) -> int:
-        """Matches gained by mapping `index` to `place`, given the others."""
+        """Matches gained by mapping `index` to `target`, given the others."""
         if target is None:
             return 0
         with_others = self.paired.get((index, target))
