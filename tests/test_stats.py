@@ -281,7 +281,7 @@ def test_each_group_has_its_own_rows_however_they_are_mixed() -> None:
     assert [each.group for each in estimates(rows)][:6] == ["all", "a=0", "b=0", "a=1", "b=1", "b=2"]
 
 
-def test_an_interval_of_distances_ends_at_0_and_one_of_bits_does_not() -> None:
+def test_an_interval_of_distances_ends_at_0_one_of_shares_also_at_1_and_one_of_bits_at_neither() -> None:
     found = estimate("x", "all", [1.0, 3.0])
     # The mean is 2, its standard error 1, and t with one degree of freedom is 12.706 at 97.5 %.
     assert [found.low, found.high] == pytest.approx([-10.706, 14.706], abs=1e-3)
@@ -290,3 +290,6 @@ def test_an_interval_of_distances_ends_at_0_and_one_of_bits_does_not() -> None:
         assert (cut.value, cut.low, cut.high) == (2.0, 0.0, found.high)
     assert clip_to_unit(found, "bits") == found
     assert clip_to_unit(estimate("x", "all", [2.0]), "distance").low is None
+    few = estimate("x", "all", [0.5, 0.9])
+    assert few.high is not None and few.high > 1
+    assert (clip_to_unit(few, "share").high, clip_to_unit(few, "distance").high) == (1, few.high)

@@ -321,10 +321,11 @@ def with_interval_method(estimate: Estimate, method: Method) -> Estimate:
 
 
 def clip_to_unit(estimate: Estimate, unit: Unit | None) -> Estimate:
-    """The estimate with its interval clipped at 0, if its unit has no negative values."""
-    if estimate.low is None or estimate.high is None or unit not in NONNEGATIVE_UNITS or estimate.low >= 0:
+    """The estimate with its interval clipped at 0 if its unit has no negative values, and at 1 if it is a share."""
+    if estimate.low is None or estimate.high is None or unit not in NONNEGATIVE_UNITS:
         return estimate
-    return replace(estimate, low=0.0)
+    high = max(estimate.value, min(1.0, estimate.high)) if unit == "share" else estimate.high
+    return replace(estimate, low=max(0.0, estimate.low), high=high)
 
 
 def of_shares(method: str | None) -> bool:
