@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
     *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
-    *("configuration", "samples"),
+    *("configuration", "samples", "problems", "record_tables"),
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -26,7 +26,9 @@ ALLOWED = {
     "labels": {"identity", "formatting", "registry", "tables", "types"},
     "errors": set(),
     "files": {"errors"},
-    "registry": {"errors", "types"},
+    "registry": {"errors", "identity", "types"},
+    "problems": {"errors", "types"},
+    "record_tables": {"errors", "files", "formatting", "problems", "types"},
     "options": {"errors", "files"},
     "rows": {"errors", "types"},
     "distributions": set(),
@@ -44,11 +46,11 @@ ALLOWED = {
     "train": CORE | {"models", "train"},
     "views": CORE | {"results", "views"},
     "results": CORE | {"results", ""},
-    "evaluation": CORE | {"data", "evaluation", "families", "models", "results", ""},
+    "evaluation": CORE | {"data", "evaluation", "models", "results", ""},
     "exchange": CORE | {"data", "exchange", "results", ""},
     "api": CORE | {"api", "evaluation", "exchange", "families", "results", "texts", "views"},
     "testing": CORE | {"evaluation", "results", "views", "web"},
-    "texts": CORE | {"evaluation", "families", "texts"},
+    "texts": CORE | {"evaluation", "texts"},
     "web": CORE | {"evaluation", "results", "views", "web"},
     "reproduce": CORE | {"data", "reproduce", "results", "views"},
 }

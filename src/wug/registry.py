@@ -19,7 +19,8 @@ from types import ModuleType
 from typing import Any
 
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
-from wug.types import FamilyTraits, Traits
+from wug.identity import ModelId
+from wug.types import FamilyTraits, IdentifiedModel, Traits
 
 EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
@@ -149,3 +150,10 @@ def _builtin(folder: str) -> frozenset[str]:
 @functools.cache
 def _entry_points(folder: str) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")} if folder in EXTENSIBLE else {}
+
+
+def sees_right_context(model: IdentifiedModel) -> bool:
+    """Whether the words after a region affect its probability, as in masked models."""
+    if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
+        return True
+    return traits(ModelId.parse(model.id).kind).sees_right_context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wug.errors import InputError, SuiteError
-from wug.families.problems import MAX_KEPT_PROBLEMS, ProblemList, capped, refuse_errors
+from wug.problems import MAX_KEPT_PROBLEMS, ProblemList, capped, refuse_errors
 from wug.types import Problem
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import tiny_seq2seq
-from wug import open_model
+from wug import open_model, registry
 from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
-from wug.families.suite import sees_right
 from wug.models import ModelSpec, seq2seq
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.teacher_forcing import TeacherForcing
@@ -297,8 +296,8 @@ def test_a_loaded_model_scores_as_its_folder_does(t5: Path) -> None:
 
 
 def test_words_in_spans_see_both_sides_and_say_so(t5: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert sees_right(open_model(f"seq2seq:{t5}", score="spans").opened)
-    assert not sees_right(open_model(f"seq2seq:{t5}", score="source").opened)
+    assert registry.sees_right_context(open_model(f"seq2seq:{t5}", score="spans").opened)
+    assert not registry.sees_right_context(open_model(f"seq2seq:{t5}", score="source").opened)
     with caplog.at_level(logging.WARNING, "wug"):
         surprisal(TEXTS[:1], load(t5, score="spans"))
     assert "sees the words on both sides" in caplog.text

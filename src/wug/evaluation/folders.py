@@ -9,9 +9,9 @@ from types import ModuleType
 
 from wug import registry
 from wug.errors import InputError
-from wug.families.tables import columns_of
 from wug.files import head, require_text, shortened
 from wug.options import names
+from wug.record_tables import columns_of
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """Suffixes of files with test data."""

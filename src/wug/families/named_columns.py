@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from wug.errors import InputError
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import Record, RecordTable, as_number, groups_of, need, plain
 from wug.files import shortened
 from wug.formatting import plural
 from wug.options import Option
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import Record, RecordTable, as_number, groups_of, need, plain
 
 Key = TypeVar("Key", bound=Hashable)
 COLUMN_OPTIONS = (

@@ -17,10 +17,10 @@ import numpy as np
 from wug.families.commands import ScoredTable
 from wug.families.people_formats import BLIMP_ITEMS, PeopleData
 from wug.families.people_tables import read_people
-from wug.families.tables import stem
 from wug.files import checksum, checksum_of, read_bytes
 from wug.formatting import plural
 from wug.identity import OVERALL
+from wug.record_tables import stem
 from wug.stats import Floats, mean_interval, ratio_interval, wilson
 from wug.types import Estimate, Metric, Notice, Outcome, Row
 

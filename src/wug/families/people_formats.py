@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import as_number, first_few, plain
 from wug.formatting import plural
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import as_number, first_few, plain
 
 BLIMP_ITEMS = 5
 MIN_PUBLISHED_SHARE = 0.7

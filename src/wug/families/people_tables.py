@@ -19,11 +19,11 @@ from wug.families.people_formats import (
     known_format,
     read_turblimp,
 )
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import Record, RecordTable, first_few, plain, read_table
 from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
 from wug.formatting import plural
 from wug.options import Option, read
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import Record, RecordTable, first_few, plain, read_table
 from wug.types import Problem
 
 PEOPLE_OPTIONS = (

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 
-from wug import registry
 from wug.families.exclusion import kept
 from wug.families.sampling import limited, of_whole_file, sampled
-from wug.identity import ModelId
 from wug.labels import of_suite
-from wug.types import IdentifiedModel
 
 T = TypeVar("T")
 
@@ -60,10 +57,3 @@ class ItemSuite(Generic[T]):
             return self
         items, notices = tuple(self.items[place] for place in left.places), (*self.notices, *left.notices)
         return replace(self, items=items, notices=notices, selection={**self.selection, **left.signature})
-
-
-def sees_right(model: IdentifiedModel) -> bool:
-    """Whether the words after a region affect its probability, as in masked models."""
-    if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
-        return True
-    return registry.traits(ModelId.parse(model.id).kind).sees_right_context

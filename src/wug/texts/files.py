@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from wug.errors import InputError, SuiteError, UnknownName
-from wug.families.tables import read_table
 from wug.files import read_lines, read_text
+from wug.record_tables import read_table
 from wug.texts.text import Span, Text, joined
 
 TextUnit: TypeAlias = Literal["line", "paragraph", "file"]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
-from wug.families.suite import sees_right
 from wug.identity import ModelId
 from wug.options import names as option_names
 from wug.tables import Kind, Table
@@ -331,7 +330,7 @@ class _Warnings:
     """Warnings about the table, each logged once."""
 
     def __init__(self, model: ModelHandle, options: SurprisalOptions) -> None:
-        self._model, self._reading, self._both_sides = model.id, options.reading, sees_right(model)
+        self._model, self._reading, self._both_sides = model.id, options.reading, registry.sees_right_context(model)
         self._by_sentence = options.context is None and options.context_of(model) == "sentence"
         self._split = False
         self._notices: Counter[str] = Counter()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wug.families import pairs
 from wug.families.pairs import formats
 from wug.families.pairs.suite import PairsSuite
-from wug.families.tables import read_table
+from wug.record_tables import read_table
 
 LINES = st.lists(st.text("ab ,\t;é\u2028\x1c", max_size=8), min_size=1, max_size=8)
 

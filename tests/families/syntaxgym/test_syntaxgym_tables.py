@@ -15,10 +15,10 @@ from command_line import wug
 from wug.errors import InputError
 from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
-from wug.families.problems import ProblemList
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import read_head
 from wug.families.syntaxgym.write import head_lines, to_csv, to_json
+from wug.problems import ProblemList
 
 WIDE = (
     "item,condition,subj,verb,end\n1,sg,The boy,swims,.\n1,pl,The boys,swim,.\n2,sg,A dog,barks,.\n2,pl,Dogs,bark,.\n"

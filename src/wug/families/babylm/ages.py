@@ -21,9 +21,9 @@ import numpy.typing as npt
 from wug.errors import InputError, MissingExtra, needs_extra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import need, read_table
 from wug.identity import OVERALL
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import need, read_table
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 
 SURPRISAL, AGE, CORRELATION = "surprisal", "age_of_acquisition", "pearson"

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.json_files import mapping, read_object
-from wug.families.tables import Record, read_table, stem
 from wug.files import read_lines, shortened, writing
+from wug.record_tables import Record, read_table, stem
 
 VERSIONS = ("full_eval", "fast_eval")
 MEASURES = ("RTfirstfix", "RTfirstpass", "RTgopast", "RTrightbound", "self_paced_reading_time")

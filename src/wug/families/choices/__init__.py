@@ -14,9 +14,9 @@ from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
-from wug.families.problems import ProblemList, capped, refuse_errors
-from wug.families.tables import stem
 from wug.files import checksum, head, shortened
+from wug.problems import ProblemList, capped, refuse_errors
+from wug.record_tables import stem
 from wug.types import FamilyTraits, Problem, Suite
 
 TRAITS = FamilyTraits(

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.choices.items import ChoiceItem, ChoicesSettings, candidate
-from wug.families.problems import ProblemList
-from wug.families.tables import Record, columns_of, groups_of, need, plain, read_table, text_of
 from wug.files import head as head_of
 from wug.files import require_text, shortened
+from wug.problems import ProblemList
+from wug.record_tables import Record, columns_of, groups_of, need, plain, read_table, text_of
 
 _EWOK = ("Context1", "Context2", "Target1", "Target2")
 _EWOK_GROUPS = {

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.exclusion import EXCLUDE
 from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, link_option, link_signature
-from wug.families.tables import first_few
 from wug.formatting import plural
 from wug.options import Option, read
+from wug.record_tables import first_few
 from wug.types import Problem, Request
 
 CHOICE_LINKS = ("sum", "token", "word", "character", "byte", "penlp", "slln", "pmi")

@@ -21,10 +21,10 @@ from wug.families.cogs.syntax import (
     syntax_dialect,
     syntax_problems,
 )
-from wug.families.tables import stem
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
+from wug.record_tables import stem
 from wug.types import FamilyTraits, Problem
 
 OPTIONS = (

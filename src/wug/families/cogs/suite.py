@@ -18,8 +18,8 @@ from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.tables import stem
 from wug.files import write_text
+from wug.record_tables import stem
 from wug.samples import Sample, plain_sample, text_sample
 from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source, text_of
 

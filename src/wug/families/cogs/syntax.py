@@ -12,8 +12,8 @@ from wug.errors import InputError
 from wug.families.cogs.read import SPLITS, GoldLine, meta_of
 from wug.families.pcfgset.suite import PcfgSuite, warn_if_empty
 from wug.families.predictions import content_lines
-from wug.families.tables import stem
 from wug.files import checksum, head
+from wug.record_tables import stem
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
 SyntaxDialect: TypeAlias = Literal["tree", "tags", "answers"]

@@ -13,10 +13,10 @@ from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
 from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
 from wug.families.morphology.suite import ElicitationOptions, MorphologySuite
-from wug.families.problems import ProblemList, capped, refuse_errors
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
+from wug.problems import ProblemList, capped, refuse_errors
 from wug.types import FamilyTraits, Problem
 
 TRAITS = FamilyTraits(

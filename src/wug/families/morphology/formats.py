@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.problems import ProblemList
-from wug.families.tables import as_number, columns_of, number_of, plain, read_table
 from wug.files import read_lines, shortened
+from wug.problems import ProblemList
+from wug.record_tables import as_number, columns_of, number_of, plain, read_table
 from wug.types import Problem
 
 FORMATS = ("table", "sigmorphon", "individual", "unimorph", "albright-hayes", "babylm", "answers")

@@ -11,9 +11,9 @@ from wug.errors import InputError
 from wug.families.morphology import metrics
 from wug.families.morphology.formats import individual_ratings, read_answers
 from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import as_number, header_of, plain, read_table
 from wug.files import read_lines
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import as_number, header_of, plain, read_table
 from wug.types import Notice, Row
 
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")

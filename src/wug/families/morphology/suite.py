@@ -10,13 +10,14 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal, NamedTuple
 
+from wug import registry
 from wug.errors import InputError, ModelError
 from wug.families.morphology import metrics as measures
 from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
 from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.sampling import strata_of
-from wug.families.suite import ItemSuite, sees_right
+from wug.families.suite import ItemSuite
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
 ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
@@ -94,7 +95,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
         if self.elicitation_options.chat != "no":
             return self._in_chat(model)
-        elicitation: ElicitationMode = "infill" if sees_right(model) else "continuation"
+        elicitation: ElicitationMode = "infill" if registry.sees_right_context(model) else "continuation"
         if model.returns == "text":
             elicitation = "answer"
         elif model.options.get("score") == "source":

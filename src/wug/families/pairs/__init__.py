@@ -24,9 +24,9 @@ from wug.families.pairs.score_tables import score_columns
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
-from wug.families.problems import ProblemList, capped, refuse_errors
-from wug.families.tables import stem
 from wug.files import checksum_of, read_lines, shortened
+from wug.problems import ProblemList, capped, refuse_errors
+from wug.record_tables import stem
 from wug.types import FamilyTraits, Problem, Row, Suite
 
 PHENOMENA = {

@@ -14,9 +14,9 @@ from wug.families.pairs import formats
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.pair import Pair, difference, target_of
 from wug.families.pairs.settings import OPTIONS
-from wug.families.problems import refuse_errors
 from wug.files import write_text
 from wug.options import names, refuse_unknown
+from wug.problems import refuse_errors
 
 _FORMAT_OF_SUFFIX = {".jsonl": "blimp", ".txt": "true-false", ".gold": "linzen", ".text": "linzen"}
 _TABLE_SUFFIXES = (".tsv", ".tab", ".csv")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from wug.families.pairs.pair import Pair, is_identical, target_of
-from wug.families.tables import first_few
+from wug.record_tables import first_few
 from wug.types import Problem
 
 

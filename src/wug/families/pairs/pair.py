@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wug.alignment import common_start
-from wug.families.problems import ProblemList
+from wug.problems import ProblemList
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """Characters between white space; a single character in scripts without spaces (Chinese, Japanese)."""

@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from wug import record_tables as tables
 from wug.errors import InputError, SuiteError, UnknownName
-from wug.families import tables
 from wug.families.commands import ScoredTable
 from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
 from wug.families.pairs.formats import two_rows
@@ -20,12 +20,12 @@ from wug.families.pairs.pair import GroupPool, Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
-from wug.families.problems import ProblemList, refuse_errors
-from wug.families.tables import Record, as_number, first_few, plain, read_table, stem
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import plural
 from wug.options import Option, read
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import Record, as_number, first_few, plain, read_table, stem
 from wug.types import Notice, Outcome, Problem, Row
 
 TABLE_OPTIONS = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from wug import registry
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import describe_copies
@@ -15,7 +16,7 @@ from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.presentation import Presentation
 from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.sampling import strata_of
-from wug.families.suite import ItemSuite, sees_right
+from wug.families.suite import ItemSuite
 from wug.files import shortened
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.scores import Scores, Texts
@@ -118,7 +119,7 @@ class PairsSuite(ItemSuite[Pair]):
                     correlations.add(outcome)
                 yield outcome
         yield from languages.estimates()
-        if self.settings.target == "word" and sees_right(model):
+        if self.settings.target == "word" and registry.sees_right_context(model):
             yield Notice(SEES_RIGHT)
         copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         about = self.presentation.notices if self.presentation is not None else ()

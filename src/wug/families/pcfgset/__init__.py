@@ -16,10 +16,10 @@ from wug.families.pcfgset.localism import localism_suite, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
 from wug.families.pcfgset.suite import PcfgSuite, plain_suite
-from wug.families.problems import ProblemList, refuse_errors
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
+from wug.problems import ProblemList, refuse_errors
 from wug.types import FamilyTraits, Problem, Suite
 
 OPTIONS = (Option("split", files.SPLITS, "test", "files of a folder to read"),)

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from wug.errors import InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, SourceError, arity, parse
 from wug.families.predictions import squeeze
-from wug.families.problems import ProblemList
 from wug.files import head, read_text
+from wug.problems import ProblemList
 from wug.types import Problem
 
 Test: TypeAlias = Literal[

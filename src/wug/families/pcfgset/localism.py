@@ -19,8 +19,8 @@ from wug.families.pcfgset.files import at, name_of_answers, source_error, target
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.predictions import squeeze
-from wug.families.problems import ProblemList
 from wug.files import checksum
+from wug.problems import ProblemList
 from wug.types import Metric, Notice, Outcome, Row, Source
 
 _PLACEHOLDER = re.compile(r"\*(\d{1,9})")

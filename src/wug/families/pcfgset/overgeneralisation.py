@@ -11,8 +11,8 @@ from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_na
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
 from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
-from wug.families.problems import ProblemList, refuse_errors
 from wug.files import checksum
+from wug.problems import ProblemList, refuse_errors
 from wug.types import Estimate, Metric, Outcome, Row, Source
 
 METRICS = (

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families import predictions as readers
-from wug.families.tables import as_number
 from wug.files import read_lines
+from wug.record_tables import as_number
 
 _DASHES = re.compile(r"-{5,}")
 _ARROW = re.compile(r" ->(?: |$)")

@@ -14,8 +14,8 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, SourceError, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
-from wug.families.problems import ProblemList, refuse_errors
 from wug.files import checksum
+from wug.problems import ProblemList, refuse_errors
 from wug.types import Metric, Outcome, Row, Source
 
 

@@ -13,9 +13,9 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
 from wug.families.pcfgset.predictions import answers_to, read_table
 from wug.families.predictions import PredictedRow, squeeze
-from wug.families.problems import refuse_errors
 from wug.families.suite import ItemSuite
 from wug.files import checksum
+from wug.problems import refuse_errors
 from wug.stats import estimate
 from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
 

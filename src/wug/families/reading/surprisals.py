@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wug import registry
 from wug.errors import InputError, ModelError
 from wug.families.reading.design import PredictorSet
 from wug.families.reading.keys import Keys
@@ -17,7 +18,6 @@ from wug.families.reading.regression import Indices
 from wug.families.reading.settings import MODEL_COLUMNS
 from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
-from wug.families.suite import sees_right
 from wug.texts import rows as text_rows
 from wug.texts.text import Span, joined, sentences
 from wug.types import Request, Scored, Scorer, TextReading
@@ -99,7 +99,7 @@ def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
 
 
 def _warnings(prepared: PreparedTable, model: Scorer, context: str, *, explicit: bool) -> Iterator[str]:
-    if sees_right(model):
+    if registry.sees_right_context(model):
         yield f"{model.id} sees the words on both sides: its surprisals are given the whole text, not the words before"
     if context == "sentence" and not explicit:
         yield (

@@ -16,8 +16,8 @@ import numpy as np
 
 from wug.errors import InputError, SuiteError, needs_extra, suggestion
 from wug.families.reading.regression import Floats, Indices
-from wug.families.tables import TextColumn, read_table
 from wug.files import checksum_of, read_bytes, read_text, shortened, table_text
+from wug.record_tables import TextColumn, read_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 from wug.errors import InputError
 from wug.families.scan.language import VERBS, answer, commands, parse
-from wug.families.tables import stem
 from wug.files import read_lines
+from wug.record_tables import stem
 
 Files: TypeAlias = dict[str, list[str]]
 Parts: TypeAlias = tuple[list[str], list[str]]

@@ -15,10 +15,10 @@ from wug.families.pcfgset.files import at, text_lines
 from wug.families.pcfgset.language import SourceError
 from wug.families.pcfgset.predictions import answers_to
 from wug.families.predictions import PredictedRow, aligned, squeeze
-from wug.families.problems import ProblemList, refuse_errors
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
-from wug.families.tables import stem
 from wug.files import checksum, read_lines
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import stem
 from wug.stats import estimate
 from wug.types import Metric, Outcome, Problem, Row, Source
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from wug.errors import InputError
 from wug.families.exclusion import kept
-from wug.families.problems import ProblemList, capped
 from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.read import inspect, read_suite
@@ -19,6 +18,7 @@ from wug.families.syntaxgym.write import surprisals as surprisals
 from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
+from wug.problems import ProblemList, capped
 from wug.types import FamilyTraits, Problem
 
 TRAITS = FamilyTraits(

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from wug.errors import FormulaError, InputError, caret
-from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.files import choices, is_table
 from wug.families.syntaxgym.measures import REGION_METRICS as REGION_METRICS
@@ -24,6 +23,7 @@ from wug.families.syntaxgym.view.editor import scores as scores
 from wug.families.syntaxgym.view.editor import suite_of_item as suite_of_item
 from wug.families.syntaxgym.write import Document, evaluated_json, head_lines, json_text, one_item_document, to_csv
 from wug.files import read_text
+from wug.problems import ProblemList, refuse_errors
 from wug.types import Problem, Result
 
 SUFFIXES = (".json", ".csv", ".tsv")

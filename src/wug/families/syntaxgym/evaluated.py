@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym.files import SuiteOptions, choices
 from wug.families.syntaxgym.files import region_metrics as region_metrics_of
 from wug.families.syntaxgym.lint import describe
@@ -18,6 +17,7 @@ from wug.families.syntaxgym.measures import MeasuredSentence, RegionSurprisal, W
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.problems import ProblemList, refuse_errors
 from wug.types import Notice, Row
 
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError, UnknownName, caret
 from wug.families.exclusion import EXCLUDE
-from wug.families.problems import ProblemList
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.parts import Empty, Eos, Join
 from wug.families.syntaxgym.tables import ALL_COLUMNS, ONLY_WIDE, ColumnSelection, load_table
 from wug.files import read_text, repeated
 from wug.options import Option, read
+from wug.problems import ProblemList
 
 OPTIONS = (
     Option(

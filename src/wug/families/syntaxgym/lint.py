@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wug.families.problems import ProblemList
 from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
+from wug.problems import ProblemList
 from wug.types import Problem
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, UnknownName, nearest, suggestion
-from wug.families.problems import ProblemList, refuse_errors
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.files import SuiteOptions, load, region_metrics
 from wug.families.syntaxgym.lint import describe, empty_regions_compared, lint
 from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.files import repeated
+from wug.problems import ProblemList, refuse_errors
 
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug import registry
 from wug.families.exclusion import Kept
 from wug.families.sampling import limited, sampled
-from wug.families.suite import sees_right
 from wug.families.syntaxgym.formula.tree import WHOLE
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
@@ -254,7 +254,7 @@ class SyntaxGymSuite:
         for problem in self.warnings:
             yield Notice(str(problem))
         regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
-        if sees_right(model) and (not regions or any(region != WHOLE for region in regions)):
+        if registry.sees_right_context(model) and (not regions or any(region != WHOLE for region in regions)):
             yield Notice(RIGHT_CONTEXT_WARNING)
         if not self.predictions:
             yield Notice("the suite has no predictions")

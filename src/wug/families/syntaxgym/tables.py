@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
-from wug.families.problems import ProblemList
 from wug.files import read_text, repeated, shortened, table_text
+from wug.problems import ProblemList
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
 """Required columns of a long table; it may have `region_name` and others."""

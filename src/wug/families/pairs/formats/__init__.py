@@ -15,10 +15,10 @@ from wug.errors import InputError, UnknownName, suggestion
 from wug.families.pairs.formats import lines, one_row, standard, two_rows
 from wug.families.pairs.formats.labels import PairLabels, comma_separated
 from wug.families.pairs.pair import Pair, ParsedPairs
-from wug.families.problems import ProblemList
-from wug.families.tables import GROUPS, columns_of, header_of, stem
 from wug.files import head as head_of
 from wug.files import require_text, shortened
+from wug.problems import ProblemList
+from wug.record_tables import GROUPS, columns_of, header_of, stem
 
 
 class PairsFormat(NamedTuple):

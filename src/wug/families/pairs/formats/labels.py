@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wug.families.problems import ProblemList
-from wug.families.tables import Record, need, number_of, plain
+from wug.problems import ProblemList
+from wug.record_tables import Record, need, number_of, plain
 
 
 class PairLabels(NamedTuple):

@@ -8,10 +8,10 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, split_punctuation, with_forms, without_eos
-from wug.families.problems import ProblemList
-from wug.families.tables import stem
 from wug.files import head as head_of
 from wug.files import read_lines
+from wug.problems import ProblemList
+from wug.record_tables import stem
 from wug.types import Problem
 
 ORDERS = ("good-bad", "bad-good")

@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from wug.families import tables
+from wug import record_tables as tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, Target
-from wug.families.problems import ProblemList
+from wug.problems import ProblemList
 from wug.types import Problem
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader, in_columns
 from wug.families.pairs.pair import Target, split_punctuation, with_forms, without_eos
-from wug.families.problems import ProblemList
-from wug.families.tables import Record, count_of, plain, text_of
+from wug.problems import ProblemList
+from wug.record_tables import Record, count_of, plain, text_of
 
 GOOD, BAD = "sentence_good", "sentence_bad"
 _PHENOMENA = {"s-selection": "argument_structure"}

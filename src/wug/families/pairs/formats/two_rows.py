@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from wug.families import tables
+from wug import record_tables as tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, with_forms, without_eos
-from wug.families.problems import ProblemList
+from wug.problems import ProblemList
 from wug.types import Problem
 
 ORIGINAL_COLUMNS = (

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError, suggestion
-from wug.families.problems import ProblemList
 from wug.files import not_json, read_text, repeated, shortened, table_text
 from wug.formatting import plural
+from wug.problems import ProblemList
 from wug.types import Problem
 
 BLOCK = 64
