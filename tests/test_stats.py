@@ -291,5 +291,4 @@ def test_an_interval_of_distances_ends_at_0_one_of_shares_also_at_1_and_one_of_b
     assert clip_to_unit(found, "bits") == found
     assert clip_to_unit(estimate("x", "all", [2.0]), "distance").low is None
     few = estimate("x", "all", [0.5, 0.9])
-    assert few.high is not None and few.high > 1
-    assert (clip_to_unit(few, "share").high, clip_to_unit(few, "distance").high) == (1, few.high)
+    assert (clip_to_unit(few, "share").high, few.high) == (1, pytest.approx(0.7 + 12.706 * 0.2, abs=1e-3))
