@@ -30,6 +30,8 @@ def test_pages_of_imported_results_say_so_and_place_the_model(site: Site, client
         assert suite in page.text
         assert "Imported from a file in the format" in page.text
         pages[suite] = page.text
+        items = client.get(f"{page.url.path}/items").text
+        assert ("estimates, but no items" in items) == (suite != "npi_src_any")
     assert "Among published models" in pages["blimp"]
     assert "Among published models" in pages["npi_src_any"]
     assert "Among published models" not in pages["arc_easy"]
