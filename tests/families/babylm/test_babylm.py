@@ -158,6 +158,16 @@ def test_preferences_near_one_tie_as_in_the_pipelines_float32(tmp_path: Path, ti
     assert [one.value for one in outcomes] == [1.0, 1.0, 1.0, 0.5]
 
 
+def test_the_ratings_of_people_are_in_the_checksum_and_are_numbers(tmp_path: Path) -> None:
+    folder, checksums = tmp_path / "wug_past_tense", set()
+    for ratio in (0.5, 0.6):
+        rows(folder / "wug.jsonl", [{"sentences": "a\tb", "ratio": ratio}])
+        checksums |= {suite.checksum for suite in read(folder, {})}
+    assert len(checksums) == 2
+    rows(folder / "wug.jsonl", [{"sentences": "a\tb", "ratio": float("nan")}])
+    refused(wug("run", folder, "--protocol", "babylm", "--no-save"), "line 1", "nan is not a finite number")
+
+
 def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     refused(wug("run", tmp_path, "--protocol", "babylm", "--no-save"), "no task of BabyLM", "blimp_filtered")

@@ -197,9 +197,9 @@ def test_runs_of_all_checkpoints_become_one_file_with_the_correlation(
     aoa: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path / "sets"))
-    said = wug(
-        "export", *checkpoints(tmp_path / "s"), "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s"
-    )
+    again = checkpoints(tmp_path / "s")
+    runs = [*checkpoints(tmp_path / "s"), *again]
+    said = wug("export", *runs, "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s")
     value, words = expected()
     assert f"aoa: Pearson's r = {value:.3f} ({words} words, 19 checkpoints)" in said.out + said.err
     path = tmp_path / "o" / "baby" / "main" / "zero_shot" / "causal" / "AoA_word" / "surprisal.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,15 @@ def test_exported_predictions_are_imported_with_the_same_scores_and_items(
         for name in "si"
     )
     assert after == before
+
+
+def test_a_wug_test_without_a_correlation_is_exported_as_nan(tmp_path: Path) -> None:
+    found = dataclasses.replace(past_tense("causal/baby@1f"), estimates=())
+    run = keep(tmp_path / "s", found)
+    said = wug("export", run, "--to", "babylm", "-o", tmp_path / "o", "--store", tmp_path / "s")
+    assert said.code == 0, said.err
+    [report] = (tmp_path / "o").rglob("best_temperature_report.txt")
+    assert report.read_text().split()[-1] == "nan"
 
 
 def test_the_sizes_by_paradigm_add_up_to_that_of_the_task() -> None:

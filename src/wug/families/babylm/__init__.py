@@ -11,16 +11,7 @@ from wug.families.babylm.ages import AgesSuite, read_children
 from wug.families.babylm.reading import WITH_SPACE, ReadingTimesSuite
 from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
-from wug.families.babylm.tasks import (
-    TASKS,
-    VERSIONS,
-    adopt,
-    counts_of,
-    read_task,
-    rebuild,
-    size_warnings,
-    task_of,
-)
+from wug.families.babylm.tasks import TASKS, VERSIONS, adopt, counts_of, read_task, rebuild, size_warnings, task_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import FamilyTraits, Problem, ScoringProtocol, Suite

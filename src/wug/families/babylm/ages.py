@@ -150,8 +150,8 @@ def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more
 
 def read_children(folder: Path) -> dict[str, Floats]:
     """The proportion of children who know each word, by month; empty if the folder has no such table."""
-    path = folder / HUMAN
-    if not path.is_file():
+    path = next((path for path in (folder / HUMAN, folder / f"{HUMAN}.gz") if path.is_file()), None)
+    if path is None:
         return {}
     table = read_table(path)
     refuse_errors(ProblemList.of(table.problems, need(table.header, ["word"])), path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -13,12 +14,12 @@ from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
 from wug.families.babylm.ages import AGE, CORRELATION, age_correlation, child_ages, read_children, word_ages
-from wug.families.babylm.reading import SURPRISAL, ReadingTimesSuite, reading_scores
+from wug.families.babylm.reading import ReadingTimesSuite, reading_rows
 from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
 from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
 from wug.families.babylm.tasks import TASKS, VERSIONS, BabylmItem, names, read_task, rebuild
 from wug.identity import OVERALL
-from wug.types import Estimate, Metric, Notice, Outcome
+from wug.types import Estimate, Metric, Outcome, Row
 
 NOT_READ = "glue"
 """The key of a submission that wug does not read."""
@@ -115,9 +116,11 @@ def _imported(own: BabylmSuite) -> ImportedSuite:
     return ImportedSuite(own.name, "babylm", about, metrics, meta=dict(own.meta))
 
 
-def _take(suite: ImportedSuite, row: Estimate | Notice) -> None:
-    """Add an estimate, or the reason why there is none."""
-    if isinstance(row, Estimate):
+def _take(suite: ImportedSuite, row: Row) -> None:
+    """Add an outcome, an estimate, or the reason why there is none."""
+    if isinstance(row, Outcome):
+        suite.add(row)
+    elif isinstance(row, Estimate):
         suite.estimates.append(row)
     else:
         suite.warnings.append(row.text)
@@ -131,15 +134,13 @@ def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
         message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
         raise InputError(message, file=path, place="reading")
     surprisals: list[tuple[float, float]] = []
-    for number, (item, name) in enumerate(zip(gold.items, names(gold.items), strict=True)):
+    for number, item in enumerate(gold.items):
         row, place = rows[number], f"reading, {number}"
         value = finite_number(row.get("pred"), "pred", path, place)
         previous = finite_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
         surprisals.append((value, previous))
-        detail = {"options": list(item.predictions)} | ({} if math.isnan(previous) else {"prev_surprisal": previous})
-        suite.add(Outcome(name, SURPRISAL, value, {"paradigm": item.uid}, detail))
-    for score in reading_scores(gold.items, surprisals):
-        _take(suite, score)
+    for reading_row in reading_rows(gold.items, surprisals):
+        _take(suite, reading_row)
     return suite
 
 
@@ -153,9 +154,7 @@ def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
     for number, row in enumerate(rows):
         result = mapping(row, "a result", path, f"aoa, result {number}")
         value = result.get("surprisal")
-        if not isinstance(value, float) or not math.isnan(
-            value
-        ):  # the pipeline writes NaN for a word that it cannot score
+        if not (isinstance(value, float) and math.isnan(value)):  # NaN: a word that the pipeline could not score
             value = finite_number(value, "surprisal", path, f"aoa, result {number}")
         points.setdefault(str(result.get("target_word")), []).append((str(result.get("step")), value))
     ages = word_ages(points, child_ages(read_children(gold.folder)))
@@ -171,12 +170,13 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
     own = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
     suite = _imported(own)
     by_paradigm = {uid: _predictions(uid, mapping(content, uid, path), path) for uid, content in predictions.items()}
-    sizes: dict[str, int] = {}
+    sizes = Counter[str]()
     verdicts: dict[str, dict[str, list[bool]]] = {}
     preferences: list[float] = []
     unknown, rated = 0, own.rated
     for item, name in zip(gold.items, names(gold.items), strict=True):
-        place = sizes[item.uid] = sizes.get(item.uid, -1) + 1
+        place = sizes[item.uid]
+        sizes[item.uid] += 1
         row = by_paradigm.get(item.uid, {}).get(place)
         if row is None:
             raise InputError(f"no prediction {item.uid}_{place}: the data has one more item", file=path, place=task)
@@ -192,11 +192,10 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
         else:
             verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(chosen == 1)
             suite.add(Outcome(name, ACCURACY, chosen == 1, groups, detail))
-    extra = {uid: len(content) for uid, content in by_paradigm.items() if len(content) != sizes.get(uid, -1) + 1}
-    if extra:
-        uid, count = next(iter(extra.items()))
-        message = f"{count} predictions of {uid}, and the data has {sizes.get(uid, -1) + 1} items"
-        raise InputError(message, file=path, place=task)
+    for uid, content in by_paradigm.items():
+        if len(content) != sizes[uid]:
+            message = f"{len(content)} predictions of {uid}, and the data has {sizes[uid]} items"
+            raise InputError(message, file=path, place=task)
     _take(suite, macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences))
     if unknown:
         suite.warnings.append(f"{unknown} predictions are none of the texts of their item, and count as wrong")

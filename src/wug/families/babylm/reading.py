@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -45,13 +46,10 @@ class ReadingTimesSuite(BabylmSuite):
         """One outcome per word, and the two scores."""
         answers = iter(model.score(self.requests()))
         surprisals: list[tuple[float, float]] = []
-        for item, name in zip(self.items, names(self.items), strict=True):
+        for item in self.items:
             values = [-next(answers).logprob() for _ in item.texts]
-            surprisals.append((values[0], values[1] if len(values) > 1 else np.nan))
-            previous = {"prev_surprisal": values[1]} if len(values) > 1 else {}
-            detail = {"options": list(item.predictions), **previous}
-            yield Outcome(name, SURPRISAL, values[0], {"paradigm": item.uid}, detail)
-        yield from reading_scores(self.items, surprisals)
+            surprisals.append((values[0], values[1] if len(values) > 1 else math.nan))
+        yield from reading_rows(self.items, surprisals)
         yield from map(Notice, self.notices)
 
     def _requests(self, item: BabylmItem) -> Iterator[Request]:
@@ -60,6 +58,15 @@ class ReadingTimesSuite(BabylmSuite):
             if self.name == WITH_SPACE:
                 context, word = context.rstrip(), f" {word.lstrip()}"
             yield Request(context + word, apart=len(context))
+
+
+def reading_rows(items: Sequence[BabylmItem], surprisals: Sequence[tuple[float, float]]) -> Iterator[Row]:
+    """One outcome per word, and the two scores, from the surprisals that `reading_scores` takes."""
+    for item, name, (value, previous) in zip(items, names(items), surprisals, strict=True):
+        known = {} if math.isnan(previous) else {"prev_surprisal": previous}
+        detail = {"options": list(item.predictions), **known}
+        yield Outcome(name, SURPRISAL, value, {"paradigm": item.uid}, detail)
+    yield from reading_scores(items, surprisals)
 
 
 def reading_scores(

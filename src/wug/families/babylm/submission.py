@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from wug.exchange.export import ModelName
 from wug.exchange.json_files import mapping, read_object
 from wug.families.babylm.ages import age_correlation, word_ages, words_seen
 from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED
+from wug.families.babylm.suite import ACCURACY, MACRO, SPEARMAN
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
@@ -48,8 +48,8 @@ def export_run(results: Sequence[tuple[Result, ModelName]], folder: Path, *, col
     if not parts:
         raise InputError("the run has no results of BabyLM tasks: run them with --protocol babylm")
     single = [part for part in parts if part.task != "aoa"]
-    words = sorted((part for part in parts if part.task == "aoa"), key=_file)
-    ages = {file: _by_words(list(surprisals)) for file, surprisals in groupby(words, _file)}
+    words = [part for part in parts if part.task == "aoa"]
+    ages = {part.file: _by_words([other for other in words if other.file == part.file]) for part in words}
     files: dict[Path, object] = {part.file: part.predictions for part in single}
     files |= {file: _surprisals(surprisals) for file, surprisals in ages.items()}
     collated = _collated(parts, files) if collate else {}
@@ -108,23 +108,19 @@ class _Part(NamedTuple):
             uid, detail = outcome.groups["paradigm"], outcome.detail
             listed = by_paradigm.setdefault(uid, {"predictions": []})["predictions"]
             if self.task == "reading":
-                listed.append(
-                    {"id": len(listed), "pred": outcome.value, "prev_pred": detail.get("prev_surprisal", math.nan)}
-                )
-                continue
-            row = {"id": f"{uid}_{len(listed)}", "pred": detail["options"][int(detail["chosen"]) - 1]}
+                previous = detail.get("prev_surprisal", math.nan)
+                row = {"id": len(listed), "pred": outcome.value, "prev_pred": previous}
+            else:
+                row = {"id": f"{uid}_{len(listed)}", "pred": detail["options"][int(detail["chosen"]) - 1]}
             listed.append(row if detail.get("human") is None else {**row, "prob": outcome.value})
         return by_paradigm
 
 
-def _file(part: _Part) -> Path:
-    return part.file
-
-
 def _by_words(parts: Sequence[_Part]) -> list[_Part]:
-    """Parts by the number of words that their checkpoints have seen; the model as it is now has no such number."""
-    trained = [part for part in parts if part.revision != "main"] or parts
-    return sorted(trained, key=lambda part: words_seen(part.revision) or 0)
+    """The last part of each checkpoint by its number of words; the model as it is now, only if it is alone."""
+    by_checkpoint = {part.revision: part for part in parts}
+    trained = [part for checkpoint, part in by_checkpoint.items() if checkpoint != "main"]
+    return sorted(trained or parts[-1:], key=lambda part: words_seen(part.revision) or 0)
 
 
 def _surprisals(parts: Sequence[_Part]) -> dict[str, Any]:
@@ -135,9 +131,8 @@ def _surprisals(parts: Sequence[_Part]) -> dict[str, Any]:
         for outcome in part.result.outcomes:
             word = outcome.groups["paradigm"]
             about = {"step": step, "word_count": int(words_seen(step) or 0), "target_word": word}
-            rows.append(
-                {**about, "context_id": seen[word], "context": outcome.detail["context"], "surprisal": outcome.value}
-            )
+            context = {"context_id": seen[word], "context": outcome.detail["context"]}
+            rows.append({**about, **context, "surprisal": outcome.value})
             seen[word] += 1
     about = {"model_name": parts[0].model.name, "use_bos_only": False}
     return {"metadata": {**about, "total_steps": len(parts), "completed_steps": len(parts)}, "results": rows}
@@ -202,12 +197,20 @@ def _require_size(task: str, content: Mapping[str, Any], path: Path) -> None:
 
 def _scores(result: Result) -> dict[str, float]:
     """The score of each UID: accuracy, or the correlation; those of reading times as proportions."""
-    values = {estimate.metric: estimate.value for estimate in result.estimates if estimate.group == OVERALL}
-    if result.meta["task"] == "reading":
+    values, task = _overall(result), str(result.meta["task"])
+    if task == "reading":
         return {short: values[metric] / 100 for short, metric in SHORT.items() if metric in values}
-    rho = {str(result.meta["task"]): estimate.value for estimate in result.estimates if estimate.metric == "spearman"}
-    groups = ((Group.parse(estimate.group), estimate) for estimate in result.estimates if estimate.metric == "accuracy")
-    return rho or {group.value: estimate.value for group, estimate in groups if group.field == "paradigm"}
+    return _accuracies(result, "paradigm") or {task: values.get(SPEARMAN, math.nan)}
+
+
+def _overall(result: Result) -> dict[str, float]:
+    return {estimate.metric: estimate.value for estimate in result.estimates if estimate.group == OVERALL}
+
+
+def _accuracies(result: Result, field: str) -> dict[str, float]:
+    """Accuracy by the values of a group field."""
+    groups = ((Group.parse(estimate.group), estimate) for estimate in result.estimates if estimate.metric == ACCURACY)
+    return {group.value: estimate.value for group, estimate in groups if group.field == field and group.value}
 
 
 def _require_all(results: Sequence[Result]) -> None:
@@ -238,26 +241,19 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
 
 def _report(result: Result) -> str:
     """The report in the pipeline's form: accuracies in percent, the correlation, or the scores of reading times."""
-    overall = {(estimate.metric, estimate.group): estimate.value for estimate in result.estimates}
+    values = _overall(result)
     if result.meta["task"] == "reading":
         titles = {EYE_TRACKING: "EYE TRACKING", SELF_PACED: "SELF-PACED READING"}
-        titled = ((title, overall.get((metric, OVERALL))) for metric, title in titles.items())
-        return "".join(f"{title} SCORE: {value:.2f}\n" for title, value in titled if value is not None)
+        return "".join(f"{titles[name]} SCORE: {values[name]:.2f}\n" for name in titles if name in values)
     lines = ["TEMPERATURE: 1.00", ""]
-    if "spearman" in (metric for metric, _ in overall):
-        rho = overall["spearman", "all"]
-        lines += ["### UID SPEARMAN'S RHO", f"avg: {rho:.2f}", "", "### AVERAGE SPEARMAN'S RHO", f"{rho:.2f}", ""]
+    if ACCURACY not in values:
+        rho = f"{values.get(SPEARMAN, math.nan):.2f}"
+        lines += ["### UID SPEARMAN'S RHO", f"avg: {rho}", "", "### AVERAGE SPEARMAN'S RHO", rho, ""]
         return "\n".join(lines) + "\n"
-    for group, title in SECTIONS.items():
-        values: dict[str, list[bool]] = {}
-        for outcome in result.outcomes:
-            if outcome.groups.get(group):
-                values.setdefault(outcome.groups[group], []).append(bool(outcome.value))
-        if values:
-            lines += [
-                f"### {title} ACCURACY",
-                *(f"{key}: {100 * sum(own) / len(own):.2f}" for key, own in values.items()),
-            ]
-            lines.append("")
-    lines += ["### AVERAGE ACCURACY", f"{100 * overall['accuracy', 'macro=paradigms']:.2f}", ""]
+    for field, title in SECTIONS.items():
+        if accuracies := _accuracies(result, field):
+            percentages = [f"{name}: {100 * value:.2f}" for name, value in accuracies.items()]
+            lines += [f"### {title} ACCURACY", *percentages, ""]
+    macro = next(estimate.value for estimate in result.estimates if estimate.group == MACRO)
+    lines += ["### AVERAGE ACCURACY", f"{100 * macro:.2f}", ""]
     return "\n".join(lines) + "\n"

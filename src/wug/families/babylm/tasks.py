@@ -44,12 +44,15 @@ class BabylmItem:
     predictions: tuple[str, ...]
     """What a submission says if a text is preferred."""
     groups: Mapping[str, str] = field(default_factory=dict)
-    ratio: float | None = None
-    """The proportion of people who prefer the first, in the wug tests."""
     number: str | None = None
     """Its number in the file, if the file has one."""
     values: Mapping[str, float] = field(default_factory=dict)
     """Measures of people, by column."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The proportion of people who prefer the first, in the wug tests."""
+        return self.values.get("ratio")
 
 
 Row = Mapping[str, Any]
@@ -99,7 +102,7 @@ def _comps(row: Row, file: str) -> BabylmItem:
 
 def _wug(row: Row, file: str) -> BabylmItem:
     both = tuple(str(row["sentences"]).split("\t"))
-    return BabylmItem("", both, both, both, ratio=float(row["ratio"]))
+    return BabylmItem("", both, both, both, values={"ratio": finite(row["ratio"])})
 
 
 def finite(text: str) -> float:
@@ -196,7 +199,7 @@ def size_warnings(name: str, folder: str, counts: Mapping[str, int]) -> tuple[st
         return ()
     each = sizes().get(folder, {})
     wanted = dict.fromkeys(counts, each) if isinstance(each, int) else each
-    wrong = [f"{uid}: {counts.get(uid, 0)} and not {n}" for uid, n in wanted.items() if counts.get(uid, 0) != n]
+    wrong = [f"{uid}: {counts.get(uid, 0):,} and not {n:,}" for uid, n in wanted.items() if counts.get(uid, 0) != n]
     if expected == total and not wrong:
         return ()
     listed = f" ({', '.join(wrong[:3])}{', …' * (len(wrong) > 3)})" if wrong else ""
