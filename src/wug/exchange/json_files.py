@@ -17,10 +17,7 @@ Pairs = Callable[[list[tuple[str, Any]]], Json]
 
 
 def read_object(path: Path, *, nan: bool = False) -> Json:
-    """The object in a JSON file; keys that are there twice are refused, and NaN unless the format has it.
-
-    So is a file that memory may not hold: the object takes several times its size.
-    """
+    """The object in a JSON file; large files and repeated keys are refused, and NaN unless the format has it."""
     if path.is_file() and (size := path.stat().st_size) > max_unpacked_bytes():
         what = f"has {size:,} bytes, and {max_unpacked_bytes():,} is the maximum for one JSON object"
         raise InputError(f"{what}. Set a higher maximum: {MAX_BYTES_ENV}={size}", file=path)

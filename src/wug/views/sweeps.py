@@ -76,7 +76,7 @@ def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> Non
         if left_out:
             console.print(Text(f"{', '.join(left_out)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))
-    values = [{p.step: _value(p.value, c.share) for p in c.points} for c in curves.curves]
+    values = [{p.step: value_text(p.value, share=c.share) for p in c.points} for c in curves.curves]
     columns = [f"{step:,.10g}" for step in steps]
     cells = [[column.get(step, "–") for step in steps] for column in values]
     if total > MAX_COLUMNS:
@@ -302,7 +302,7 @@ def _point_rows(curves: Curves) -> list[tuple[Any, ...]]:
 def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:
     return [
         (
-            *(c.suite, plain(c.metric), c.series, f"{p.step:,.10g}", _value(p.value, c.share)),
+            *(c.suite, plain(c.metric), c.series, f"{p.step:,.10g}", value_text(p.value, share=c.share)),
             interval_text(p.low, p.high, p.method, share=c.share) or "–",
             *(f"{p.n:,}", ", ".join(map(str, p.runs))),
         )
@@ -315,7 +315,7 @@ def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
     return [
         (
             *(c.suite, plain(c.metric), "all" if step.step is None else f"{step.step:,.10g}"),
-            *(_value(c.value_first, c.share), _value(c.value_second, c.share)),
+            *(value_text(c.value_first, share=c.share), value_text(c.value_second, share=c.share)),
             signed_text(c.difference, share=c.share),
             interval_text(c.low, c.high, c.interval_method or None, share=c.share) or "–",
             *(p_text(c.p), p_text(c.p_holm)),
@@ -356,10 +356,6 @@ def _spread(steps: Sequence[float], most: int) -> list[float]:
     if len(steps) <= most:
         return list(steps)
     return [steps[round(index * (len(steps) - 1) / (most - 1))] for index in range(most)]
-
-
-def _value(value: float, share: bool) -> str:
-    return value_text(value, share=share)
 
 
 def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:

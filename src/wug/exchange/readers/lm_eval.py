@@ -66,12 +66,10 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     unmatched: dict[tuple[Path, str | None], list[Path]] = {}
     for sample in samples:
         results_file = _results_of(sample, results)
-        group = (
-            unmatched.setdefault((sample.parent, _date(sample)), [])
-            if results_file is None
-            else by_results[results_file]
-        )
-        group.append(sample)
+        if results_file is None:
+            unmatched.setdefault((sample.parent, _date(sample)), []).append(sample)
+        else:
+            by_results[results_file].append(sample)
     for paths in unmatched.values():
         suites = _suites({}, [SampleFile(sample) for sample in paths])
         yield ImportedRun("", "", "lm-eval", "lm_eval", paths, suites)
