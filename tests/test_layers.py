@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
     *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
-    *("configuration", "samples", "problems", "record_tables"),
+    *("configuration", "patterns", "problems", "record_tables", "samples"),
 }
 ALLOWED = {
     "arguments": {"errors"},
@@ -39,6 +39,7 @@ ALLOWED = {
     "scores": {"types"},
     "stages": set(),
     "samples": {"registry", "types"},
+    "patterns": {"errors"},
     "configuration": {"arguments", "errors", "files", "labels", "tables", "types"},
     "data": {"data", "errors", "files", "registry"},
     "families": CORE | {"exchange", "families", "texts", "views"},

@@ -588,6 +588,12 @@ class Result:
         base = re.split("[:/]", name)[0]
         return replace(next((metric for metric in self.metrics if metric.name == base), Metric(name)), name=name)
 
+    def declared_metric(self, name: str) -> Metric | None:
+        """The declared metric of a number: `accuracy` for `accuracy:plural` if it is divided (`Metric.by`)."""
+        declared = {metric.name: metric for metric in self.metrics}
+        base = declared.get(name.partition(":")[0])
+        return declared.get(name, base if base is not None and base.by else None)
+
     def __repr__(self) -> str:
         from wug.labels import line
 
@@ -619,17 +625,15 @@ class Result:
     @property
     def headlines(self) -> list[Estimate]:
         """The headline estimates over all items."""
-        shown = {metric.name for metric in self.metrics if metric.headline}
-        divided = {metric.name for metric in self.metrics if metric.headline and metric.by}
-        return [e for e in self.overall if e.metric in shown or e.metric.partition(":")[0] in divided]
+        return [e for e in self.overall if (declared := self.declared_metric(e.metric)) and declared.headline]
 
     @property
     def headline(self) -> Estimate | None:
         """The estimate that represents the result; None if it has none over all items."""
-        order = [metric.name for metric in self.metrics]
+        declared = list(self.metrics)
         return min(
             self.headlines,
-            key=lambda one: order.index(one.metric if one.metric in order else one.metric.partition(":")[0]),
+            key=lambda one: declared.index(self.declared_metric(one.metric) or declared[0]),
             default=next(iter(self.overall), None),
         )
 

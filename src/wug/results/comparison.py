@@ -201,93 +201,94 @@ def compare(
     choice = choice or ComparisonSettings()
     loader = loader or _shared.ResultLoader(store.reader)
     labels = [_label(side_number) for side_number in range(len(sides))]
-    shared = _shared.share(loader, sides, choice.suites, labels, choice.newest)
-    couples = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
-    work = _Work(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
-    parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
-    loader.columns.load(stored for test in shared.tests for side in test.results.values() for stored in side)
-    for test in shared.tests:
-        columns = {number: [loader.columns.columns(stored) for stored in side] for number, side in test.results.items()}
-        metrics = _shared.choose(test, columns, choice.metrics)
-        for couple in couples:
-            of = None if steps is None else (steps[couple[0]], steps[couple[1]])
-            parts[couple] += _paired(test, columns, couple, metrics, of)
-    tests = [(couple, *test) for couple in couples for test in work.tests(parts[couple])]
-    contrasts_of_sides = [work.contrast(*test, tests=len(tests)) for test in tests]
-    contrasts_of_sides += [
-        Contrast(first=work.sides[couple[0]], second=work.sides[couple[1]], **unpaired_fields(test, couple, metric))
-        for couple in couples
-        for test in shared.tests
-        if not any(part.test is test for part in parts[couple]) and _without_items(test, couple, loader)
-        for metric in unpaired_metrics(test, couple, choice.metrics)
+    shared = _shared.find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
+    side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
+    builder = _ContrastBuilder(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
+    paired: dict[tuple[int, int], list[_PairedMetric]] = {side_pair: [] for side_pair in side_pairs}
+    loader.columns.load(stored for suite in shared.suites for side in suite.results.values() for stored in side)
+    for suite in shared.suites:
+        columns = {side: [loader.columns.columns(stored) for stored in runs] for side, runs in suite.results.items()}
+        every = (run for side in columns.values() for run in side)
+        metrics = _shared.choose_metrics(suite.first.result, every, choice.metrics)
+        for side_pair in side_pairs:
+            steps_of_pair = None if steps is None else (steps[side_pair[0]], steps[side_pair[1]])
+            paired[side_pair] += _paired(suite, columns, side_pair, metrics, steps_of_pair)
+    tests = [(side_pair, *test) for side_pair in side_pairs for test in builder.tests(paired[side_pair])]
+    found = [builder.contrast(*test, tests=len(tests)) for test in tests]
+    found += [
+        builder.unpaired_contrast(suite, side_pair, metric)
+        for side_pair in side_pairs
+        for suite in shared.suites
+        if not any(part.suite is suite for part in paired[side_pair]) and _lacks_items(suite, side_pair, loader)
+        for metric in unpaired_metrics(suite, side_pair, choice.metrics)
     ]
-    if not contrasts_of_sides:
-        raise _shared.nothing_to_compare(store.reader, shared.tests, choice.metrics)
-    corrected = holm([contrast.p for contrast in contrasts_of_sides])
-    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(contrasts_of_sides, corrected, strict=True))
-    return RunComparison(work.sides, contrasts, choice.seed, shared.warnings)
+    if not found:
+        raise _shared.nothing_to_compare(store.reader, shared.suites, choice.metrics)
+    corrected = holm([contrast.p for contrast in found])
+    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
+    return RunComparison(builder.sides, contrasts, choice.seed, shared.warnings)
 
 
-def _without_items(test: _shared.Test, couple: tuple[int, int], loader: _shared.ResultLoader) -> bool:
+def _lacks_items(suite: _shared.SharedSuite, side_pair: tuple[int, int], loader: _shared.ResultLoader) -> bool:
     """Whether a side has a result without outcomes."""
-    results = (stored for place in couple for stored in test.results.get(place, ()))
+    results = (stored for side in side_pair for stored in suite.results.get(side, ()))
     return any(not loader.columns.columns(stored) for stored in results)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PairedMetric:
     """The paired outcomes of one metric of a suite."""
 
-    test: _shared.Test
+    suite: _shared.SharedSuite
     metric: str
     rows: _pairing.Paired
     non_finite: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _ContrastBuilder:
     """What all contrasts share."""
 
     reader: RunReader
     sides: tuple[Side, ...]
     choice: ComparisonSettings
 
-    def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
+    def tests(self, parts: Sequence[_PairedMetric]) -> Iterator[tuple[Sequence[_PairedMetric], str, str]]:
         """Parts, suite and metric of each contrast: suite by suite each metric, then the pooled ones."""
-        together: list[_Part] = []
-        suites = [list(of_suite) for _, of_suite in groupby(parts, key=lambda part: part.test)]
+        together: list[_PairedMetric] = []
+        suites = [list(of_suite) for _, of_suite in groupby(parts, key=lambda part: part.suite)]
         for of_suite in suites:
             for part in of_suite:
-                yield [part], part.test.name, part.metric
+                yield [part], part.suite.name, part.metric
             # A metric that summarises the others would count them twice.
-            summary = registry.family_traits(of_suite[0].test.kind).summary
+            summary = registry.family_traits(of_suite[0].suite.kind).summary
             judged = [part for part in of_suite if part.rows.judged and part.metric != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield judged, of_suite[0].test.name, _pattern([part.metric for part in judged])
+                yield judged, of_suite[0].suite.name, _pattern([part.metric for part in judged])
         if self.choice.pool and len(suites) > 1 and together:
             yield together, EVERYTHING, _pattern([part.metric for part in together])
 
     def contrast(
-        self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, metric: str, *, tests: int
+        self, side_pair: tuple[int, int], parts: Sequence[_PairedMetric], suite: str, metric: str, *, tests: int
     ) -> Contrast:
         """The contrast of two sides on one metric or on pooled metrics, before Holm's correction."""
-        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
+        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.suite.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
-        first, second = (self.sides[side_number] for side_number in couple)
+        first, second = (self.sides[side_number] for side_number in side_pair)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
         counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         # An item of numbers is one outcome: the mean over its cluster would not fit its details.
         listed = rows if rows.judged else rows._replace(units=np.arange(len(rows.units)))
         items = clusters if rows.judged else _pairing.cluster(listed)
-        results = [stored.result for part in parts for number in couple for stored in part.test.results[number]]
+        results = [stored.result for part in parts for number in side_pair for stored in part.suite.results[number]]
         return Contrast(
             suite=suite,
-            kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
+            kind=parts[0].suite.kind if len({part.suite.kind for part in parts}) == 1 else "",
             metric=metric,
-            meaning=parts[0].test.first.result.metric(metric).meaning or _meaning(parts),
+            meaning=parts[0].suite.first.result.metric(metric).meaning or _meaning(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -308,28 +309,37 @@ class _Work:
             only_second=counts[2],
             neither=counts[3],
             disagreeing=int((items.absolute_difference > ROUNDING).sum()),
-            disagreements=tuple(self._disagreements(couple, parts, listed, items)),
+            disagreements=tuple(self._disagreements(side_pair, parts, listed, items)),
             spread_first=_spread(rows.first, first),
             spread_second=_spread(rows.second, second),
             signatures=tuple(dict.fromkeys(result.signature for result in results)),
             warnings=tuple(_warnings(parts, rows, (first, second))),
         )
 
+    def unpaired_contrast(self, suite: _shared.SharedSuite, side_pair: tuple[int, int], metric: str) -> Contrast:
+        """The contrast of two sides on one metric, from their estimates alone."""
+        first, second = (self.sides[side_number] for side_number in side_pair)
+        return Contrast(first=first, second=second, **unpaired_fields(suite, side_pair, metric))
+
     def _disagreements(
-        self, couple: tuple[int, int], parts: Sequence[_Part], rows: _pairing.Paired, clusters: _pairing.Clusters
+        self,
+        side_pair: tuple[int, int],
+        parts: Sequence[_PairedMetric],
+        rows: _pairing.Paired,
+        clusters: _pairing.Clusters,
     ) -> Iterator[Disagreement]:
         """The items that differ most; with details if one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
         order = np.argsort(-clusters.absolute_difference / clusters.sizes, kind="stable")[listed]
         chosen = [int(index) for index in order if clusters.absolute_difference[index] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])
-        several = len({part.test.name for part in parts}) > 1
+        several = len({part.suite.name for part in parts}) > 1
         rows_of = {number: int(clusters.firsts[number]) for number in chosen}
         part_of = {number: int(np.searchsorted(lengths, row, side="right")) for number, row in rows_of.items()}
         outcomes: dict[int, list[Outcome]] = {number: [] for number in chosen}
         for index, part in enumerate(parts):
             own = [number for number in chosen if part_of[number] == index]
-            for side, stored in enumerate(part.test.results[one][0] for one in couple if own):
+            for side, stored in enumerate(part.suite.results[one][0] for one in side_pair if own):
                 positions = [int(rows.positions[rows_of[number], side]) for number in own]
                 rows_read = self.reader.rows(stored.id, keep=stored.result.n <= FEW_ITEMS).read(positions)
                 for number, read in zip(own, rows_read, strict=True):
@@ -339,7 +349,7 @@ class _Work:
             values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
             first, second = outcomes[number]
             if len(parts) > 1:
-                name = parts[part_of[number]].test.name
+                name = parts[part_of[number]].suite.name
                 yield Disagreement(f"{name}: {first.item}" if several else first.item, values[0], values[1])
             else:
                 yield Disagreement(first.item, values[0], values[1], first.groups, first.detail, second.detail)
@@ -376,21 +386,21 @@ def _common(models: Sequence[str]) -> str:
 
 
 def _paired(
-    test: _shared.Test,
+    suite: _shared.SharedSuite,
     columns: Mapping[int, Sequence[Mapping[str, _pairing.MetricColumn]]],
-    couple: tuple[int, int],
+    side_pair: tuple[int, int],
     metrics: Sequence[str],
     steps: tuple[Sequence[float], Sequence[float]] | None,
-) -> Iterator[_Part]:
+) -> Iterator[_PairedMetric]:
     """The paired outcomes of two sides, for each metric that all their runs have."""
-    if not all(side_number in columns for side_number in couple):
+    if not all(side_number in columns for side_number in side_pair):
         return
     for metric in metrics:
-        sides = [[run[metric] for run in columns[side_number] if metric in run] for side_number in couple]
-        if all(len(side) == len(columns[side_number]) for side, side_number in zip(sides, couple, strict=True)):
+        sides = [[run[metric] for run in columns[side_number] if metric in run] for side_number in side_pair]
+        if all(len(side) == len(columns[side_number]) for side, side_number in zip(sides, side_pair, strict=True)):
             rows = _pairing.pair(sides[0], sides[1], steps)
             if len(rows.units):
-                yield _Part(test, metric, rows, sum(column.non_finite for side in sides for column in side))
+                yield _PairedMetric(suite, metric, rows, sum(column.non_finite for side in sides for column in side))
 
 
 def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
@@ -410,20 +420,20 @@ def _prefix(names: Sequence[str]) -> str:
     return "".join(part[0] for part in takewhile(lambda part: len(set(part)) == 1, zip(*names, strict=False)))
 
 
-def _meaning(parts: Sequence[_Part]) -> str:
+def _meaning(parts: Sequence[_PairedMetric]) -> str:
     if len(parts) == 1:
-        return parts[0].test.first.result.metric(parts[0].metric).meaning
+        return parts[0].suite.first.result.metric(parts[0].metric).meaning
     metrics = list(dict.fromkeys(part.metric for part in parts))
     return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} pooled, clustered by item"
 
 
-def _direction(parts: Sequence[_Part]) -> Better:
+def _direction(parts: Sequence[_PairedMetric]) -> Better:
     """Which values are better, if that is the same for all metrics."""
-    directions = {part.test.first.result.metric(part.metric).better for part in parts}
+    directions = {part.suite.first.result.metric(part.metric).better for part in parts}
     return directions.pop() if len(directions) == 1 else "neither"
 
 
-def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:
+def _warnings(parts: Sequence[_PairedMetric], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:
     for side, count in zip(sides, rows.left_out, strict=True):
         if count:
             yield f"{plural(count, 'outcome')} of {side.label} left out: the other side does not have them"

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
 from wug.formatting import plural
-from wug.identity import ModelId
+from wug.identity import Group, ModelId
+from wug.patterns import matches, require_matches
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
 from wug.stats import mean_over_runs
-from wug.types import Estimate, Result, Signature
+from wug.types import Estimate, Metric, Result, Signature
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
 _AMOUNT = r"[-_=.]?(\d+(?:\.\d+)?)([kKmMbB]?)(?![a-zA-Z0-9])"
@@ -67,6 +67,67 @@ class Curves:
     warnings: tuple[str, ...] = ()
 
 
+class CurvePoints:
+    """Collects estimates at training steps, by curve."""
+
+    def __init__(self) -> None:
+        self._by_curve: dict[
+            tuple[str, str, str, str, str], tuple[Metric, dict[float, list[tuple[int, Estimate]]]]
+        ] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_curve)
+
+    def add(
+        self,
+        run: int,
+        step: float,
+        series: str,
+        result: Result,
+        estimate: Estimate,
+        *,
+        name: str = "",
+        version: str = "",
+    ) -> None:
+        """Add a value of a run; `name` is shown instead of the suite, and each `version` of a suite has its curve."""
+        key = (name or result.suite, version, estimate.metric, series, result.kind)
+        _, by_step = self._by_curve.setdefault(key, (result.metric(estimate.metric), {}))
+        by_step.setdefault(step, []).append((run, estimate))
+
+    def curves(self) -> tuple[Curve, ...]:
+        """The curves through at least two points."""
+        return tuple(
+            Curve(
+                suite,
+                kind,
+                name,
+                metric.meaning,
+                series,
+                metric.unit == "share",
+                tuple(_point(step, at_step) for step, at_step in sorted(by_step.items())),
+            )
+            for (suite, _, name, series, kind), (metric, by_step) in self._by_curve.items()
+            if len(by_step) > 1
+        )
+
+
+def wanted_estimates(
+    result: Result, metrics: Sequence[str], *, by: str = "", representative: bool = False
+) -> list[Estimate]:
+    """The estimates of metrics that match, or of the headlines: over all items, or by a group field.
+
+    Of the headlines, `representative` leaves the one that stands for the result, and divided ones (`Metric.by`).
+    """
+    estimates = [one for one in result.estimates if Group.parse(one.group).field == by] if by else result.overall
+    if metrics:
+        return [estimate for estimate in estimates if matches(estimate.metric, metrics)]
+    shown = result.headlines
+    if representative and (first := result.headline) is not None:
+        shown = [first, *(one for one in shown if result.metric(one.metric).by)]
+    names = {name for one in shown for name in (one.metric, one.metric.partition(":")[0])}
+    return [estimate for estimate in estimates if estimate.metric in names]
+
+
 def learning_curves(
     store: Store,
     numbers: Sequence[int],
@@ -84,20 +145,17 @@ def learning_curves(
     results = {run.id: [stored_result.result for stored_result in stored[run.id]] for run in runs}
     placed = _steps(runs, results, steps)
     results = {run: [result for result in every if result.status == "complete"] for run, every in results.items()}
-    points_by_curve: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
     every = [result for of_run in results.values() for result in of_run]
-    for pattern in suites:
-        if not any(fnmatchcase(result.suite, pattern) for result in every):
-            raise UnknownName("suite", pattern, {result.suite for result in every})
+    require_matches("suite", suites, (result.suite for result in every))
+    points = CurvePoints()
     for run, (step, series) in zip(runs, placed, strict=True):
         for result in results[run.id]:
-            for estimate in _wanted(result, suites, metrics):
-                key = (_mark(result), estimate.metric, series, result.kind)
-                points_by_curve.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
-    curves = tuple(curve for key, points in points_by_curve.items() if (curve := curve_through(key, points)))
+            for estimate in wanted_estimates(result, metrics) if matches(result.suite, suites) else ():
+                points.add(run.id, step, series, result, estimate, version=_mark(result))
+    curves = points.curves()
     if not curves:
         raise InputError("no suite has results at two steps of one model, so there is no curve to draw")
-    single = len(points_by_curve) - len(curves)
+    single = len(points) - len(curves)
     warnings = [f"{plural(single, 'metric')} left out: evaluated at one step only"] if single else []
     return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
 
@@ -154,16 +212,6 @@ def _series(model: str) -> str:
     return _STEP.sub("", name).rstrip("-_/@.") or name
 
 
-def _wanted(result: Result, suites: Sequence[str], metrics: Sequence[str]) -> Iterator[Estimate]:
-    """The estimates over all items of the requested suites and metrics."""
-    if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
-        return
-    if metrics:
-        yield from (e for e in result.overall if any(fnmatchcase(e.metric, pattern) for pattern in metrics))
-        return
-    yield from result.headlines
-
-
 def _mark(result: Result) -> str:
     """Name and checksum of the suite; the number of shots of an imported result."""
     shots = result.signature.get("shots")
@@ -171,21 +219,11 @@ def _mark(result: Result) -> str:
     return name if shots is None else f"{name}, {shots}-shot"
 
 
-def curve_through(
-    key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
-) -> Curve | None:
-    """The curve through points; None if there is only one."""
-    if len(points) < 2:
-        return None
-    _, metric, series, kind = key
-    result = next(iter(points.values()))[0][1]
-    curve_points = []
-    for step, at_step in sorted(points.items()):
-        numbers = tuple(run for run, _, _ in at_step)
-        (e,) = mean_over_runs([[estimate] for _, _, estimate in at_step]) if len(at_step) > 1 else [at_step[0][2]]
-        curve_points.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
-    known = result.metric(metric)
-    return Curve(result.suite, kind, metric, known.meaning, series, known.unit == "share", tuple(curve_points))
+def _point(step: float, at_step: Sequence[tuple[int, Estimate]]) -> CurvePoint:
+    """The value at a step, or the mean of several runs."""
+    numbers = tuple(run for run, _ in at_step)
+    (e,) = mean_over_runs([[estimate] for _, estimate in at_step]) if len(at_step) > 1 else [at_step[0][1]]
+    return CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers)
 
 
 def _versions(results: Sequence[Result]) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wug import stats_paired as power
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
+from wug.patterns import matches, require_matches
 from wug.results import pairing, shared_items
 from wug.results.store import Store
 
@@ -70,9 +71,7 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
     answers = list(_two(loader, runs, wanted) if len(runs) == 2 else _one(loader, runs[0], wanted))
     if not answers:
         metrics = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
-        for pattern in wanted.metrics:
-            if not any(shared_items.is_wanted(name, [pattern]) for name in metrics):
-                raise UnknownName("metric", pattern, metrics)
+        require_matches("metric", wanted.metrics, metrics)
         raise InputError("no metric has values for two items or more")
     return answers
 
@@ -81,23 +80,20 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
     """The items that intervals of a wanted width take."""
     shared_items.find_runs(loader, [run])
     results = loader.results([run])[run]
-    tests = [shared_items.Test(stored.result.suite, stored.result.kind, {0: (stored,)}) for stored in results]
-    for pattern in wanted.suites:
-        if not any(shared_items.is_wanted(test.name, [pattern]) for test in tests):
-            raise UnknownName("suite", pattern, {test.name for test in tests})
-    for test in tests:
-        stored = test.first
-        if not shared_items.is_wanted(test.name, wanted.suites):
+    require_matches("suite", wanted.suites, (stored.result.suite for stored in results))
+    for stored in results:
+        suite = stored.result.suite
+        if not matches(suite, wanted.suites):
             continue
         columns = loader.columns.columns(stored)
-        for metric in shared_items.choose(test, {0: [columns]}, wanted.metrics):
+        for metric in shared_items.choose_metrics(stored.result, [columns], wanted.metrics):
             column = columns[metric]
             values = pairing.item_means(column).values
             share = column.judged and len(values) == len(column.values)
             width = wanted.width or (SHARE_WIDTH if share else MEAN_WIDTH)
             if len(values) > 1:
                 yield _with_needed(
-                    partial(NeededItems, test.name, metric, share, float(values.mean()), float(values.std(ddof=1))),
+                    partial(NeededItems, suite, metric, share, float(values.mean()), float(values.std(ddof=1))),
                     len(values),
                     width,
                     wanted.power,
@@ -107,10 +103,10 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
 
 def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
     """The items that a difference between two runs takes."""
-    shared = shared_items.share(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
-    for test in shared.tests:
-        both = [loader.columns.columns(test.results[side][0]) for side in (0, 1)]
-        for metric in shared_items.choose(test, {side: [each] for side, each in enumerate(both)}, wanted.metrics):
+    shared = shared_items.find_shared_suites(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
+    for suite in shared.suites:
+        both = [loader.columns.columns(suite.results[side][0]) for side in (0, 1)]
+        for metric in shared_items.choose_metrics(suite.first.result, both, wanted.metrics):
             if not all(metric in each for each in both):
                 continue
             rows = pairing.pair([both[0][metric]], [both[1][metric]])
@@ -122,7 +118,7 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
             observed = float(differences.mean())
             spread = float(np.mean(differences != 0) if share else differences.std(ddof=1))
             yield _with_needed(
-                partial(NeededItems, test.name, metric, share, observed, spread),
+                partial(NeededItems, suite.name, metric, share, observed, spread),
                 len(differences),
                 wanted.difference or abs(observed),
                 wanted.power,

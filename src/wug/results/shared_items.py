@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from wug import registry
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
 from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing, labelled
+from wug.patterns import matches, require_matches
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
-from wug.types import Outcome
+from wug.types import Outcome, Result
 
 LISTED = 20
 """Names that a warning lists."""
 NONE = "no such option"
 
 
-class Test(NamedTuple):
+class SharedSuite(NamedTuple):
     """A suite on which at least two sides were evaluated."""
 
     name: str
@@ -34,33 +34,26 @@ class Test(NamedTuple):
         return next(iter(self.results.values()))[0]
 
 
-class Shared(NamedTuple):
+class SharedSuites(NamedTuple):
     """The runs of each side, the suites that they share, and warnings about the rest."""
 
     sides: tuple[tuple[Run, ...], ...]
-    tests: tuple[Test, ...]
+    suites: tuple[SharedSuite, ...]
     warnings: tuple[str, ...]
     names: tuple[str, ...] = ()
     """What tells the sides apart, if they are results of one run."""
 
 
-Version: TypeAlias = tuple[str, str, str]
+SuiteVersion: TypeAlias = tuple[str, str, str]
 """Family, name and checksum of a suite."""
-TestKey: TypeAlias = tuple[str, str, str, int]
+SuiteKey: TypeAlias = tuple[str, str, str, int]
 """Family, name, checksum, and which of a run's results of this suite it is."""
 
 
-def test_of(stored: StoredResult) -> Version:
+def version_of(stored: StoredResult) -> SuiteVersion:
     """Family, name and checksum of the suite; imported results have no checksum."""
     result = stored.result
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
-
-
-def _as_own(stored: StoredResult, own: Mapping[str, set[Version]]) -> Version:
-    """The same, where an imported result counts as one of the only version of the suite that was run here."""
-    versions = own.get(stored.result.suite, set())
-    imported = stored.result.signature.get(IMPORTED) is not None
-    return next(iter(versions)) if imported and len(versions) == 1 else test_of(stored)
 
 
 class ResultLoader:
@@ -102,19 +95,19 @@ def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:
     return runs
 
 
-def share(
+def find_shared_suites(
     loader: ResultLoader,
     sides: Sequence[Sequence[int]],
-    suites: Sequence[str],
+    patterns: Sequence[str],
     labels: Sequence[str],
     newest: Collection[int] = (),
-) -> Shared:
-    """The suites that two sides or more share, of the names in `suites`; those that one run has several results of.
+) -> SharedSuites:
+    """The suites that match `patterns` and that two sides or more share; those that one run has several results of.
 
     The runs of the sides at the places `newest` are not replicates: the newest result on each suite counts.
     """
     if [len(side) for side in sides] == [1]:
-        return _within_run(loader, sides[0][0], suites)
+        return _within_run(loader, sides[0][0], patterns)
     if len(sides) < 2 or not all(sides):
         raise InputError("a comparison needs at least two runs, or groups of runs: wug compare 1 2")
     found = iter(find_runs(loader, [number for side in sides for number in side]))
@@ -124,73 +117,84 @@ def share(
     for side_number in newest:
         results[side_number] = [_newest(results[side_number])]
     every = [stored for side in results for run in side for stored in run]
-    for pattern in suites:
-        if not any(fnmatchcase(stored.result.suite, pattern) for stored in every):
-            raise UnknownName("suite", pattern, {stored.result.suite for stored in every})
-    wanted = [stored for stored in every if is_wanted(stored.result.suite, suites)]
-    tests: list[Test] = []
-    warnings: list[str] = [*_ended_badly(runs), *_unusable(wanted)]
-    lonely: dict[str, list[str]] = {}
-    own: dict[str, set[Version]] = {}
+    require_matches("suite", patterns, (stored.result.suite for stored in every))
+    wanted = [stored for stored in every if matches(stored.result.suite, patterns)]
+    versions = _versions_of(every, wanted)
+    suites, left_out = _matched(results, wanted, versions, labels)
+    warnings = [*_ended_badly(runs), *_unusable(wanted), *left_out]
+    warnings += [*_several_versions(wanted, versions), *_imported(suites, labels)]
+    if newest:
+        suites = _newest_versions(suites)
+    if not suites:
+        which = " that matches" if patterns else ""
+        raise InputError(f"the runs share no suite{which}. {_inventory(runs, results)}")
+    return SharedSuites(runs, tuple(suites), (*warnings, *_options(suites, labels)))
+
+
+def _versions_of(every: Sequence[StoredResult], wanted: Sequence[StoredResult]) -> dict[int, SuiteVersion]:
+    """The suite of each result; that of an imported result is the only version that was run here, if there is one."""
+    evaluated: dict[str, set[SuiteVersion]] = {}
     for stored in wanted:
         if stored.result.signature.get(IMPORTED) is None:
-            own.setdefault(stored.result.suite, set()).add(test_of(stored))
-    versions = {stored.id: _as_own(stored, own) for stored in every}
+            evaluated.setdefault(stored.result.suite, set()).add(version_of(stored))
+    versions = {}
+    for stored in every:
+        candidates = evaluated.get(stored.result.suite, set())
+        imported = stored.result.signature.get(IMPORTED) is not None
+        versions[stored.id] = next(iter(candidates)) if imported and len(candidates) == 1 else version_of(stored)
+    return versions
+
+
+def _matched(
+    results: Sequence[Sequence[Sequence[StoredResult]]],
+    wanted: Sequence[StoredResult],
+    versions: Mapping[int, SuiteVersion],
+    labels: Sequence[str],
+) -> tuple[list[SharedSuite], list[str]]:
+    """The suites that at least two sides share, and warnings about those that a side lacks."""
     numbered = [[_numbered(run, versions) for run in side] for side in results]
-    chosen_ids = {stored.id for stored in wanted}
-    keys = (key for side in numbered for run in side for key, stored in run.items() if stored.id in chosen_ids)
-    named: dict[int, str] = {}
-    for complete in (run for side in numbered for run in side):
-        suites_of = labelled([stored.result for stored in complete.values()])
-        named |= {stored.id: one.suite for stored, one in zip(complete.values(), suites_of, strict=True)}
+    names: dict[int, str] = {}
+    for run in (run for side in numbered for run in side):
+        labels_of_run = labelled([stored.result for stored in run.values()])
+        names |= {stored.id: label.suite for stored, label in zip(run.values(), labels_of_run, strict=True)}
+    wanted_ids = {stored.id for stored in wanted}
+    keys = (key for side in numbered for run in side for key, stored in run.items() if stored.id in wanted_ids)
+    shared: list[SharedSuite] = []
+    unshared: dict[str, list[str]] = {}
     for key in dict.fromkeys(keys):
-        has = {side_number: tuple(run[key] for run in side if key in run) for side_number, side in enumerate(numbered)}
-        whole = {number: of_side for number, of_side in has.items() if len(of_side) == len(results[number])}
-        if len(whole) > 1:
-            tests.append(Test(named[next(iter(whole.values()))[0].id], key[0], whole))
-        lacking = [number for number in has if number not in whole]
-        single = all(len(results[number]) == 1 for number in lacking)
-        missing = _lacking([labels[number] for number in lacking], single=single)
+        by_side = {number: tuple(run[key] for run in side if key in run) for number, side in enumerate(numbered)}
+        complete = {number: of_side for number, of_side in by_side.items() if len(of_side) == len(results[number])}
+        if len(complete) > 1:
+            first = next(iter(complete.values()))[0]
+            shared.append(SharedSuite(names[first.id], key[0], complete))
+        lacking = [number for number in by_side if number not in complete]
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
-            lonely.setdefault(missing, []).append(key[1])
-    warnings += [f"left out, since {who}: {_list(names)}" for who, names in lonely.items()]
-    warnings += [*_versions(wanted, versions), *_imported(tests, labels)]
-    if newest:
-        tests = _newest_versions(tests)
-    if not tests:
-        raise InputError(f"the runs share no suite{' that matches' if suites else ''}. {_inventory(runs, results)}")
-    return Shared(runs, tuple(tests), (*warnings, *_options(tests, labels)))
+            single = all(len(results[number]) == 1 for number in lacking)
+            unshared.setdefault(_lacking([labels[number] for number in lacking], single=single), []).append(key[1])
+    return shared, [f"left out, since {who}: {_list(suites)}" for who, suites in unshared.items()]
 
 
-def is_wanted(suite: str, patterns: Sequence[str]) -> bool:
-    """Whether a suite matches one of some patterns; all do if there are none."""
-    return not patterns or any(fnmatchcase(suite, pattern) for pattern in patterns)
-
-
-def choose(
-    test: Test, columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]], patterns: Sequence[str]
-) -> list[str]:
+def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]], patterns: Sequence[str]) -> list[str]:
     """The metrics to compare: those that match `patterns`, or the headline metrics, in the order of the estimates."""
-    found = list(dict.fromkeys(metric for side in columns.values() for run in side for metric in run))
-    order = list(dict.fromkeys(estimate.metric for estimate in test.first.result.estimates))
-    metrics = sorted(found, key=lambda metric: order.index(metric) if metric in order else len(order))
-    declared = {metric.name: metric for metric in test.first.result.metrics}
-    divided = {name for name, metric in declared.items() if metric.by}
-    names = {metric: base if (base := metric.partition(":")[0]) in divided else metric for metric in metrics}
+    order = list(dict.fromkeys(estimate.metric for estimate in result.estimates))
+    metrics = sorted(
+        dict.fromkeys(metric for run in columns for metric in run),
+        key=lambda metric: order.index(metric) if metric in order else len(order),
+    )
+    declared = {metric: result.declared_metric(metric) for metric in metrics}
     if patterns:
-        return [m for m in metrics if any(fnmatchcase(name, p) for p in patterns for name in (m, names[m]))]
-    return [m for m in metrics if names[m] in declared and declared[names[m]].headline] or metrics
+        names = {name: (name, metric.name if metric else name) for name, metric in declared.items()}
+        return [name for name in metrics if any(matches(one, patterns) for one in names[name])]
+    return [name for name, metric in declared.items() if metric and metric.headline] or metrics
 
 
-def nothing_to_compare(reader: RunReader, tests: Sequence[Test], patterns: Sequence[str]) -> InputError | UnknownName:
+def nothing_to_compare(reader: RunReader, suites: Sequence[SharedSuite], patterns: Sequence[str]) -> InputError:
     """The error if suites are shared but no outcome is."""
-    outcomes = [metric for test in tests for metric in reader.rows(test.first.id).metrics()]
-    derived = [metric.name for test in tests for metric in test.first.result.metrics if metric.derived]
+    outcomes = [metric for suite in suites for metric in reader.rows(suite.first.id).metrics()]
+    derived = [metric.name for suite in suites for metric in suite.first.result.metrics if metric.derived]
     known = list(dict.fromkeys([*outcomes, *derived]))
-    for pattern in patterns:
-        if not any(fnmatchcase(metric, pattern) for metric in known):
-            return UnknownName("metric", pattern, known)
-    rows_of_sides = (reader.rows(side[0].id) for side in tests[0].results.values())
+    require_matches("metric", patterns, known)
+    rows_of_sides = (reader.rows(side[0].id) for side in suites[0].results.values())
     items = list(dict.fromkeys(_first_item(rows.at(0).outcome) for rows in rows_of_sides if len(rows)))
     first = f". The first item is {' and '.join(items[:2])}: run both with the same options" if len(items) > 1 else ""
     return InputError(f"the runs share no item of any suite, so there is nothing to compare{first}")
@@ -201,46 +205,47 @@ def _first_item(outcome: Outcome) -> str:
     return f"{outcome.item!r}{groups}"
 
 
-def _numbered(results: Sequence[StoredResult], versions: Mapping[int, Version]) -> dict[TestKey, StoredResult]:
-    """The complete results of a run by their test: a run may have several of one suite, with different options."""
-    by_test: dict[TestKey, StoredResult] = {}
+def _numbered(results: Sequence[StoredResult], versions: Mapping[int, SuiteVersion]) -> dict[SuiteKey, StoredResult]:
+    """The complete results of a run by their suite: a run may have several of one, with different options."""
+    numbered: dict[SuiteKey, StoredResult] = {}
     for stored in results:
         if stored.result.status == "complete":
-            test = versions[stored.id]
-            by_test[*test, sum(key[:3] == test for key in by_test)] = stored
-    return by_test
+            version = versions[stored.id]
+            numbered[*version, sum(key[:3] == version for key in numbered)] = stored
+    return numbered
 
 
-def _within_run(loader: ResultLoader, number: int, suites: Sequence[str]) -> Shared:
+def _within_run(loader: ResultLoader, number: int, patterns: Sequence[str]) -> SharedSuites:
     """The suites that a run has several results of, such as one for each method; each is a side."""
     (run,) = find_runs(loader, [number])
-    tests: dict[Version, list[StoredResult]] = {}
+    by_version: dict[SuiteVersion, list[StoredResult]] = {}
     results = loader.results([number])[number]
-    for key, stored in _numbered(results, {stored.id: test_of(stored) for stored in results}).items():
-        if not suites or any(fnmatchcase(stored.result.suite, name) for name in suites):
-            tests.setdefault(key[:3], []).append(stored)
-    several = {key: same_test for key, same_test in tests.items() if len(same_test) > 1}
+    for key, stored in _numbered(results, {stored.id: version_of(stored) for stored in results}).items():
+        if matches(stored.result.suite, patterns):
+            by_version.setdefault(key[:3], []).append(stored)
+    several = {version: same_suite for version, same_suite in by_version.items() if len(same_suite) > 1}
     if not several:
         raise InputError(
             "a comparison needs at least two runs, or groups of runs: wug compare 1 2. A single run is compared "
             "with itself if it has several results of a suite, such as those of -S method=direct,in_template"
         )
     longest = max(several.values(), key=len)
-    return Shared(
+    return SharedSuites(
         ((run,),) * len(longest),
         tuple(
-            Test(key[1], key[0], {at: (one,) for at, one in enumerate(same_test)}) for key, same_test in several.items()
+            SharedSuite(suite, kind, {place: (stored,) for place, stored in enumerate(same_suite)})
+            for (kind, suite, _), same_suite in several.items()
         ),
         tuple(_ended_badly([[run]])),
         tuple(distinguishing([stored.result for stored in longest])),
     )
 
 
-def _imported(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
+def _imported(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]:
     """A warning if results of another program are compared with those of wug, or of a third one."""
     programs: dict[str, list[str]] = {}
-    for test in tests:
-        for side_number, side in test.results.items():
+    for suite in suites:
+        for side_number, side in suite.results.items():
             for stored in side:
                 signature = stored.result.signature
                 name = f"imported, {signature.get('program')}" if signature.get(IMPORTED) else "wug"
@@ -259,19 +264,19 @@ def _lacking(labels: Sequence[str], *, single: bool) -> str:
 
 
 def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
-    """The newest complete result of each test in any of the runs; an incomplete one if there is no other."""
-    by_test: dict[tuple[str, str, str], StoredResult] = {}
+    """The newest complete result of each suite in any of the runs; an incomplete one if there is no other."""
+    newest: dict[SuiteVersion, StoredResult] = {}
     for stored in sorted((result for run in side for result in run), key=lambda result: result.id):
-        if stored.result.status == "complete" or test_of(stored) not in by_test:
-            by_test[test_of(stored)] = stored
-    return list(by_test.values())
+        if stored.result.status == "complete" or version_of(stored) not in newest:
+            newest[version_of(stored)] = stored
+    return list(newest.values())
 
 
-def _newest_versions(tests: Sequence[Test]) -> list[Test]:
+def _newest_versions(suites: Sequence[SharedSuite]) -> list[SharedSuite]:
     """The version of each suite with the newest result."""
-    ages = {id(test): max(stored.id for side in test.results.values() for stored in side) for test in tests}
-    latest = {(test.kind, test.name): test for test in sorted(tests, key=lambda test: ages[id(test)])}
-    return [test for test in tests if latest[test.kind, test.name] is test]
+    ages = {id(suite): max(stored.id for side in suite.results.values() for stored in side) for suite in suites}
+    latest = {(suite.kind, suite.name): suite for suite in sorted(suites, key=lambda suite: ages[id(suite)])}
+    return [suite for suite in suites if latest[suite.kind, suite.name] is suite]
 
 
 def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:
@@ -292,7 +297,7 @@ def _unusable(results: Sequence[StoredResult]) -> list[str]:
     ]
 
 
-def _versions(results: Sequence[StoredResult], keys: Mapping[int, Version]) -> list[str]:
+def _several_versions(results: Sequence[StoredResult], keys: Mapping[int, SuiteVersion]) -> list[str]:
     """A warning for each suite that differs between runs."""
     versions: dict[tuple[str, str], dict[str, list[int]]] = {}
     for stored in results:
@@ -308,17 +313,17 @@ def _versions(results: Sequence[StoredResult], keys: Mapping[int, Version]) -> l
     ]
 
 
-def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
+def _options(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]:
     """A warning for each option that differs between sides, with the suites."""
     suites_by_difference: dict[tuple[str, str], list[str]] = {}
-    for test in tests:
+    for suite in suites:
         fields = [
             (labels[number], dict(stored.result.signature.fields))
-            for number, side in test.results.items()
+            for number, side in suite.results.items()
             for stored in side
         ]
         kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
-        compared = ("suite", "model", *registry.family_traits(test.kind).compared_options)
+        compared = ("suite", "model", *registry.family_traits(suite.kind).compared_options)
         for key in dict.fromkeys(key for _, each in fields for key in each):
             values: dict[str, list[str]] = {}
             for label, each in fields:
@@ -330,10 +335,10 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
                 settings = "; ".join(
                     f"{', '.join(dict.fromkeys(who))}: {shown.get(value, value)}" for value, who in values.items()
                 )
-                suites_by_difference.setdefault((key, settings), []).append(test.name)
+                suites_by_difference.setdefault((key, settings), []).append(suite.name)
     return [
         f"different settings, {'version of wug' if key == 'wug' else key} – {settings} "
-        f"({'every suite' if len(names) == len(tests) else _list(names)})"
+        f"({'every suite' if len(names) == len(suites) else _list(names)})"
         for (key, settings), names in suites_by_difference.items()
     ]
 
@@ -342,7 +347,7 @@ def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequen
     sentences = []
     for runs, results_of_side in zip(sides, results, strict=True):
         for run, results_of_run in zip(runs, results_of_side, strict=True):
-            complete = [test_of(stored) for stored in results_of_run if stored.result.status == "complete"]
+            complete = [version_of(stored) for stored in results_of_run if stored.result.status == "complete"]
             names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
             sentences.append(f"Run {run.id} has {_list(names) if names else 'none'}")
     return ". ".join(sentences)

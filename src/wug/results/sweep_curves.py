@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.identity import Group
+from wug.patterns import matches
 from wug.results.average import without_seed
 from wug.results.comparison import ComparisonSettings, Contrast, compare
-from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
+from wug.results.learning_curves import CurvePoints, Curves, step_in, training_of, wanted_estimates
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary
 from wug.results.shared_items import ResultLoader
 from wug.results.store import Store
 from wug.results.sweeps import Member, Sweep, members, runs_of
 from wug.stats_paired import holm
-from wug.types import Estimate, Result, Signature
+from wug.types import Result, Signature
 
 
 class Placed(NamedTuple):
@@ -89,7 +89,7 @@ def sweep_curves(
     `trainings` are those that are drawn; all by default. Runs of one training at one step are its seeds: their mean ±
     one standard deviation.
     """
-    points_by_curve: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    points = CurvePoints()
     numbers: list[int] = []
     fields: dict[str, None] = {}
     for sweep in sweeps:
@@ -103,15 +103,13 @@ def sweep_curves(
         for checkpoint in checkpoints:
             series = sweep.name if len(sweeps) > 1 else checkpoint.training
             for result in results.get(checkpoint.run.id, ()):
-                if result.status != "complete" or not _fits(result.suite, suites):
+                if result.status != "complete" or not matches(result.suite, suites):
                     continue
                 fields |= dict.fromkeys(field for one in result.estimates if (field := Group.parse(one.group).field))
-                for name, estimate in _wanted(result, metrics, by):
-                    key = (name, estimate.metric, series, result.kind)
-                    points_by_curve.setdefault(key, {}).setdefault(checkpoint.step, []).append(
-                        (checkpoint.run.id, result, estimate)
-                    )
-    curves = tuple(curve for key, points in points_by_curve.items() if (curve := _named(key, points)))
+                for estimate in wanted_estimates(result, metrics, by=by, representative=True):
+                    name = Group.parse(estimate.group).value if by else ""
+                    points.add(checkpoint.run.id, checkpoint.step, series, result, estimate, name=name)
+    curves = points.curves()
     if by and fields and by not in fields:
         raise UnknownName("field", by, fields)
     if not curves:
@@ -155,8 +153,8 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
     whole = [[run for step in shared for run in side[step]] for side in sides]
     steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
     loader = ResultLoader(store.reader)
-    for step, couple in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
-        comparison = compare(store, couple, replace(choice, items=0), steps if step is None else None, loader)
+    for step, side_pair in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
+        comparison = compare(store, side_pair, replace(choice, items=0), steps if step is None else None, loader)
         contrasts += (StepContrast(step, contrast) for contrast in comparison.contrasts)
         warnings |= dict.fromkeys(comparison.warnings)
     corrected = holm([step_contrast.contrast.p for step_contrast in contrasts])
@@ -164,12 +162,12 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
         step_contrast._replace(contrast=replace(step_contrast.contrast, p_holm=p))
         for step_contrast, p in zip(contrasts, corrected, strict=True)
     ]
-    order = {key: index for index, key in enumerate(dict.fromkeys(map(_test, contrasts)))}
-    contrasts.sort(key=lambda step_contrast: order[_test(step_contrast)])
+    order = {key: index for index, key in enumerate(dict.fromkeys(map(_suite_and_metric, contrasts)))}
+    contrasts.sort(key=lambda step_contrast: order[_suite_and_metric(step_contrast)])
     return SweepComparison(first.name, second.name, tuple(contrasts), tuple(warnings))
 
 
-def _test(step_contrast: StepContrast) -> tuple[str, str]:
+def _suite_and_metric(step_contrast: StepContrast) -> tuple[str, str]:
     return step_contrast.contrast.suite, step_contrast.contrast.metric
 
 
@@ -204,28 +202,6 @@ def result_of(summary: Summary) -> Result:
         summary.estimates,
         metrics=summary.metrics,
     )
-
-
-def _wanted(result: Result, metrics: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
-    """The requested estimates, each with the name of its curve."""
-    shown = [one.metric for one in result.headlines if result.metric(one.metric).by]
-    if (first := result.headline) is not None:
-        shown += [first.metric, first.metric.partition(":")[0]]
-    for estimate in result.estimates if by else result.overall:
-        group = Group.parse(estimate.group)
-        if (_fits(estimate.metric, metrics) if metrics else estimate.metric in shown) and (not by or group.field == by):
-            yield (group.value if by else result.suite), estimate
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _named(
-    key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
-) -> Curve | None:
-    curve = curve_through(key, points)
-    return None if curve is None else replace(curve, suite=key[0])
 
 
 def _line(member: Member, by_run: Mapping[int, Mapping[str, Result]], suites: Sequence[str]) -> MatrixLine:

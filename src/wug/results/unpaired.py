@@ -8,40 +8,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from statistics import NormalDist, fmean
 from typing import Any
 
 from wug.identity import OVERALL
-from wug.results.shared_items import Test
+from wug.patterns import matches
+from wug.results.shared_items import SharedSuite
+from wug.stats import mean_of_intervals
 from wug.types import Estimate
 
 UNPAIRED = "unpaired: at least one side has no items, so that intervals are wider than those of paired items"
 _Z = NormalDist().inv_cdf(0.975)
 
 
-def unpaired_metrics(test: Test, couple: tuple[int, int], patterns: Sequence[str]) -> list[str]:
+def unpaired_metrics(suite: SharedSuite, side_pair: tuple[int, int], patterns: Sequence[str]) -> list[str]:
     """The metrics that all results of both sides have: those that patterns name, or the headlines."""
-    if not all(side in test.results for side in couple):
+    if not all(side in suite.results for side in side_pair):
         return []
-    results = [stored.result for side in couple for stored in test.results[side]]
+    results = [stored.result for side in side_pair for stored in suite.results[side]]
     shared = set.intersection(*({one.metric for one in result.estimates if one.group == OVERALL} for result in results))
     names = [metric.name for metric in results[0].metrics if metric.name in shared]
     if patterns:
-        return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        return [name for name in names if matches(name, patterns)]
     return [name for name in names if results[0].metric(name).headline]
 
 
-def unpaired_fields(test: Test, couple: tuple[int, int], metric: str) -> dict[str, Any]:
+def unpaired_fields(suite: SharedSuite, side_pair: tuple[int, int], metric: str) -> dict[str, Any]:
     """The fields of a contrast between two sides on one metric."""
-    first, second = (_mean(test, side, metric) for side in couple)
+    first, second = (_mean(suite, side, metric) for side in side_pair)
     difference = second.value - first.value
     low, high = _interval(first, second)
     p = 1.0 if low is None or high is None else _p(difference, low, high)
-    results = [stored.result for side in couple for stored in test.results[side]]
+    results = [stored.result for side in side_pair for stored in suite.results[side]]
     return {
-        "suite": test.name,
-        "kind": test.kind,
+        "suite": suite.name,
+        "kind": suite.kind,
         "metric": metric,
         "meaning": results[0].metric(metric).meaning,
         "better": results[0].metric(metric).better,
@@ -62,22 +63,22 @@ def unpaired_fields(test: Test, couple: tuple[int, int], metric: str) -> dict[st
     }
 
 
-def _mean(test: Test, side: int, metric: str) -> Estimate:
+def _mean(suite: SharedSuite, side: int, metric: str) -> Estimate:
     """The estimate of a side: that of its run, or the mean over its runs."""
     estimates = [
         estimate
-        for stored in test.results[side]
+        for stored in suite.results[side]
         for estimate in stored.result.estimates
         if (estimate.metric, estimate.group) == (metric, OVERALL)
     ]
     if len(estimates) == 1:
         return estimates[0]
-    value, n = fmean(estimate.value for estimate in estimates), sum(estimate.n for estimate in estimates)
-    if any(estimate.low is None or estimate.high is None for estimate in estimates):
-        return Estimate(metric, OVERALL, value, n)
-    below = math.sqrt(sum((estimate.value - (estimate.low or 0.0)) ** 2 for estimate in estimates)) / len(estimates)
-    above = math.sqrt(sum(((estimate.high or 0.0) - estimate.value) ** 2 for estimate in estimates)) / len(estimates)
-    return Estimate(metric, OVERALL, value, n, value - below, value + above)
+    n = sum(estimate.n for estimate in estimates)
+    known = [(each.value, each.low, each.high) for each in estimates if each.low is not None and each.high is not None]
+    if len(known) < len(estimates):
+        return Estimate(metric, OVERALL, fmean(estimate.value for estimate in estimates), n)
+    value, low, high = mean_of_intervals(known)
+    return Estimate(metric, OVERALL, value, n, low, high)
 
 
 def _interval(first: Estimate, second: Estimate) -> tuple[float | None, float | None]:

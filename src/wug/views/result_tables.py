@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from fnmatch import fnmatchcase
 
 from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.formatting import format_estimate
 from wug.identity import OVERALL, Group
 from wug.labels import short_names
+from wug.patterns import matches
 from wug.results.queries import fields_of
 from wug.tables import Display, FormattedTable, Kind, RowTable, json_safe
 from wug.types import DATA, Estimate, Result
@@ -227,11 +227,7 @@ def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] 
     Raises:
         InputError: If no model was run under two protocols.
     """
-    selected = [
-        (number, result)
-        for number, result in results
-        if not suites or any(fnmatchcase(result.suite, s) for s in suites)
-    ]
+    selected = [(number, result) for number, result in results if matches(result.suite, suites)]
     protocols: dict[str, set[str]] = {}
     for _, result in selected:
         protocols.setdefault(result.model, set()).add(_protocol(result))
