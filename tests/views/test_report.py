@@ -21,7 +21,17 @@ from wug.errors import InputError, WugError
 from wug.formatting import local_time
 from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import family_views as views
-from wug.views.parts import FactsPart, ItemsView, ItemView, TextPart, ViewPart
+from wug.views.parts import (
+    FactsPart,
+    ItemsView,
+    ItemView,
+    TableCell,
+    TableColumn,
+    TablePart,
+    TablePartRow,
+    TextPart,
+    ViewPart,
+)
 from wug.views.report import ReportedResult, render
 
 
@@ -362,6 +372,13 @@ def test_a_family_with_a_module_of_its_own_is_shown_by_it(show_parts: Callable[.
     text = read(render([ReportedResult(pairs())])).text
     assert "Wugs, and nothing else." in text
     assert "Accuracy by pattern" not in text
+
+
+def test_only_a_long_table_scrolls_in_a_box_of_its_own(show_parts: Callable[..., None]) -> None:
+    for rows, box in ((21, "scroll"), (31, "scroll tall")):
+        group = ("", (TablePartRow((TableCell("wug"),)),) * rows)
+        show_parts(TablePart("t", "Models", (TableColumn("model"),), (group,)))
+        assert f'<div class="{box}" tabindex="0" role="group" aria-label="Models"' in render([ReportedResult(pairs())])
 
 
 def test_a_number_among_facts_has_four_figures(show_parts: Callable[..., None]) -> None:
