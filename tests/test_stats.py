@@ -291,4 +291,14 @@ def test_an_interval_of_distances_ends_at_0_one_of_shares_also_at_1_and_one_of_b
     assert clip_to_unit(found, "bits") == found
     assert clip_to_unit(estimate("x", "all", [2.0]), "distance").low is None
     few = estimate("x", "all", [0.5, 0.9])
-    assert (clip_to_unit(few, "share").high, few.high) == (1, pytest.approx(0.7 + 12.706 * 0.2, abs=1e-3))
+    assert few.high == pytest.approx(0.7 + 12.706 * 0.2, abs=1e-3)
+    assert clip_to_unit(few, "share").high == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "mean"), [([1.0, math.inf], math.inf), ([-math.inf, 2.0], -math.inf), ([math.inf, -math.inf], math.nan)]
+)
+def test_a_mean_with_infinite_values_has_no_interval(values: list[float], mean: float) -> None:
+    found = estimate("surprisal", "all", values)
+    assert found.value == pytest.approx(mean, nan_ok=True)
+    assert (found.low, found.high, found.method) == (None, None, "none: some values are not finite")
