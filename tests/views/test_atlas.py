@@ -30,6 +30,8 @@ def test_a_model_is_placed_among_published_ones_the_best_first() -> None:
     assert part is not None
     names = [row.cells[0].text for row in part.groups[0][1]]
     assert names.index("GPT-2") < names.index("mine") < names.index("LSTM")
+    [own] = [row for row in part.groups[0][1] if not row.quiet]
+    assert [cell.text for cell in own.cells] == ["mine", "75.0%", "this result, [70.0, 80.0]"]
     assert "raw_results/summary/models_summary.jsonl" in part.note
     assert "items, and this result" not in part.note
 

@@ -59,8 +59,10 @@ def atlas_part(result: Result) -> TablePart | None:
         return None
     values = published(result.suite, estimate.metric)
     rows = [(entry.value, _row(entry.model, TableCell(percent(entry.value)), entry.source)) for entry in values]
-    cell = TableCell(shown=format_estimate(result, estimate))
-    rows.append((estimate.value, _row(short_names([result.model])[result.model], cell, "this result", quiet=False)))
+    own = format_estimate(result, estimate)
+    source = f"this result, {own.interval}" if own.interval else "this result"
+    name = short_names([result.model])[result.model]
+    rows.append((estimate.value, _row(name, TableCell(own.text), source, quiet=False)))
     ordered = tuple(row for _, row in sorted(rows, key=lambda pair: -pair[0]))
     sizes = {entry.n for entry in values}
     size_note = (
