@@ -263,7 +263,7 @@ def _fill_sizes(suite: ImportedSuite) -> None:
     if len(sizes) == 1 and unsized and len(suite.aggregates) > 2:
         (n,) = sizes
         suite.aggregates = [aggregate._replace(n=n) if not aggregate.n else aggregate for aggregate in suite.aggregates]
-        suite.warnings.append(f"{len(unsized)} tasks do not tell their size: taken from the others ({n:,} items)")
+        suite.warnings.append(f"tasks without a size: {len(unsized)}, with that of the others ({n:,} items)")
 
 
 @functools.cache
