@@ -10,7 +10,7 @@ import sample_results
 from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.types import Outcome
 
 RESULTS = range(1, len(sample_results.every()) + 1)
@@ -54,7 +54,7 @@ def fill(store: Store) -> None:
     run_admin.rename(store, store.run(1), "a name")
     run_admin.annotate(store, store.run(1), "a note")
     steps = (0, 1000, 2000)
-    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives", "easy"])
+    plan = plan_text([PlannedModel(f"causal:alpha@step{step}") for step in steps], ["reflexives", "easy"])
     store.begin_sweep("k", "alpha@step*", "wug run", plan)
     for step in steps:
         model = f"causal/alpha@{step}"

@@ -1,4 +1,4 @@
-"""Names with wildcards: `*` stands for anything, `?` for one character."""
+"""Names with wildcards: `*` matches anything, `?` one character."""
 
 from __future__ import annotations
 

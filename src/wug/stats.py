@@ -142,15 +142,15 @@ def estimate(
     values: Sequence[bool] | Sequence[float],
     method: Method = "wilson",
     units: Sequence[str] | None = None,
-    by: str = "source",
+    unit_name: str = "source",
 ) -> Estimate:
     """The proportion of successes, or the mean of numbers, with its interval.
 
-    `units` names the unit of each value: values of one unit are not independent. `by` says what a unit is.
+    `units` names the unit of each value: values of one unit are not independent. `unit_name` says what a unit is.
     """
     of = None if units is None else _numbered(units)
     shares = all(isinstance(value, bool) for value in values)
-    return _estimate(metric, group, np.asarray(values, np.float64), of, method if shares else None, by)
+    return _estimate(metric, group, np.asarray(values, np.float64), of, method if shares else None, unit_name)
 
 
 def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
@@ -219,7 +219,7 @@ class EstimateAccumulator:
         first[list(self._repeating)] = list(self._repeating.values())
         values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
-        by = "source" if self._repeating else "item"
+        unit_name = "source" if self._repeating else "item"
         made: list[Estimate] = []
         derived: list[Estimate] = []
         for metric, cells in self._cells.items():
@@ -228,13 +228,15 @@ class EstimateAccumulator:
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
                 units = first[items[rows]]
                 made.append(
-                    _estimate(metric, group, values[rows], _renumbered(units), method if cell.shares else None, by)
+                    _estimate(
+                        metric, group, values[rows], _renumbered(units), method if cell.shares else None, unit_name
+                    )
                 )
                 for name, standardised, column in effects:
                     known = np.isfinite(column[rows])
                     if known.any() and (group == OVERALL or not standardised):
                         of = _renumbered(units[known])
-                        derived += _effect(name, group, column[rows][known], of, by, standardised=standardised)
+                        derived += _effect(name, group, column[rows][known], of, unit_name, standardised=standardised)
         return [*made, *derived]
 
     def _effects_of(
@@ -273,17 +275,19 @@ class _Cell:
 
 
 def _estimate(
-    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, by: str
+    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, unit_name: str
 ) -> Estimate:
     """The proportion of successes with its interval by `method`; without a method, the mean of numbers."""
     n = len(numbers)
-    note = "" if of is None else f", by {by}"
+    note = "" if of is None else f", by {unit_name}"
     if method is not None:
         successes = int(numbers.sum())
         share = successes / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
         interval = INTERVALS[method](share * rows if note else successes, rows)
         return Estimate.of(metric, group, share, n, interval, f"{method}{note}")
+    if not np.isfinite(numbers).all():
+        return Estimate(metric, group, sum(numbers.tolist()) / n, n, method="none: some values are not finite")
     mean = math.fsum(numbers) / n
     if of is None:
         made = ratio_interval(numbers, np.ones(n))
@@ -294,7 +298,7 @@ def _estimate(
 
 
 def _effect(
-    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, by: str, *, standardised: bool
+    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, unit_name: str, *, standardised: bool
 ) -> Iterator[Estimate]:
     """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
     sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)
@@ -304,11 +308,11 @@ def _effect(
         if len(sums) > 1 and (spread := float(np.std(sums / sizes, ddof=1))) > 0:
             yield Estimate(metric, group, mean / spread, len(numbers))
     elif not MIN_UNITS <= len(sums) <= MAX_UNITS or np.ptp(sums / sizes) == 0:
-        yield _estimate(metric, group, numbers, of, None, by)
+        yield _estimate(metric, group, numbers, of, None, unit_name)
     elif (interval := bootstrap_t(sums, sizes)) is None:
         yield Estimate(metric, group, mean, len(numbers), method="none: too few values differ")
     else:
-        note = "" if of is None else f", by {by}"
+        note = "" if of is None else f", by {unit_name}"
         yield Estimate(metric, group, mean, len(numbers), *interval, f"bootstrap-t{note}")
 
 

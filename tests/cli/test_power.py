@@ -12,7 +12,7 @@ import pytest
 import run_factory
 from command_line import wug
 from wug.results.store import Store
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.stats_paired import fewest, mcnemar_power, share_width
 from wug.types import Outcome
 
@@ -49,7 +49,7 @@ def test_two_runs_need_items_for_their_difference(store: Path, tmp_path: Path) -
 def test_a_sweep_of_two_runs_counts_as_two(tmp_path: Path) -> None:
     store, models = tmp_path / "sweeps", {"kind:a": 12, "kind:b": 18}
     with closing(Store(store)) as opened:
-        sweep = opened.begin_sweep("k", "both", "wug run s", plan_text(map(Planned, models), ["s"]))
+        sweep = opened.begin_sweep("k", "both", "wug run s", plan_text(map(PlannedModel, models), ["s"]))
         for name, right in models.items():
             number = opened.begin(name, name, "wug run s", specification=name, sweep=sweep)
             rows = [Outcome(str(n), "accuracy", n < right) for n in range(20)]

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from wug.evaluation.annotated_suite import annotated
+from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.opening import open_suites
 from wug.types import DATA, Suite
 
@@ -17,14 +17,14 @@ MEMBERS = sorted(name for name in vars(Suite) if not name.startswith("_") or nam
 def test_it_has_every_member_of_a_suite_without_looking_it_up_at_run_time(name: str) -> None:
     """From Python 3.12 on, `isinstance` with a protocol finds only such members."""
     (suite,) = open_suites(["wug_coord"])
-    found = annotated(suite, {}, None)
+    found = AnnotatedSuite(suite)
     assert isinstance(found, Suite)
     inspect.getattr_static(found, name)
 
 
 def test_it_delegates_all_but_its_name_and_its_fields() -> None:
     (suite,) = open_suites(["wug_coord"])
-    found = annotated(suite, {"licence": "MIT"}, "renamed", {"protocol": "lm-eval"})
+    found = AnnotatedSuite(suite, {"licence": "MIT"}, "renamed", {"protocol": "lm-eval"})
     assert (found.name, found.meta[DATA]) == ("renamed", {"licence": "MIT"})
     assert found.options == {**suite.options, "protocol": "lm-eval"}
     assert (found.kind, found.needs, found.checksum) == (suite.kind, suite.needs, suite.checksum)

@@ -17,9 +17,9 @@ from wug.arguments import public
 from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.own_metrics import Judge, MetricFunction, as_metric, find_metric
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
 from wug.evaluation.service import execute, resolve_suites
+from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import refuse_surrogates, user_path
 from wug.tables import Table
 from wug.types import Better, Suite
@@ -215,7 +215,7 @@ def run(
     options: Mapping[str, Setting] | None = None,
     kind: str | None = None,
     interval: stats.Method = "wilson",
-    metrics: str | Judge | Iterable[str | Judge] = (),
+    metrics: str | MetricCallable | Iterable[str | MetricCallable] = (),
     progress: Callable[[int, int], None] | None = None,
     model_options: Mapping[str, Setting] | None = None,
     protocol: str | None = None,
@@ -305,7 +305,7 @@ def run(
 
 @overload
 def metric(
-    function: Judge,
+    function: MetricCallable,
     *,
     name: str | None = None,
     unit: MetricUnit = "score",
@@ -321,17 +321,17 @@ def metric(
     better: Better = "higher",
     headline: bool = True,
     meaning: str | None = None,
-) -> Callable[[Judge], MetricFunction]: ...
+) -> Callable[[MetricCallable], MetricFunction]: ...
 @public
 def metric(
-    function: Judge | None = None,
+    function: MetricCallable | None = None,
     *,
     name: str | None = None,
     unit: MetricUnit = "score",
     better: Better = "higher",
     headline: bool = True,
     meaning: str | None = None,
-) -> MetricFunction | Callable[[Judge], MetricFunction]:
+) -> MetricFunction | Callable[[MetricCallable], MetricFunction]:
     """Make a metric from a function, for `wug.run(…, metrics=[…])`; also as a decorator.
 
     Args:
@@ -355,8 +355,8 @@ def metric(
         ...     return (detail["logprob_good"] - detail["logprob_bad"]) / math.log(2)
     """
 
-    def make(judge: Judge) -> MetricFunction:
-        return as_metric(judge, name=name, unit=unit, better=better, headline=headline, meaning=meaning)
+    def make(function: MetricCallable) -> MetricFunction:
+        return as_metric(function, name=name, unit=unit, better=better, headline=headline, meaning=meaning)
 
     make(len)  # a wrong setting is an error here
     return make if function is None else make(function)

@@ -168,7 +168,7 @@ command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
 def _request(values: Mapping[str, Any], result_options: common.ResultOptions) -> RunRequest:
-    from wug.evaluation.own_metrics import find_metric
+    from wug.evaluation.user_metrics import find_metric
     from wug.evaluation.request import RunRequest
 
     scoring = {

@@ -1,63 +1,48 @@
-"""Suites with annotations: the record of a published set, and further fields of the signature."""
+"""Suites with annotations: another name, the record of a published set, fields of the signature, further metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from wug.types import DATA, AdaptableSuite, EvaluatedModel, Metric, Request, Returns, Row, Source, Suite
+from wug.errors import InputError
+from wug.evaluation.user_metrics import MetricFunction
+from wug.labels import of_suite
+from wug.types import DATA, AdaptableSuite, EvaluatedModel, Outcome, Request, Row, Source, Suite
 
 EMPTY: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class WrappedSuite:
-    """A suite around another one, to which it delegates explicitly: `isinstance` with a protocol finds such members."""
+class AnnotatedSuite:
+    """A suite with annotations.
 
-    suite: Suite
+    It has every member itself: from Python 3.12 on, `isinstance` with a protocol finds only such members.
+    """
 
-    @property
-    def kind(self) -> str:
-        """The family of the suite."""
-        return self.suite.kind
-
-    @property
-    def needs(self) -> Returns:
-        """What a model must return."""
-        return self.suite.needs
-
-    @property
-    def checksum(self) -> str:
-        """The checksum of the suite."""
-        return self.suite.checksum
-
-    @property
-    def metrics(self) -> Sequence[Metric]:
-        """The metrics of the suite."""
-        return self.suite.metrics
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """The scoring options of the suite."""
-        return self.suite.options
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The data of the suite for pages."""
-        return self.suite.meta
-
-    @property
-    def understood(self) -> str | None:
-        """How an ambiguous table was read; None if it was not ambiguous."""
-        note: str | None = getattr(self.suite, "understood", None)
-        return note
-
-    @property
-    def protocol(self) -> str | None:
+    def __init__(
+        self,
+        suite: Suite,
+        record: Mapping[str, Any] = EMPTY,
+        name: str | None = None,
+        signature_fields: Mapping[str, str] = EMPTY,
+        functions: Sequence[MetricFunction] = (),
+    ) -> None:
+        self.suite = suite
+        self._annotations = (record, name, signature_fields, functions)
+        self.name = name or suite.name
+        self.kind = suite.kind
+        self.needs = suite.needs
+        self.checksum = suite.checksum
+        metrics = {"metrics": ",".join(function.signature for function in functions)} if functions else EMPTY
+        self.options: Mapping[str, str] = {**suite.options, **signature_fields, **metrics}
+        self.metrics = (*suite.metrics, *(function.metric for function in functions))
+        self.meta: Mapping[str, Any] = {**suite.meta, **({DATA: dict(record)} if record else {})}
+        self.understood: str | None = getattr(suite, "understood", None)
+        """How an ambiguous table was read."""
+        self.protocol: str | None = getattr(suite, "protocol", None)
         """The protocol that the suite declares."""
-        declared: str | None = getattr(self.suite, "protocol", None)
-        return declared
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.suite)
@@ -67,39 +52,32 @@ class WrappedSuite:
         return self.suite.requests()
 
     def run(self, model: Any) -> Iterator[Row]:
-        """The outcomes of the suite."""
-        return self.suite.run(model)
+        """The rows of the suite, then one outcome per item and further metric."""
+        functions = self._annotations[-1]
+        items: dict[str, list[Outcome]] = {}
+        for row in self.suite.run(model):
+            if functions and isinstance(row, Outcome):
+                items.setdefault(row.item, []).append(row)
+            yield row
+        for function in functions:
+            yield from map(function.outcome, items.values())
 
-    def sample(self, items: int) -> Self:
-        """The same around a sample of `items` items, stratified by group."""
-        return replace(self, suite=self.suite.sample(items))
+    def sample(self, items: int) -> AnnotatedSuite:
+        """The same annotations of a sample of `items` items, stratified by group."""
+        return AnnotatedSuite(self.suite.sample(items), *self._annotations)
 
-    def for_model(self, model: EvaluatedModel) -> Self:
-        """The same around the suite as it suits a model."""
+    def for_model(self, model: EvaluatedModel) -> AnnotatedSuite:
+        """The same annotations of the suite as it suits a model."""
         suite = self.suite.for_model(model) if isinstance(self.suite, AdaptableSuite) else self.suite
-        return self if suite is self.suite else replace(self, suite=suite)
+        return self if suite is self.suite else AnnotatedSuite(suite, *self._annotations)
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedSuite(WrappedSuite):
-    """A suite with the record of its published set and further fields of the signature; delegates to the suite."""
-
-    record: Mapping[str, Any]
-    name: str
-    signature_fields: Mapping[str, str] = field(default_factory=dict)
-    """Further fields of the signature, such as the protocol."""
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The data of the suite for pages, with the record."""
-        return {**self.suite.meta, **({DATA: dict(self.record)} if self.record else {})}
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """The scoring options of the suite, with the further fields."""
-        return {**self.suite.options, **self.signature_fields}
-
-
-def annotated(suite: Suite, record: Mapping[str, Any], name: str | None, fields: Mapping[str, str] = EMPTY) -> Suite:
-    """The suite with a record, another name unless it is None, and further fields of the signature."""
-    return AnnotatedSuite(suite, record, name or suite.name, fields)
+def with_metrics(suites: Iterable[Suite], functions: Sequence[MetricFunction]) -> list[Suite]:
+    """The suites with further metrics; an error if a suite has one of the same name."""
+    extended: list[Suite] = []
+    for suite in suites:
+        names = [metric.name for metric in suite.metrics] + [function.metric.name for function in functions]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InputError(f"suite {suite.name} has two metrics called {twice}: name one with wug.metric(name=…)")
+        extended.append(AnnotatedSuite(suite, functions=tuple(functions)) if functions else suite)
+    return extended

@@ -11,17 +11,17 @@ from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.evaluate import run_key_for
 from wug.evaluation.opening import identify_model
 from wug.evaluation.recorder import sweep_key
-from wug.evaluation.request import ModelTask, Plan, planned
+from wug.evaluation.request import ModelTask, Plan, planned_model
 from wug.formatting import plural
 from wug.results.store import Store
-from wug.results.sweeps import Planned, finished
+from wug.results.sweeps import PlannedModel, finished
 from wug.types import AdaptableSuite
 
 
 class ModelEstimate(NamedTuple):
     """What a model would compute."""
 
-    model: Planned
+    model: PlannedModel
     cached: int | None = None
     """Requests with an output in the cache; None if the model has to be loaded to know."""
     requests: int = 0
@@ -117,7 +117,7 @@ def _estimate(
     requests: list[Any] = list(chain.from_iterable(suite.requests() for suite in task.suites))
     count = len(set(requests))
     assert task.spec is not None
-    name = planned(task.spec)
+    name = planned_model(task.spec)
     try:
         handle = identify_model(task.spec)
         if handle is None:

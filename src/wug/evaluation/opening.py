@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
-from wug.evaluation.annotated_suite import annotated
+from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
@@ -111,7 +111,7 @@ def open_suites(
     # Several suites of a set keep their own names.
     times = Counter(place.name for _, place in suites)
     return [
-        annotated(suite, place.record, place.name if times[place.name] == 1 else None) if place.record else suite
+        AnnotatedSuite(suite, place.record, place.name if times[place.name] == 1 else None) if place.record else suite
         for suite, place in suites
     ]
 

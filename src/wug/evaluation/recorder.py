@@ -14,7 +14,7 @@ from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, prepare, run_key_for, run_key_for_tasks
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import identify_model
-from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
+from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned_model
 from wug.files import checksum
 from wug.models import ModelSpec
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
@@ -39,7 +39,7 @@ class Recorder:
         self._listen = listen or (lambda event: None)
         self._warned: set[str] = set()
         if store is not None and plan.sweep is not None:
-            models = [planned(task.spec) for task in plan.tasks if task.spec is not None]
+            models = [planned_model(task.spec) for task in plan.tasks if task.spec is not None]
             text = plan_text(models, [suite.name for suite in plan.suites])
             self.sweep = store.begin_sweep(sweep_key(plan), plan.sweep, plan.command, text)
 
@@ -164,7 +164,7 @@ class Recorder:
         commit = self.plan.commits.get((spec.name, spec.revision or ""))
         if (
             commit is not None
-            and (run := finished_at(self.store.reader, self.sweep, planned(spec), commit)) is not None
+            and (run := finished_at(self.store.reader, self.sweep, planned_model(spec), commit)) is not None
         ):
             return run
         if not identify or not isinstance(task.model, ModelSpec):

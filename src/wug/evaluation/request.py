@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from wug import stats
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.own_metrics import MetricFunction
+from wug.evaluation.user_metrics import MetricFunction
 from wug.models import ModelSpec
-from wug.results.sweeps import Planned
+from wug.results.sweeps import PlannedModel
 from wug.types import Result, Suite
 
 
@@ -70,7 +70,7 @@ class ModelTask(NamedTuple):
     @property
     def name(self) -> str:
         """Its name in reports and failures."""
-        return str(planned(self.spec)) if self.spec is not None else str(getattr(self.model, "id", self.model))
+        return str(planned_model(self.spec)) if self.spec is not None else str(getattr(self.model, "id", self.model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,6 @@ class RunEvent(NamedTuple):
 Listener = Callable[[RunEvent], None]
 
 
-def planned(spec: ModelSpec) -> Planned:
+def planned_model(spec: ModelSpec) -> PlannedModel:
     """A model as the store names it."""
-    return Planned(str(spec), tuple(sorted(spec.options.items())))
+    return PlannedModel(str(spec), tuple(sorted(spec.options.items())))

@@ -12,12 +12,11 @@ from pathlib import Path
 from wug import options, registry
 from wug.errors import InputError, ModelError, UnknownName, nearest
 from wug.evaluation import executors
-from wug.evaluation.annotated_suite import annotated
+from wug.evaluation.annotated_suite import AnnotatedSuite, with_metrics
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites
-from wug.evaluation.own_metrics import with_metrics
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.models import ModelSpec
@@ -210,7 +209,7 @@ def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
         suites = resolve_suites(with_options)
     assert with_options.protocol is not None
     if signature_fields := protocol(with_options.protocol).signature_fields:
-        suites = [annotated(suite, {}, None, signature_fields) for suite in suites]
+        suites = [AnnotatedSuite(suite, signature_fields=signature_fields) for suite in suites]
     return with_options, suites
 
 

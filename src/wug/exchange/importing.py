@@ -20,7 +20,7 @@ from wug.identity import IMPORTED
 from wug.results.learning_curves import step_of
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
-from wug.results.sweeps import Planned, plan_text, sweeps
+from wug.results.sweeps import PlannedModel, plan_text, sweeps
 from wug.types import Result, Signature
 
 log = logging.getLogger("wug")
@@ -229,7 +229,7 @@ def _sweep(store: Store, name: str, runs: Sequence[ImportedRun], command: str) -
     """The number of the sweep, with these runs as further members."""
     key = f"{IMPORTED}:{name}"
     sweep = next((s for s in sweeps(store.reader) if s.name == name and _is_imported(store, s.id)), None)
-    models = dict.fromkeys([*(sweep.models if sweep else ()), *(Planned(_specification(run)) for run in runs)])
+    models = dict.fromkeys([*(sweep.models if sweep else ()), *(PlannedModel(_specification(run)) for run in runs)])
     suites = dict.fromkeys([*(sweep.suites if sweep else ()), *(suite.name for run in runs for suite in run.suites)])
     return store.begin_sweep(key, name, command, plan_text(models, suites))
 

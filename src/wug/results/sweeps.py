@@ -15,7 +15,7 @@ PREFIX = "sweep:"
 """Prefix of the name or number of a sweep where a run is also possible."""
 
 
-class Planned(NamedTuple):
+class PlannedModel(NamedTuple):
     """A model of a sweep."""
 
     specification: str
@@ -35,7 +35,7 @@ class Sweep(NamedTuple):
     name: str
     command: str
     started: str
-    models: tuple[Planned, ...]
+    models: tuple[PlannedModel, ...]
     """All models that match the patterns."""
     suites: tuple[str, ...]
 
@@ -46,11 +46,11 @@ class Sweep(NamedTuple):
 class Member(NamedTuple):
     """A model of a sweep and its run; None if it was not evaluated yet."""
 
-    model: Planned
+    model: PlannedModel
     run: Run | None
 
 
-def plan_text(models: Iterable[Planned], suites: Iterable[str]) -> str:
+def plan_text(models: Iterable[PlannedModel], suites: Iterable[str]) -> str:
     """The models and suites of a sweep as JSON, for the store."""
     listed = [[model.specification, dict(model.options)] for model in models]
     return json.dumps({"models": listed, "suites": list(suites)}, ensure_ascii=True)
@@ -101,7 +101,7 @@ def finished(reader: RunReader, sweep: int, key: str, specification: str) -> int
     return None if row is None else int(row["id"])
 
 
-def finished_at(reader: RunReader, sweep: int, model: Planned, commit: str) -> int | None:
+def finished_at(reader: RunReader, sweep: int, model: PlannedModel, commit: str) -> int | None:
     """The complete run in a sweep of a model at a commit on the Hugging Face Hub, or None."""
     rows = reader.each(
         "SELECT id, key, model FROM runs WHERE sweep = ? AND specification = ? AND status = 'complete'"
@@ -130,15 +130,15 @@ def counts(members: Iterable[Member]) -> Mapping[str, int]:
     return Counter("missing" if member.run is None else member.run.status for member in members)
 
 
-def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[Planned, Run]:
+def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[PlannedModel, Run]:
     keys = {
         row["id"]: row["key"]
         for row in reader.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
     }
-    runs_by_model: dict[Planned, Run] = {}
+    runs_by_model: dict[PlannedModel, Run] = {}
     for run in reversed(reader.runs()):  # a model whose files changed has a later run under the same name
         if run.id in keys:
-            model = Planned(run.specification or run.model, _given(keys[run.id]))
+            model = PlannedModel(run.specification or run.model, _given(keys[run.id]))
             if run.status == "complete" or model not in runs_by_model or runs_by_model[model].status != "complete":
                 runs_by_model[model] = run
     return runs_by_model
@@ -155,7 +155,7 @@ def _given(key: Any) -> tuple[tuple[str, str], ...]:
 def _sweep_of(row: Any) -> Sweep:
     try:
         plan = json.loads(row["plan"])
-        models = tuple(Planned(str(name), tuple(sorted(options.items()))) for name, options in plan["models"])
+        models = tuple(PlannedModel(str(name), tuple(sorted(options.items()))) for name, options in plan["models"])
         suites = tuple(map(str, plan["suites"]))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise StoreError(f"the store is damaged: the plan of sweep {row['id']} cannot be read") from None

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 import run_factory
 import sample_results
 from browsing import Served, client_of
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.web.site import Site
 
 SEEDS = [f"causal/lab/small-seed{seed}@{seed}" for seed in (1, 2, 3)]
@@ -146,7 +146,7 @@ def test_a_suite_whose_name_is_a_pattern_has_its_items_too(client: TestClient, s
 def sweeps(site: Site) -> Site:
     """Sweeps 1 and 2, of three checkpoints each, on two suites."""
     for number, name in ((1, "small"), (2, "large")):
-        models = [Planned(f"causal:{name}@step{step}") for step in (0, 100, 200)]
+        models = [PlannedModel(f"causal:{name}@step{step}") for step in (0, 100, 200)]
         assert site.store.begin_sweep(name, name, "wug run", plan_text(models, ["s", "t"])) == number
         for step in (200, 0, 100):
             run = site.store.begin(f"{name}{step}", f"causal/{name}@{step}", "x", revision=f"step{step}", sweep=number)

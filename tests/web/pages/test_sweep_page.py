@@ -14,14 +14,14 @@ from starlette.testclient import TestClient
 from run_factory import outcomes, result
 from wug.exchange.importing import import_files
 from wug.results.store import Store, run_key
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.web.pages import sweep as pages
 from wug.web.site import Site
 
 
 def keep_sweep(store: Store, name: str, learned: dict[str, int], *, missing: int = 0) -> int:
     """A sweep in whose runs so many of ten items are right, by what the model is called."""
-    models = [Planned(model) for model in [*learned, *(f"causal:x/step-{90 + place}" for place in range(missing))]]
+    models = [PlannedModel(model) for model in [*learned, *(f"causal:x/step-{90 + place}" for place in range(missing))]]
     number = store.begin_sweep(f"key of {name}", name, f"wug run s --sweep {name}", plan_text(models, ["s"]))
     for model, right in learned.items():
         rows = outcomes({"accuracy": [True] * right + [False] * (10 - right)})

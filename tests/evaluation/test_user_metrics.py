@@ -13,7 +13,8 @@ import wug
 from command_line import wug as command
 from wug import registry
 from wug.errors import InputError, UnknownName
-from wug.evaluation.own_metrics import SuiteWithMetrics, find_metric, with_metrics
+from wug.evaluation.annotated_suite import AnnotatedSuite, with_metrics
+from wug.evaluation.user_metrics import find_metric
 from wug.types import Outcome
 
 PAIRS = [
@@ -144,6 +145,6 @@ def test_a_plugin_registers_a_metric_by_its_name(monkeypatch: pytest.MonkeyPatch
 
 def test_how_a_table_was_read_is_kept_with_further_metrics() -> None:
     (suite,) = with_metrics([wug.read_suite(PAIRS)], [find_metric(wug.metric(lambda outcomes: 1.0, name="mine"))])
-    assert isinstance(suite, SuiteWithMetrics)
+    assert isinstance(suite, AnnotatedSuite)
     assert suite.understood == getattr(suite.suite, "understood", None)
-    assert suite.sample(1).functions == suite.functions
+    assert suite.sample(1).metrics == suite.metrics

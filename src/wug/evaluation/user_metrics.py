@@ -6,16 +6,15 @@ import hashlib
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, UnknownName, WugError
-from wug.evaluation.annotated_suite import WrappedSuite
-from wug.types import Better, Metric, Outcome, Row, Suite, Unit, Value
+from wug.types import Better, Metric, Outcome, Unit, Value
 
-Judge: TypeAlias = Callable[[Sequence[Outcome]], Value]
+MetricCallable: TypeAlias = Callable[[Sequence[Outcome]], Value]
 """A function of all outcomes of an item; None: the item has no value."""
 
 
@@ -23,7 +22,7 @@ Judge: TypeAlias = Callable[[Sequence[Outcome]], Value]
 class MetricFunction:
     """A function of an item's outcomes that is a metric. It can still be called."""
 
-    function: Judge
+    function: MetricCallable
     metric: Metric
 
     def __call__(self, outcomes: Sequence[Outcome]) -> Value:
@@ -60,7 +59,7 @@ class MetricFunction:
 
 
 def as_metric(
-    function: Judge | MetricFunction,
+    function: MetricCallable | MetricFunction,
     *,
     name: str | None = None,
     unit: Unit = "score",
@@ -85,52 +84,9 @@ def as_metric(
     return MetricFunction(function, Metric(metric_name, unit, better, headline, text))
 
 
-def find_metric(metric: str | Judge | MetricFunction) -> MetricFunction:
+def find_metric(metric: str | MetricCallable | MetricFunction) -> MetricFunction:
     """A metric by the name of a plugin's, by `module:function`, or from a function."""
     if not isinstance(metric, str):
         return as_metric(metric)
     function: Any = registry.imported(metric) if ":" in metric else registry.plugin("metrics", metric)
     return as_metric(function)
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteWithMetrics(WrappedSuite):
-    """A suite with further metrics, whose values follow its own outcomes."""
-
-    functions: tuple[MetricFunction, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the suite."""
-        return self.suite.name
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """The scoring options of the suite, and the functions."""
-        return {**self.suite.options, "metrics": ",".join(function.signature for function in self.functions)}
-
-    @property
-    def metrics(self) -> Sequence[Metric]:
-        """The metrics of the suite, then the functions."""
-        return (*self.suite.metrics, *(function.metric for function in self.functions))
-
-    def run(self, model: Any) -> Iterator[Row]:
-        """The rows of the suite, then one outcome per item and function."""
-        items: dict[str, list[Outcome]] = {}
-        for row in self.suite.run(model):
-            if isinstance(row, Outcome):
-                items.setdefault(row.item, []).append(row)
-            yield row
-        for function in self.functions:
-            yield from map(function.outcome, items.values())
-
-
-def with_metrics(suites: Iterable[Suite], functions: Sequence[MetricFunction]) -> list[Suite]:
-    """The suites with further metrics; an error if a suite has one of the same name."""
-    extended: list[Suite] = []
-    for suite in suites:
-        names = [metric.name for metric in suite.metrics] + [function.metric.name for function in functions]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise InputError(f"suite {suite.name} has two metrics called {twice}: name one with wug.metric(name=…)")
-        extended.append(SuiteWithMetrics(suite, tuple(functions)) if functions else suite)
-    return extended
