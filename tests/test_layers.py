@@ -36,7 +36,7 @@ ALLOWED = {
     "stats_paired": {"distributions", "stats", "types"},
     "alignment": {"errors", "types"},
     "tables": {"arguments", "errors", "files", "formatting", "registry"},
-    "scores": {"types"},
+    "scores": {"errors", "types"},
     "stages": set(),
     "samples": {"registry", "types"},
     "patterns": {"errors"},
@@ -44,7 +44,7 @@ ALLOWED = {
     "data": {"data", "errors", "files", "registry"},
     "families": CORE | {"exchange", "families", "texts", "views"},
     "models": CORE | {"models"},
-    "train": CORE | {"models", "train"},
+    "train": CORE | {"evaluation", "models", "train"},
     "views": CORE | {"results", "views"},
     "results": CORE | {"results", ""},
     "evaluation": CORE | {"data", "evaluation", "models", "results", ""},
@@ -85,7 +85,6 @@ KNOWS_NAMES = {
     "api/reading": "reading times from Python: several predictor sets on the same rows",
     "cli/reading": "reading times from the command line, in the words of their users",
     "cli/train": "one command per architecture",
-    "cli/_training_tasks": "the data and the model of each of them",
     "train": "trains models of some backends and writes their folders",
 }
 """Modules that may contain names of families and backends, with the reason."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -104,11 +104,6 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> Non
     for name in names:
         if name not in known:
             raise UnknownOption(name, what, known)
-
-
-def with_defaults(options: Iterable[Option], **defaults: Any) -> tuple[Option, ...]:
-    """The options with other defaults."""
-    return tuple(replace(one, default=defaults.get(one.name, one.default)) for one in options)
 
 
 def table(options: Iterable[Option], *, flags: bool = False) -> str:

@@ -325,7 +325,8 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
     )
     assert wug("train", "seq2seq", examples, *given).code == 0
     recipe = json.loads((tmp_path / "m" / "training" / "recipe.json").read_text(encoding="utf-8"))
-    assert (recipe["layers"], recipe["inner"], recipe["rate"], recipe["optimiser"]) == (2, 512, 1e-3, "adamw")
+    expected = {"layers": 2, "ffn_size": 512, "learning_rate": 1e-3, "optimiser": "adamw"}
+    assert expected.items() <= recipe.items()
     assert not {"heads", "attention", "untied", "start"} & recipe.keys()
 
 

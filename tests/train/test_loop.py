@@ -26,7 +26,7 @@ def task(seed: int = 0) -> TrainingTask:
 
 
 def recipe(steps: int = 12, **more: object) -> TrainingConfig:
-    return TrainingConfig(**{"steps": steps, "batch": 8, "rate": 1e-2, "warmup": 2, **more})  # type: ignore[arg-type]
+    return TrainingConfig(**{"steps": steps, "batch_size": 8, "learning_rate": 1e-2, "warmup": 2, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
@@ -62,10 +62,10 @@ def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
         judged.append(epoch)
         return [0.1, 0.5, 0.4, 0.3, 0.9][epoch - 1]
 
-    state = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
+    state = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), test=judge)
     assert judged == [1, 2, 3, 4]
     assert state.step == 12  # 24 examples, 8 a step
-    again = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
+    again = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), test=judge)
     assert again.step == 12
 
 
@@ -74,6 +74,15 @@ def test_a_folder_of_another_training_is_refused(tmp_path: Path) -> None:
     TrainingFolder(tmp_path).begin(recipe(), {"kind": "seq2seq"})
     with pytest.raises(ModelError, match="seed = 0, now 7"):
         TrainingFolder(tmp_path).begin(recipe(seed=7), {"kind": "seq2seq"})
+
+
+def test_a_recipe_of_an_earlier_version_is_recognised(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path)
+    folder.path.mkdir()
+    (folder.path / "recipe.json").write_text('{"batch": 8, "rate": 0.01, "inner": 16, "seed": 0}')
+    folder.refuse_other({"batch_size": 8, "learning_rate": 0.01, "ffn_size": 16})
+    with pytest.raises(ModelError, match="ffn_size = 16, now 32"):
+        folder.refuse_other({"ffn_size": 32})
 
 
 def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
         return [0.1, 0.5, 0.4, 0.5, 0.9][epoch - 1]
 
     settings = TrainingSettings(keep_best=lambda: kept.append(judged[-1]))
-    train(task(), recipe(15), tmp_path, settings=settings, judge=judge)
+    train(task(), recipe(15), tmp_path, settings=settings, test=judge)
     assert kept == [1, 2, 5]
 
 

@@ -21,7 +21,7 @@ def test_muon_moves_the_matrices_of_layers_by_the_size_of_an_adam_step() -> None
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Embedding(7, 32), torch.nn.Linear(32, 64))
     optimiser = Optimiser(
-        model, TrainingConfig(steps=1, batch=1, rate=0.01, warmup=0, optimiser="muon", weight_decay=0.0)
+        model, TrainingConfig(steps=1, batch_size=1, learning_rate=0.01, warmup=0, optimiser="muon", weight_decay=0.0)
     )
     before = [p.detach().clone() for p in model.parameters()]
     model(torch.tensor([1, 2])).square().sum().backward()
@@ -39,7 +39,8 @@ def test_muon_moves_the_matrices_of_layers_by_the_size_of_an_adam_step() -> None
 def test_a_share_of_the_rate_is_the_whole_rate_for_a_matrix_that_is_scaled_down(optimiser: str) -> None:
     """Both optimisers take steps whose size does not depend on the gradient's: moving W by a share of the rate is
     moving V by all of it where the model uses W = share * V."""
-    share, recipe = 0.25, TrainingConfig(steps=9, batch=1, rate=0.01, warmup=0, optimiser=optimiser, weight_decay=0.1)  # type: ignore[arg-type]
+    share = 0.25
+    recipe = TrainingConfig(9, 1, learning_rate=0.01, warmup=0, optimiser=optimiser)  # type: ignore[arg-type]
     torch.manual_seed(0)
     slow, other = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8)
     scaled, same = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8)

@@ -38,7 +38,7 @@ def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: P
     examples = tasks(40)
     torch.manual_seed(1)
     task = AttentionLSTMTask(examples, SHAPE, batch=40, seed=1, device="cpu")
-    recipe = TrainingConfig(steps=250, batch=40, rate=1e-2, warmup=10)
+    recipe = TrainingConfig(steps=250, batch_size=40, learning_rate=1e-2, warmup=10)
     state = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     assert sum(state.losses[-5:]) / 5 < 0.1
     task.save(tmp_path, "float16")
@@ -86,7 +86,7 @@ def test_both_networks_see_the_same_examples_at_a_step() -> None:
 def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
     torch.manual_seed(0)
     task = AttentionLSTMTask(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
-    recipe = TrainingConfig(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
+    recipe = TrainingConfig(steps=25, batch_size=16, learning_rate=1e-2, warmup=2, precision="bfloat16")
     losses = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)).losses
     assert losses[-1] < 0.8 * losses[0]
 
@@ -133,12 +133,12 @@ def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
 def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path) -> None:
     examples = tasks(30)
     torch.manual_seed(1)
-    shape = NetworkSize(layers=3, embedding_size=32, heads=4, ffn_size=64, shared=True)
+    shape = NetworkSize(layers=3, embedding_size=32, heads=4, ffn_size=64, share_layers=True)
     task = T5Task(examples, shape, batch=30, seed=1, device="cpu")
     single = T5Task(examples, NetworkSize(1, 32, 4, 64), batch=30, seed=1, device="cpu")
     size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (task, single))
     assert size == size_of_one
-    recipe = TrainingConfig(steps=150, batch=30, rate=1e-2, warmup=10)
+    recipe = TrainingConfig(steps=150, batch_size=30, learning_rate=1e-2, warmup=10)
     train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     task.save(tmp_path, "float32")
     first, last = (task.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))

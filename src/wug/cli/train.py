@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from wug.cli import _common as common
-from wug.cli import _training_tasks as training_tasks
+from wug.cli import _printing as printing
 from wug.cli.main import SuggestingGroup
 from wug.families.commands import FOLDER, option
 from wug.options import Option
-from wug.train.options import KINDS as OPTIONS
-from wug.train.options import LSTM_DEFAULTS, Training
+from wug.train.options import KINDS, LSTM_DEFAULTS, NETWORK_OPTIONS, Training
+
+if TYPE_CHECKING:
+    from wug.train.loop import TrainingProgress
 
 TEXTS = click.Argument(["texts"], nargs=-1, required=True, type=click.Path(path_type=Path))
 SOURCE = click.Argument(["source"], type=click.Path(path_type=Path, exists=True))
@@ -23,9 +30,45 @@ OUTPUT = option("-o --output", "Folder for the model.", type=FOLDER, required=Tr
 SUITE = option(
     "--suite suites", "Test the model on this suite after each epoch and store the run; repeatable.", multiple=True
 )
+SECONDS_BETWEEN_LINES = 10.0
+"""Between two lines of progress if stderr is not a terminal."""
+_TRANSFORMER_HELP = """Train a {kind} language model with {architecture}'s architecture on TEXTS.
+
+TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
+
+\b
+wug train {kind} corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
+wug train {kind} corpus.txt -o my-model --steps 6000
+wug run wug_agreement_pp --model my-model
+"""
+HELP = {
+    "causal": _TRANSFORMER_HELP.format(kind="causal", architecture="Llama"),
+    "masked": _TRANSFORMER_HELP.format(kind="masked", architecture="ModernBERT"),
+    "lstm": """Train a word-level LSTM on TEXTS.
+
+TEXTS are plain text files with one paragraph per line, also .gz or .xz. The vocabulary is the most frequent words;
+other words are <unk>. Each sentence starts after <eos>.
+
+\b
+wug train lstm corpus.txt -o tiny --steps 9 --layers 1 --batch-size 8 --vocab 400     a quick trial
+wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
+wug run wug_agreement_pp --model my-lstm
+""",
+    "seq2seq": """Train a sequence-to-sequence model on SOURCE: a PCFG SET, SCAN or COGS folder, or a file of one.
+
+The vocabulary is the words of the training set. A T5 has relative positions; an LSTM reads the source in both
+directions. Both have as many layers in the encoder as in the decoder.
+
+\b
+wug train seq2seq my_scan -o tiny --steps 9 --layers 1 --batch-size 8     a quick trial
+wug train seq2seq my_pcfgset -o my-lstm --epochs 6 --network lstm
+wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
+wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
+""",
+}
 
 
-def _click_option(option: Option, shown_default: str | None) -> click.Option:
+def _click_option(option: Option, kind: str) -> click.Option:
     name = option.name.replace("_", "-")
     negatable = option.type is bool and option.default is None
     value_type: Any = option.type
@@ -33,66 +76,72 @@ def _click_option(option: Option, shown_default: str | None) -> click.Option:
         value_type = click.Choice(option.type)
     elif option.type is int and option.least is not None:
         value_type = click.IntRange(int(option.least), None if option.most is None else int(option.most))
+    default: str | bool = option.type is not bool
+    if kind == "seq2seq" and option.name in LSTM_DEFAULTS.keys() - NETWORK_OPTIONS["t5"]:
+        default = f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
     return click.Option(
         [f"--{name}/--no-{name}" if negatable else f"--{name}", option.name],
         type=value_type,
         is_flag=option.type is bool or None,
         default=option.default,
-        show_default=shown_default or option.type is not bool,
+        show_default=default,
         envvar="WUG_DEVICE" if option.name == "device" else None,
         help=f"{option.help[0].upper()}{option.help[1:]}.",
     )
 
 
-def _train_command(
-    name: str,
-    train: Callable[[Training], None],
-    data: click.Argument,
-    shown: Mapping[str, str] | None = None,
-    help: str | None = None,
-) -> click.Command:
-    """A command, by default with the docstring of `train` as its help.
-
-    `shown` has defaults that depend on another option.
-    """
-    flags = [_click_option(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
-    return click.Command(
-        name,
-        params=[data, OUTPUT, *flags, SUITE, common.STORE],
-        callback=partial(_train, train),
-        help=help or train.__doc__,
-    )
+def _command(kind: str) -> click.Command:
+    data = SOURCE if kind == "seq2seq" else TEXTS
+    options = (_click_option(option, kind) for option in KINDS[kind])
+    params = [data, OUTPUT, *options, SUITE, common.STORE]
+    return click.Command(kind, params=params, callback=partial(_train, kind), help=HELP[kind])
 
 
-def _train(train: Callable[[Training], None], **values: Any) -> None:
-    train(Training(**values))
+def _train(kind: str, **values: Any) -> None:
+    from wug.train.run import TrainingOutput, run_training
+
+    context = click.get_current_context()
+    given = {
+        name: value
+        for name, value in values.items()
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    training = Training.of(kind, given)
+    if training.store_path is None:
+        training = replace(training, store_path=common.default_store())
+    state = run_training(training, TrainingOutput(common.say, _progress, common.command_line()))
+    if state is None:
+        return
+    folder, last = training.output, state.losses[-50:]
+    printing.echo(f"trained {folder}: {state.step:,} steps, loss {sum(last) / len(last):.4f}, {state.seconds:,.0f} s")
+    common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")
+    if (folder / "best").is_dir():
+        common.say(f"the model with the best test result: {folder / 'best'}")
 
 
-KINDS = (
-    *(
-        _train_command(
-            kind,
-            partial(training_tasks.token_model, kind),
-            TEXTS,
-            help=training_tasks.TOKEN_MODEL_HELP.format(kind=kind, architecture=architecture),
-        )
-        for kind, architecture in (("causal", "Llama"), ("masked", "ModernBERT"))
-    ),
-    _train_command("lstm", training_tasks.lstm, TEXTS),
-    _train_command(
-        "seq2seq",
-        training_tasks.seq2seq,
-        SOURCE,
-        shown={
-            option.name: f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
-            for option in OPTIONS["seq2seq"]
-            if option.name in LSTM_DEFAULTS
-        },
-    ),
-)
+@contextmanager
+def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
+    last = 0.0
+
+    def say(progress: TrainingProgress) -> None:
+        nonlocal last
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES or progress.step == progress.steps:
+            last = time.monotonic()
+            left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {left} left")
+
+    if common.quiet() or not sys.stderr.isatty():
+        yield say
+        return
+    with common.progress_bar("training") as draw:
+        yield lambda now: draw(now.step, now.steps, _state(now))
 
 
-@click.group("train", cls=SuggestingGroup, commands=KINDS)
+def _state(progress: TrainingProgress) -> str:
+    return f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s"
+
+
+@click.group("train", cls=SuggestingGroup, commands=[_command(kind) for kind in KINDS])
 def command() -> None:
     """Train a small model from scratch, for `wug run`.
 

@@ -46,8 +46,9 @@ class ModelCard:
         rows = {
             "parameters": f"{self.parameters:,}",
             "trained on": self.data,
-            "steps": f"{state.step:,} of {config.batch} rows",
-            "optimiser": f"{config.optimiser}, rate {config.rate:g} after {config.warmup:,} steps, then cosine decay",
+            "steps": f"{state.step:,} of {config.batch_size} rows",
+            "optimiser": f"{config.optimiser}, rate {config.learning_rate:g} after {config.warmup:,} steps, then "
+            "cosine decay",
             "weight decay": f"{config.weight_decay:g}",
             "arithmetic": config.precision,
             "seed": str(config.seed),

@@ -56,7 +56,7 @@ class TrainingSettings:
 
 
 Report = Callable[[TrainingProgress], None]
-Judge = Callable[[int, int], float | None]
+EpochTest = Callable[[int, int], float | None]
 """Called after each epoch with its number and the step; early stopping waits for its value to rise."""
 
 
@@ -100,7 +100,7 @@ def train(
     *,
     settings: TrainingSettings | None = None,
     report: Report | None = None,
-    judge: Judge | None = None,
+    test: EpochTest | None = None,
 ) -> TrainingState:
     """Train to the last step, from a checkpoint if there is one, and return the final state.
 
@@ -108,7 +108,7 @@ def train(
     again takes exactly the steps of an uninterrupted one.
     """
     settings = settings or TrainingSettings()
-    state = _Loop(task, config, TrainingFolder(folder), settings, report, judge).run()
+    state = _Loop(task, config, TrainingFolder(folder), settings, report, test).run()
     task.model.eval()
     TrainingFolder(folder).write_curve(state.losses)
     return state
@@ -122,10 +122,10 @@ class _Loop:
         folder: TrainingFolder,
         settings: TrainingSettings,
         report: Report | None,
-        judge: Judge | None,
+        test: EpochTest | None,
     ) -> None:
         self._task, self._config, self._folder = task, config, folder
-        self._settings, self._report, self._judge = settings, report, judge
+        self._settings, self._report, self._epoch_test = settings, report, test
         self._optimiser = Optimiser(task.model, config, task.rate_factors)
         self._average = WeightAverage(task.model, config)
         state = folder.read(task.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
@@ -143,7 +143,7 @@ class _Loop:
         while step < config.steps and not self._is_stale:
             torch.manual_seed(config.seed * 1_000_003 + step)  # dropout and masks, on every device
             self._optimiser.set_rate(config.rate_at(step))
-            with _memory_errors(self._folder, config.batch):
+            with _memory_errors(self._folder, config.batch_size):
                 self._unread.append(self._steps.take(self._task.batch(step)).clone())
             step += 1
             self._average.take(step)
@@ -162,8 +162,8 @@ class _Loop:
         writes_checkpoint = bool(settings.checkpoint_every) and step % settings.checkpoint_every == 0
         if step % REPORT_EVERY_STEPS == 0 or writes_checkpoint or epoch_ends:
             self._read_losses(step)
-        if epoch_ends and self._judge is not None:
-            self._test(self._judge, epoch + (step_in_epoch > 0), step)
+        if epoch_ends and self._epoch_test is not None:
+            self._test(self._epoch_test, epoch + (step_in_epoch > 0), step)
             writes_checkpoint = True
         if (writes_checkpoint or self._is_stale) and (step < config.steps or settings.keep_checkpoint):
             self._folder.write(self._task.model, self._optimiser, self._average, self._state(step))
@@ -178,9 +178,9 @@ class _Loop:
             self._report(TrainingProgress(step, self._config.steps, sum(recent) / len(recent), rate))
         self._last_report = step, now
 
-    def _test(self, judge: Judge, epoch: int, step: int) -> None:
+    def _test(self, test: EpochTest, epoch: int, step: int) -> None:
         self._task.model.eval()
-        value = judge(epoch, step)
+        value = test(epoch, step)
         self._task.model.train()
         if value is not None and (self._best is None or value > self._best):
             self._best, self._stale = value, 0

@@ -109,8 +109,8 @@ class T5Task(_Seq2SeqTask):
         )
         model = T5ForConditionalGeneration(config)
         _join_norms(model)
-        self._shared = shape.shared
-        if shape.shared:
+        self._shared = shape.share_layers
+        if shape.share_layers:
             _share_layers(model)
         super().__init__(model, examples, names, batch=batch, seed=seed, device=device)
         self.rate_factors = {

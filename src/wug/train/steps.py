@@ -88,7 +88,7 @@ class Optimiser:
                 {"params": group, "weight_decay": config.weight_decay if decays else 0.0}
                 for (decays, _), group in groups.items()
             ],
-            lr=next(iter(self._rates.values())) if on_gpu else config.rate,
+            lr=next(iter(self._rates.values())) if on_gpu else config.learning_rate,
             betas=(0.9, 0.98),
             eps=1e-9,
             fused=True,

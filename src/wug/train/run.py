@@ -1,0 +1,171 @@
+"""A whole training: the data and the model, tests after epochs, the saved model and its card."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from wug import __version__, registry
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.train.card import ModelCard
+from wug.train.checkpoint import TrainingFolder, TrainingState
+from wug.train.loop import EpochTest, Report, TrainingSettings, train
+from wug.train.material import material_of
+from wug.train.options import CONFIGURED, Training
+from wug.train.steps import TrainingTask
+from wug.types import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOutput:
+    """Where a training reports what it does."""
+
+    say: Callable[[str], None]
+    """Takes a line of text."""
+    progress: Callable[[], AbstractContextManager[Report]]
+    """Opens a display of the progress."""
+    command: str
+    """The command, for the model card and the runs of --suite."""
+
+
+def run_training(training: Training, output: TrainingOutput) -> TrainingState | None:
+    """Train a model, test it after epochs, save it and write its card; None if it is already trained.
+
+    Everything that can be checked before the data is read is checked first, since reading may take minutes.
+    """
+    _require_possible(training)
+    material = material_of(training, output.say)
+    settings = {**material.settings, **training.values(("epochs", "patience", "dtype"))}
+    folder = TrainingFolder(training.output)
+    unresolved = ("steps", None), ("warmup", None), ("precision", "auto")
+    configured = [name for name in CONFIGURED if (name, getattr(training, name)) not in unresolved]
+    folder.refuse_other({**settings, **training.values(configured)})
+    if folder.finished:
+        output.say(f"{training.output} is already trained: delete it, or use another folder, to train again")
+        return None
+    device = _prepared_device(training)
+    task = material.task(device)
+    suites = _testable_suites(training, settings["kind"])
+    config = training.config(task.steps_per_epoch, device)
+    folder.begin(config, settings)
+    parameters = sum(p.numel() for p in task.model.parameters())
+    output.say(
+        f"training {parameters / 1e6:.1f}M parameters for {config.steps:,} steps "
+        f"({config.steps / task.steps_per_epoch:.1f} epochs) on {_hardware(training, device)}, {config.precision}"
+    )
+    loop_settings = TrainingSettings(
+        training.compiled_on(device),
+        training.checkpoint_every,
+        keep_checkpoint=False,
+        patience=training.patience,
+        keep_best=(lambda: task.save(training.output / "best", training.dtype)) if suites else None,
+    )
+    test = _epoch_test(task, suites, training, device, output) if suites else None
+    with output.progress() as report:
+        state = train(task, config, training.output, settings=loop_settings, report=report, test=test)
+    task.save(training.output, training.dtype)
+    card = ModelCard(
+        command=output.command,
+        data=material.description,
+        kind=settings["kind"],
+        unit=settings.get("unit"),
+        parameters=parameters,
+        dtype=training.dtype,
+        device=device,
+        version=__version__,
+    )
+    card.write(training.output, config, state)
+    folder.finish()
+    return state
+
+
+def _require_possible(training: Training) -> None:
+    """Refuse options that exclude each other, and suites that cannot be found."""
+    from wug.evaluation.opening import suite_paths
+
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise MissingExtra("training", "hf")
+    if (training.steps is None) == (training.epochs is None):
+        raise InputError("give the length of the training: --steps N or --epochs N")
+    if training.patience is not None and training.average > 1:
+        raise InputError("--average counts back from the last step, which is unknown with --patience")
+    if training.patience is not None and not training.suites:
+        raise InputError("--patience needs a --suite to test on")
+    for suite in training.suites:
+        suite_paths(suite)
+
+
+def _prepared_device(training: Training) -> str:
+    """The device to train on; sets the random seed, which the initial weights depend on."""
+    import torch
+
+    from wug.models import pick_device
+
+    device = pick_device(training.device)
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"cannot use device {device!r}: {str(error).splitlines()[0]}") from error
+    torch.manual_seed(training.seed)
+    torch.set_float32_matmul_precision("highest")
+    return device
+
+
+def _hardware(training: Training, device: str) -> str:
+    """The device in words; sets the number of CPU threads."""
+    import torch
+
+    from wug.models import free_threads
+
+    if device != "cpu":
+        return device
+    torch.set_num_threads(training.threads or free_threads())
+    return f"cpu, threads: {torch.get_num_threads()}"
+
+
+def _testable_suites(training: Training, kind: str) -> list[Suite]:
+    from wug.evaluation.opening import open_suites
+
+    suites = list(open_suites(training.suites))
+    for suite in suites:
+        if suite.needs != registry.traits(kind).returns:
+            needed = "generates text" if suite.needs == "text" else "scores text"
+            raise InputError(f"suite {suite.name} needs a model that {needed}, and this one does not")
+    return suites
+
+
+def _epoch_test(
+    task: TrainingTask, suites: Sequence[Suite], training: Training, device: str, output: TrainingOutput
+) -> EpochTest:
+    from wug.evaluation.request import RunRequest
+    from wug.evaluation.service import execute
+
+    folder = training.output
+
+    def test(epoch: int, step: int) -> float | None:
+        if epoch % training.every:
+            return None
+        # The folder's name is the model's name in the store, which identifies the runs of one training.
+        saved = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
+        task.save(saved, training.dtype)
+        request = RunRequest(
+            suites=suites,
+            models=[saved],
+            model_options={"device": device},
+            store=training.store_path,
+            command=output.command,
+        )
+        (run,) = execute(request).recorded.values()
+        if not training.keep_epochs:
+            shutil.rmtree(saved, ignore_errors=True)
+            if not any(saved.parent.iterdir()):
+                saved.parent.rmdir()
+        headlines = [(result.suite, result.headline.value) for result in run.results if result.headline is not None]
+        values = ", ".join(f"{suite} {value:.3f}" for suite, value in headlines) or "no result"
+        output.say(f"epoch {epoch}, step {step:,}: {values} (run {run.number})")
+        return sum(value for _, value in headlines) / len(headlines) if headlines else None
+
+    return test
