@@ -1,4 +1,4 @@
-"""Reads tables of text: tab- or comma-separated with a header, or one JSON object per line."""
+"""Reads tables of text: tab- or comma-separated with a header, one JSON object per line, or the output of fairseq."""
 
 from __future__ import annotations
 
@@ -322,3 +322,23 @@ def _repeated(header: tuple[str, ...]) -> list[Problem]:
 
 def _kind(value: object) -> str:
     return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+HYPOTHESIS = re.compile(r"H-(\d{1,12})\t[^\t]*(?:\t(.*))?")
+"""A hypothesis in fairseq's output: source number, score, text."""
+
+
+def best_hypotheses(lines: Sequence[str], count: int) -> list[tuple[int, str]] | None:
+    """The line number and the text of each source's best hypothesis, by the `H-` lines of fairseq; None without any."""
+    best: dict[int, tuple[int, str]] = {}
+    for number, line in enumerate(lines, 1):
+        if match := HYPOTHESIS.fullmatch(line):
+            index = int(match[1])
+            if index >= count:
+                message = f"an answer to source number {index} (counted from 0), but there are only {count:,} sources"
+                raise InputError(message, place=f"line {number}")
+            best.setdefault(index, (number, match[2] or ""))  # the best hypothesis comes first
+    missing = [index for index in range(count) if index not in best]
+    if best and missing:
+        raise InputError(f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}")
+    return [best[index] for index in range(count)] if best else None

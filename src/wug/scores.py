@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from wug.errors import InputError
 from wug.types import WHOLE_TEXT, Request, Scored
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -43,6 +44,22 @@ class Texts(Sequence[Request]):
 
     def __iter__(self) -> Iterator[Request]:
         return map(Request, self.texts)
+
+
+def logprob_of(value: object, tolerance: float = 1e-6, lowest: float = -1e300) -> float | None:
+    """A value of another program as a log-probability; None stays None.
+
+    Args:
+        value: In nats; InputError if it is not a number that can be a log-probability.
+        tolerance: How far above 0 rounding may put it; it counts as 0.
+        lowest: The lowest valid number.
+    """
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not lowest <= value <= tolerance:
+        raise InputError(f"{value!r:.60} is not a log-probability: a number of nats, 0 at most")
+    return min(float(value), 0.0)
 
 
 def texts_of(requests: Sequence[Request]) -> Sequence[str]:

@@ -219,7 +219,7 @@ def test_an_answer_after_nothing_that_cannot_be_used_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda value, n: value + 9, "are not log-probabilities|for a log-probability"),
+        (lambda value, n: value + 9, "are not log-probabilities|is not a log-probability"),
         (lambda value, n: value - n / 3, "changes from"),
         (lambda value, n: value - 90, "are not log-probabilities"),
     ],

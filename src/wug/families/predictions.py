@@ -9,7 +9,6 @@ H-12<TAB>score<TAB>prediction       fairseq, in any order
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,12 +17,12 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.files import read_lines
 from wug.formatting import plural
+from wug.record_tables import best_hypotheses
 
 SOURCE = ("sentence", "source", "src", "input", "question")
 PREDICTION = ("prediction", "predicted", "pred", "hypothesis", "output", "answer", "logical_form", "form")
 TARGET = ("target", "tgt", "gold", "reference")
 OTHER = ("type", "gen_type", "category")
-FAIRSEQ = re.compile(r"H-(\d{1,12})\t([^\t]*)\t?(.*)")
 
 
 class PredictedRow(NamedTuple):
@@ -88,25 +87,17 @@ def split_columns(lines: Sequence[str], path: Path) -> list[list[str]]:
 def read_plain(path: Path, count: int) -> list[PredictedRow]:
     """Predictions for `count` sources, one per line, or the `H-` lines of fairseq in the order of their numbers."""
     lines = read_lines(path)
-    found = [(number, match) for number, line in enumerate(lines, 1) if (match := FAIRSEQ.fullmatch(line))]
-    if not found:
-        tabbed = next((number for number, line in enumerate(lines, 1) if "\t" in line), None)
-        if tabbed is not None:
-            message = f"a tab, but line 1 has none: {short(lines[tabbed - 1])}. Give every line the same columns"
-            raise InputError(message, file=path, place=f"line {tabbed}")
-        return [PredictedRow(number, line) for number, line in enumerate(lines, 1)]
-    rows: dict[int, PredictedRow] = {}
-    for number, match in found:
-        index = int(match[1])
-        if index >= count:
-            message = f"an answer to source number {index} (counted from 0), but there are only {count:,} sources"
-            raise InputError(message, file=path, place=f"line {number}")
-        rows.setdefault(index, PredictedRow(number, match[3]))  # the best hypothesis comes first
-    missing = [index for index in range(count) if index not in rows]
-    if missing:
-        message = f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}"
-        raise InputError(message, file=path)
-    return [rows[index] for index in range(count)]
+    try:
+        hypotheses = best_hypotheses(lines, count)
+    except InputError as error:
+        raise InputError(error.message, file=path, place=error.place) from None
+    if hypotheses is not None:
+        return [PredictedRow(number, text) for number, text in hypotheses]
+    tabbed = next((number for number, line in enumerate(lines, 1) if "\t" in line), None)
+    if tabbed is not None:
+        message = f"a tab, but line 1 has none: {short(lines[tabbed - 1])}. Give every line the same columns"
+        raise InputError(message, file=path, place=f"line {tabbed}")
+    return [PredictedRow(number, line) for number, line in enumerate(lines, 1)]
 
 
 def aligned(rows: Sequence[PredictedRow], sources: Iterable[str], path: Path) -> list[PredictedRow]:

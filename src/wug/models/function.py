@@ -17,6 +17,7 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.models.spec import ModelSpec
 from wug.options import Option
+from wug.scores import logprob_of
 from wug.types import WHOLE_TEXT, Answer, Request, Scored, Token, Traits
 
 RETURNS = ("scores", "text")
@@ -32,8 +33,6 @@ OPTIONS = (
 )
 CHUNK = 256
 """Texts per call."""
-MAX_LOGPROB = 1e-6
-"""Rounding may lift the logarithm of 1 above 0."""
 TOKENS = "one log-probability (nats), or one (start, end, logprob) per token"
 
 
@@ -105,11 +104,11 @@ class ScoringFunction(FunctionModel):
         return Token(name or text[start:end], start, max(start, end), self._logprob(text, logprob))
 
     def _logprob(self, text: str, value: SupportsFloat | None) -> float | None:
-        logprob = None if value is None else float(value)
-        if logprob is not None and (math.isnan(logprob) or logprob > MAX_LOGPROB):
+        try:
+            return logprob_of(None if value is None else float(value), lowest=-math.inf)
+        except InputError as error:
             fix = "Negate surprisals, and multiply bits by ln 2"
-            raise ModelError(f"{self.id}: {logprob} is not a log-probability, for {text[:60]!r}. {fix}")
-        return logprob
+            raise ModelError(f"{self.id}: {error.message}, for {text[:60]!r}. {fix}") from None
 
 
 class GeneratingFunction(FunctionModel):

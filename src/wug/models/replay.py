@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from wug.files import checksum, not_json, read_bytes, read_lines, user_path
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.token_offsets import exact_spans
 from wug.options import Option
+from wug.scores import logprob_of
 from wug.types import LN2, Request, Scored, Token, Traits
 
 TRAITS = Traits()
@@ -31,10 +31,6 @@ OPTIONS = (
 
 ZOO = ("sentence_id", "token_id", "token", "surprisal")
 """The columns of LM Zoo's surprisal tables; surprisal in bits."""
-
-
-MAX_LOGPROB = 1e-6
-"""How far above 0 rounding may put a log-probability; it counts as 0."""
 
 
 class ReplayScorer:
@@ -119,24 +115,11 @@ def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Pat
     if len(tokens) != len(logprobs):
         raise InputError(f"{len(tokens)} tokens but {len(logprobs)} logprobs", file=path, place=place)
     try:
-        values = [_logprob(value) for value in logprobs]
+        values = [logprob_of(value) for value in logprobs]
         spans = _spans(text, [str(token) for token in tokens])
     except InputError as error:
         raise InputError(error.message, file=path, place=place) from None
     return Scored.of(text, [Token(str(t), a, b, p) for t, (a, b), p in zip(tokens, spans, values, strict=True)])
-
-
-def _logprob(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"log-probability {value!r:.60} is neither a number nor null")
-    number = float(value) if abs(value) < 1e300 else math.inf
-    if not math.isfinite(number):
-        raise InputError(f"log-probability {value!r:.60} is not finite")
-    if number > MAX_LOGPROB:
-        raise InputError(f"log-probability {value!r:.60} is above 0: natural logarithms of probabilities are 0 at most")
-    return min(number, 0.0)
 
 
 def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
@@ -169,7 +152,7 @@ def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> di
                 f"expected {' '.join(ZOO)} with numbers, found {row!r}", file=path, place=f"line {number}"
             ) from None
         try:
-            logprobs[int(sentence)].append(_logprob(-bits * LN2))
+            logprobs[int(sentence)].append(logprob_of(-bits * LN2))
         except InputError as error:
             raise InputError(f"surprisal {surprisal}: {error.message}", file=path, place=f"line {number}") from None
     if sorted(tokens) != list(range(1, len(texts) + 1)):

@@ -16,6 +16,7 @@ from wug.models.decoding import outputs
 from wug.models.spec import Identity, ModelSpec
 from wug.models.weights.fingerprints import MAX_FILES, TooManyFiles, content, fingerprint
 from wug.options import Option
+from wug.record_tables import best_hypotheses
 from wug.types import Traits
 
 TRAITS = Traits(returns="text", verbatim_names=True)
@@ -33,8 +34,6 @@ OPTIONS = (
     ),
 )
 SOURCE, OUTPUT = "{source}", "{output}"
-HYPOTHESIS = re.compile(r"H-(\d{1,12})\t[^\t]*(?:\t(.*))?")
-"""An answer in fairseq's output, with source number and score."""
 
 
 class FilterCommand:
@@ -136,21 +135,13 @@ def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
 
 def answers(lines: Sequence[str], count: int) -> list[str]:
     """`count` answers: the `H-` lines of fairseq in numerical order, or all lines if there are none."""
-    hypotheses = [match for line in lines if (match := HYPOTHESIS.fullmatch(line))]
-    if not hypotheses:
-        if len(lines) != count:
-            first = f"; the first line is {lines[0][:60]!r}" if lines else ""
-            raise InputError(f"{len(lines):,} lines for {count:,} sources{first}")
-        return list(lines)
-    numbered: dict[int, str] = {}
-    for match in hypotheses:
-        numbered.setdefault(int(match[1]), match[2] or "")  # the first of several hypotheses is the best
-    missing = [number for number in range(count) if number not in numbered]
-    if missing:
-        raise InputError(f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}")
-    if len(numbered) > count:
-        raise InputError(f"there is a line H-{max(numbered)}, and the sources end with number {count - 1}")
-    return [numbered[number] for number in range(count)]
+    hypotheses = best_hypotheses(lines, count)
+    if hypotheses is not None:
+        return [text for _, text in hypotheses]
+    if len(lines) != count:
+        first = f"; the first line is {lines[0][:60]!r}" if lines else ""
+        raise InputError(f"{len(lines):,} lines for {count:,} sources{first}")
+    return list(lines)
 
 
 def _arguments(spec: ModelSpec) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from wug.alignment import STARTS
 from wug.errors import InputError
 from wug.models.tokenization.token_offsets import Span, spans_of_suffix, token_spans
+from wug.scores import logprob_of
 from wug.types import Scored
 
 MAX_LOGPROB = 1e-3
@@ -206,14 +207,9 @@ def _from_entries(entries: list[Any]) -> Echo:
 
 
 def _logprob(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"it has a log-probability that is not a number: {value!r:.60}")
-    number = float(value) if abs(value) < 1e300 else math.nan
-    if not math.isfinite(number) or number > MAX_LOGPROB or number == VLLM_MINUS_INFINITY:
-        raise InputError(f"it has {value!r:.60} for a log-probability")
-    return min(number, 0.0)
+    if value == VLLM_MINUS_INFINITY:
+        raise InputError(f"it has {value} for a log-probability")
+    return logprob_of(value, MAX_LOGPROB)
 
 
 @dataclass(frozen=True, slots=True)
