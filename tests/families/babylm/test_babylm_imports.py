@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import constants
 
 from babylm_times import table
 from command_line import refused, wug
 from run_factory import keep, result
 from wug import data
+from wug.evaluation.opening import builtin_models
 from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes
@@ -207,6 +210,28 @@ def test_exported_predictions_are_imported_with_the_same_scores_and_items(
         for name in "si"
     )
     assert after == before
+
+
+def test_all_checkpoints_of_a_model_of_the_hub_are_a_sweep_of_the_fast_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path / "sets"))
+    small_data(data.adopted("babylm"), fast=True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    repository = tmp_path / "hub" / "models--org--baby"
+    (repository / "refs").mkdir(parents=True)
+    for number in (1, 2):
+        commit = f"{number:040}"
+        shutil.copytree(builtin_models()["wug-causal"], repository / "snapshots" / commit)
+        (repository / "refs" / f"chck_{number}M").write_text(commit)
+    options = ("--store", tmp_path / "s", "--no-cache", "--format", "json", "--executor", "serial")
+    said = wug("run", "babylm", "--fast", "--model", "causal:org/baby@chck_*", *options)
+    assert {found["model"].split("@")[0] for found in said.results} == {"causal/org/baby"}
+    suites = [found["suite"] for found in said.results]
+    assert len(suites) == 2 * len(set(suites))
+    listed = wug("list", "runs", "--store", tmp_path / "s").out.splitlines()
+    assert len(listed) == 2
+    assert "2 complete" in listed[1]
 
 
 def test_a_wug_test_without_a_correlation_is_exported_as_nan(tmp_path: Path) -> None:
