@@ -32,7 +32,7 @@ def _is_table(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """What a configuration file may contain."""
+    """A key of a TOML file of wug."""
 
     name: str
     values: str
@@ -42,6 +42,8 @@ class ConfigKey:
     """The environment variable that has precedence over the file."""
     is_path: bool = False
     """Whether it is a path, relative to the folder of the file."""
+    fix: str = ""
+    """What to do about a wrong value, for the end of its message."""
 
 
 KEYS = (
@@ -78,19 +80,26 @@ def config_files() -> list[Path]:
     return [path for path in (Path(FILE), user_config_path("wug", appauthor=False) / FILE) if path.is_file()]
 
 
+def read_keys(path: Path, keys: Iterable[ConfigKey]) -> dict[str, Any]:
+    """The values in a TOML file; InputError for an unknown key or a wrong value."""
+    known = {key.name: key for key in keys}
+    values = parse_toml(read_text(path), path)
+    for name, value in values.items():
+        if name not in known:
+            raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
+        key = known[name]
+        if not key.fits(value):
+            raise InputError(f"{name} is {key.values}, not {value!r}{key.fix}", file=path)
+        if key.is_path:
+            values[name] = str(path.parent / Path(value).expanduser())
+    return values
+
+
 def read_config() -> dict[str, ConfigValue]:
-    """The values in configuration files; InputError for an unknown key or a wrong value."""
-    known = {key.name: key for key in KEYS}
+    """The values in configuration files; the first file has precedence."""
     values: dict[str, ConfigValue] = {}
-    for path in config_files():
-        for name, value in parse_toml(read_text(path), path).items():
-            if name not in known:
-                raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
-            key = known[name]
-            if not key.fits(value):
-                raise InputError(f"{name} is {key.values}, not {value!r}", file=path)
-            there = str(path.parent / Path(value).expanduser()) if key.is_path else value
-            values.setdefault(name, ConfigValue(there, str(path)))
+    for path in reversed(config_files()):
+        values |= {name: ConfigValue(value, str(path)) for name, value in read_keys(path, KEYS).items()}
     return values
 
 

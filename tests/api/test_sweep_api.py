@@ -44,6 +44,11 @@ def test_a_run_is_stored_with_the_arguments_of_its_call() -> None:
     assert wug.open_store("store").runs()["command"] == [written]
 
 
+def test_the_name_of_a_sweep_needs_a_store() -> None:
+    with pytest.raises(InputError, match="sweep='s' names runs in a store"):
+        wug.run("words.jsonl", "ngram:run/checkpoint-10.arpa", sweep="s")
+
+
 def test_a_model_that_fails_is_a_warning_and_the_others_are_asked(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
     with pytest.warns(UserWarning, match=r"1 models failed(.|\n)*checkpoint-15"):

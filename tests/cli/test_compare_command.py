@@ -146,3 +146,7 @@ def test_a_file_is_written_in_the_format_of_its_suffix_or_not_at_all(
     (tmp_path / "t.txt").write_text("A wug.\n", encoding="utf-8")
     refused(wug(*words), message)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("x.")] == []
+
+
+def test_an_unknown_format_of_an_export_is_refused_before_runs_are_looked_up(db: Path) -> None:
+    refused(wug("export", 99, "--to", "latexx"), "unknown format 'latexx'. Did you mean 'latex'?")

@@ -123,6 +123,10 @@ def test_a_dry_run_counts_what_is_cached_and_done(tmp_path: Path) -> None:
     assert [(one["cached"], one["run"]) for one in found["models"]] == [(5, 1), (5, 2)]
 
 
+def test_a_sweep_without_a_store_is_refused() -> None:
+    refused(wug("run", "words.jsonl", "--sweep", "s", "--no-save"), "--sweep names runs in the store")
+
+
 def test_a_sweep_file_names_models_suites_and_options(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(f'models = ["{MODELS}"]\nsuites = ["words.jsonl"]\nlimit = 2\n')
     said = wug("run", "sweep.toml", "--format", "json")

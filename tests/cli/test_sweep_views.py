@@ -172,6 +172,8 @@ def test_the_curves_of_a_field_are_rows_and_as_many_steps_as_fit_are_columns(tmp
     ]
     both = wug("show", "sweep:p", "--by", "phenomenon", "--by", "field", "--format", "json").out
     assert {"island_effects", "syntax"} <= {curve["suite"] for curve in json.loads(both)["curves"]}
+    every = wug("show", "sweep:p", "--by", "all", "--format", "json").out
+    assert {"island_effects", "syntax", "wh_island"} <= {curve["suite"] for curve in json.loads(every)["curves"]}
 
 
 def test_options_that_a_sweep_has_no_use_for_are_refused() -> None:

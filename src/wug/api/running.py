@@ -261,6 +261,8 @@ def run(
     if store is not None and not isinstance(store, (Store, str, Path)):
         raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
+    if sweep and path is None:
+        raise InputError(f"sweep={sweep!r} names runs in a store: give store=… too")
     if protocol is not None and any(isinstance(suite, Suite) for suite in _as_list(suites)):
         raise InputError("protocol= is for suites given by name or path: these are already open")
     opened = models is not None and any(map(_is_bare, _as_list(models)))

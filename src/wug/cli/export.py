@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from wug.configuration import config
 from wug.errors import InputError, UnknownName, WugError
 from wug.families.commands import OUTPUT_FOLDER
 from wug.files import write_pieces, writing
+from wug.patterns import matches, require_matches
 from wug.tables import RowTable, format_names, format_suffixes
 from wug.types import Result
 from wug.views import charts
@@ -26,6 +27,7 @@ from wug.views.chart_style import ChartStyle
 
 if TYPE_CHECKING:
     from wug.results.comparison import RunComparison
+    from wug.results.store import Store
 
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "md", "latex", "html")
@@ -86,7 +88,6 @@ def command(
     what: str | None,
     suites: tuple[str, ...],
     output: Path | None,
-    raw: bool,
     store_path: Path | None,
     **options: Any,
 ) -> None:
@@ -104,78 +105,55 @@ def command(
     wug export 1 2 --chart --width 400 --font-size 10 --palette grey -o chart.pdf
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
+    selection = _Selection(store_path, words, suites)
     if form is not None and form not in format_names():
-        for name in ("wide", "labels", "chart", "figure", *STYLE_OPTIONS):
-            del options[name]
-        _exchange(form, _Selection(store_path, words, suites), output, options)
+        _to_program(form, selection, output, options)
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
-    drawn, wide, labels = options["chart"] or bool(options["figure"]), options["wide"], options["labels"]
-    if drawn and form:
-        raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
-    if what == "suite" and (form := common.resolve_format(form, output, {".json": "json"})) not in (None, "json"):
-        raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
-    form = common.resolve_format(form, output, dict.fromkeys(CHARTS, "chart") if drawn else format_suffixes())
-    by_duckdb = what in (None, "outcomes") and form in EXPORTED_BY_DUCKDB
-    if drawn and output is None:
-        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
-    if drawn:
-        charts.require(output)
-    elif form == "parquet" and by_duckdb and output is None:  # otherwise, it needs no further packages
-        raise InputError("parquet is not text: name a file with -o")
-    elif form is not None and not by_duckdb:
-        common.require_format(form, output)
-    selection = _Selection(store_path, words, suites)
-    if unnamed := [label for label in labels if not all(label.partition("="))]:
+    if unnamed := [label for label in options["labels"] if not all(label.partition("="))]:
         raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
-    names = {model: name for model, _, name in (label.partition("=") for label in labels)}
-    if drawn and output is not None:
-        look = ChartStyle(**{name: options[name] for name in STYLE_OPTIONS}, labels=names)
-        _chart(selection, what, options["figure"], output, look)
-        return
-    if style_option := next((name for name in STYLE_OPTIONS if options[name] is not None), None):
-        raise click.UsageError(f"--{style_option.replace('_', '-')} is for --chart")
-    if (wide or labels) and (what not in (None, "estimates") or not wide):
-        raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
-    form = form or ("table" if wide else "csv")
-    what = what or ("estimates" if wide or form in FOR_PEOPLE else "outcomes")
-    if what == "suite":
-        common.deliver_text(_evaluated(selection.results()), output)
-    elif what == "outcomes" and form in EXPORTED_BY_DUCKDB:
-        _write_outcomes(selection.results(), form, output, raw)
+    options["labels"] = dict(label.split("=", 1) for label in options["labels"])
+    if options["chart"] or options["figure"]:
+        if form:
+            raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
+        _to_chart(selection, what, output, options)
     else:
-        table = _wide(selection, names) if wide else _table(selection, what, form)
-        common.deliver_table(table, form, output, raw=raw)
+        _to_table(selection, what, form, output, options)
 
 
 class _Selection:
-    """The runs and suites that are exported."""
+    """The runs and suites that are exported; the store is opened when they are read, after all options are checked."""
 
-    def __init__(self, store_path: Path | None, words: Sequence[str], suites: Sequence[str]) -> None:
+    def __init__(self, store_path: Path | None, words: Sequence[str], patterns: Sequence[str]) -> None:
+        self._store_path, self._words, self._patterns = store_path, words, patterns
+
+    @cached_property
+    def store(self) -> Store:
+        return common.open_store(self._store_path)
+
+    @cached_property
+    def runs(self) -> list[int]:
         from wug.results.run_names import numbers
 
-        self.store, self.suites = common.open_store(store_path), suites
-        self.runs = numbers(self.store.reader, words or ("last",))
+        return numbers(self.store.reader, self._words or ("last",))
 
     def results(self, *, outcomes: bool = True) -> list[Result]:
         results = [result for number in self.runs for result in self.store.results(number, outcomes=outcomes)]
-        for pattern in self.suites:
-            if not any(fnmatchcase(result.suite, pattern) for result in results):
-                raise UnknownName("suite", pattern, {result.suite for result in results})
+        require_matches("suite", self._patterns, (result.suite for result in results))
         return self.matching(results)
 
     def matching(self, results: Sequence[Result]) -> list[Result]:
-        patterns = self.suites or ("*",)
-        return [result for result in results if any(fnmatchcase(result.suite, pattern) for pattern in patterns)]
+        return [result for result in results if matches(result.suite, self._patterns)]
 
     def compared(self) -> RunComparison:
         from wug.results.comparison import ComparisonSettings, compare
 
-        return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self.suites))
+        return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self._patterns))
 
 
-def _exchange(form: str, selection: _Selection, output: Path | None, about: Mapping[str, Any]) -> None:
+def _to_program(form: str, selection: _Selection, output: Path | None, options: Mapping[str, Any]) -> None:
+    """Write runs in a format of another program."""
     from wug.exchange.export import ExportedRun, ExportOptions, formats, write
 
     if form not in formats():
@@ -183,8 +161,57 @@ def _exchange(form: str, selection: _Selection, output: Path | None, about: Mapp
     selection.results(outcomes=False)  # refuses unknown suites
     store = selection.store
     runs = [ExportedRun(store.run(run), tuple(selection.matching(store.results(run)))) for run in selection.runs]
-    for line in write(form, runs, output, ExportOptions(**about)):
+    about = ExportOptions(**{name: options[name] for name in ExportOptions._fields})
+    for line in write(form, runs, output, about):
         common.say(line)
+
+
+def _to_chart(selection: _Selection, what: str | None, output: Path | None, options: Mapping[str, Any]) -> None:
+    """Draw a comparison, or a figure of results."""
+    from wug.views.comparison_page import chart
+    from wug.views.report import choose_figure
+
+    if output is None:
+        raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
+    common.resolve_format(None, output, dict.fromkeys(CHARTS, "chart"))
+    charts.require(output)
+    style = ChartStyle(**{name: options[name] for name in STYLE_OPTIONS}, labels=options["labels"])
+    if what == "comparison":
+        if style.labels:
+            raise click.UsageError("--label is not for the chart of a comparison")
+        charts.save(chart(selection.compared()), output, style.apply)
+    else:
+        results = selection.results()
+        style = replace(style, labels={**config().labels_for(results), **style.labels})
+        shown = choose_figure(style.relabelled(results), options["figure"])
+        charts.save(charts.titled(shown, style.title_characters), output, style.apply)
+    common.say(f"wrote {output}")
+
+
+def _to_table(
+    selection: _Selection, what: str | None, form: str | None, output: Path | None, options: Mapping[str, Any]
+) -> None:
+    """Write rows, or a suite as JSON."""
+    wide, labels, raw = options["wide"], options["labels"], options["raw"]
+    if style_option := next((name for name in STYLE_OPTIONS if options[name] is not None), None):
+        raise click.UsageError(f"--{style_option.replace('_', '-')} is for --chart")
+    if (wide or labels) and (what not in (None, "estimates") or not wide):
+        raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
+    if what == "suite":
+        if common.resolve_format(form, output, {".json": "json"}) not in (None, "json"):
+            raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
+        common.deliver_text(_evaluated(selection.results()), output)
+        return
+    form = common.resolve_format(form, output, format_suffixes()) or ("table" if wide else "csv")
+    what = what or ("estimates" if wide or form in FOR_PEOPLE else "outcomes")
+    if what == "outcomes" and form in EXPORTED_BY_DUCKDB:
+        if form == "parquet" and output is None:
+            raise InputError("parquet is not text: name a file with -o")
+        _write_outcomes(selection.results(), form, output, raw)
+        return
+    common.require_format(form, output)
+    table = _wide(selection, labels) if wide else _table(selection, what, form)
+    common.deliver_table(table, form, output, raw=raw)
 
 
 def _wide(selection: _Selection, names: Mapping[str, str]) -> RowTable:
@@ -196,6 +223,7 @@ def _wide(selection: _Selection, names: Mapping[str, str]) -> RowTable:
 
 def _table(selection: _Selection, what: str, form: str) -> RowTable:
     """The rows to export: a comparison, estimates, surprisals by region, or outcomes."""
+    from wug.results.export import outcome_table
     from wug.views import comparison, result_tables
 
     if what == "comparison":
@@ -204,7 +232,7 @@ def _table(selection: _Selection, what: str, form: str) -> RowTable:
     if what == "surprisals":
         return _surprisals(results)
     if what == "outcomes":
-        return result_tables.outcome_table(results)
+        return outcome_table(results)
     estimates = result_tables.estimate_table(results)
     return estimates if form in FOR_PEOPLE else replace(estimates, document=None)
 
@@ -242,19 +270,3 @@ def _evaluated(results: list[Result]) -> str:
         raise WugError(f"--what suite writes one suite with regions, not {len(evaluated)}: choose one with --suite")
     [(result, write)] = evaluated
     return json.dumps(write(result), ensure_ascii=False, indent=2)
-
-
-def _chart(selection: _Selection, what: str | None, figure: str | None, output: Path, style: ChartStyle) -> None:
-    from wug.views.comparison_page import chart
-    from wug.views.report import choose_figure
-
-    if what == "comparison":
-        if style.labels:
-            raise click.UsageError("--label is not for the chart of a comparison")
-        charts.save(chart(selection.compared()), output, style.apply)
-    else:
-        results = selection.results()
-        style = replace(style, labels={**config().labels_for(results), **style.labels})
-        shown = choose_figure(style.relabelled(results), figure)
-        charts.save(charts.titled(shown, style.title_characters), output, style.apply)
-    common.say(f"wrote {output}")

@@ -135,6 +135,8 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     if path is not None:
         _require_writer(path, result_options.save)
     request = output.with_sweep_file(_request(values, result_options))
+    if values["sweep"] and not result_options.save:
+        raise click.UsageError("--sweep names runs in the store: it excludes --no-save")
     if not request.suites:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if accept and not fetch:

@@ -76,14 +76,22 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
 def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, by: Sequence[str] = ()) -> None:
     """Print a sweep as learning curves, by a field if one is named; without training steps as models by suites."""
     from wug.results.sweep_curves import sweep_curves, sweep_matrix
-    from wug.results.sweeps import counts, find, members
+    from wug.results.sweeps import counts, find, members, runs_of
     from wug.views import sweeps
+    from wug.views.result_tables import ALL_FIELDS, fields
 
     sweep = find(store.reader, name)
     status = counts(members(store.reader, sweep))
     statuses = ", ".join(f"{number} {word}" for word, number in status.items())
     common.say(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
     common.say(sweep.command)
+    if ALL_FIELDS in by:
+        runs = [run.id for run in runs_of(store.reader, sweep)]
+        by = list(
+            dict.fromkeys(
+                field for run in runs for stored in store.reader.stored(run) for field in fields(stored.result)
+            )
+        )
     try:
         by_field = [] if as_matrix else [sweep_curves(store.reader, [sweep], by=field) for field in by or ("",)]
     except InputError:

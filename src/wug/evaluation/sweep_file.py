@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wug import options as declared
 from wug import registry, stats
-from wug.configuration import is_text
-from wug.errors import InputError, suggestion
-from wug.files import parse_toml, read_text
+from wug.configuration import ConfigKey, is_text, read_keys
+from wug.errors import InputError
 from wug.types import PROPORTION_METHODS as METHODS
 
 SEED = "{seed}"
 """The placeholder for seeds in a model's name."""
-
-
-class Key(NamedTuple):
-    """A key of a sweep file."""
-
-    name: str
-    values: str
-    help: str
-    fits: Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +38,7 @@ class SweepFile:
 
 def read(path: Path) -> SweepFile:
     """Read a sweep file; InputError describes the first error."""
-    data = parse_toml(read_text(path), path)
-    known = {key.name: key for key in KEYS}
-    for name, value in data.items():
-        if name not in known:
-            raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
-        if not known[name].fits(value):
-            meant = f" List {name}s under `{name}s`." if f"{name}s" in EXAMPLES else ""
-            raise InputError(f"{name} is {known[name].values}, not {value!r}.{meant}", file=path)
+    data = read_keys(path, KEYS)
     for name in ("models", "suites"):
         if not data.get(name):
             raise InputError(f"{name} is missing. Write {name} = {EXAMPLES[name]}", file=path)
@@ -105,14 +88,20 @@ def _is_table(value: Any) -> bool:
 
 EXAMPLES = {"models": '["causal:runs/*/checkpoint-*"]', "suites": '["blimp"]'}
 KEYS = (
-    Key("name", "a text", "name of the sweep  [default: that of the file]", is_text),
-    Key("models", "a list of texts", "names, patterns and @lists, as for --model", _is_list(str)),
-    Key("suites", "a list of texts", "files, folders, names", _is_list(str)),
-    Key("seeds", "a list of whole numbers", f"values of {SEED} in a model's name", _is_list(int)),
-    Key("model", "a table of options", "options of the models, as for -M", _is_table),
-    Key("suite", "a table of options", "scoring options, as for -S", _is_table),
-    Key("limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0),
-    Key("interval", " or ".join(METHODS), "method for intervals of proportions", lambda value: value in METHODS),
-    Key("kind", "a text", "the family, as for --kind", is_text),
-    Key("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
+    ConfigKey("name", "a text", "name of the sweep  [default: that of the file]", is_text),
+    ConfigKey("models", "a list of texts", "names, patterns and @lists, as for --model", _is_list(str)),
+    ConfigKey("suites", "a list of texts", "files, folders, names", _is_list(str)),
+    ConfigKey("seeds", "a list of whole numbers", f"values of {SEED} in a model's name", _is_list(int)),
+    ConfigKey(
+        "model", "a table of options", "options of the models, as for -M", _is_table, fix=". List models under `models`"
+    ),
+    ConfigKey(
+        "suite", "a table of options", "scoring options, as for -S", _is_table, fix=". List suites under `suites`"
+    ),
+    ConfigKey(
+        "limit", "a whole number", "items per suite, as for --limit", lambda value: type(value) is int and value > 0
+    ),
+    ConfigKey("interval", " or ".join(METHODS), "method for intervals of proportions", lambda value: value in METHODS),
+    ConfigKey("kind", "a text", "the family, as for --kind", is_text),
+    ConfigKey("tags", "a list of texts", "only suites with one of these tags, as for --tag", _is_list(str)),
 )

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from wug.results.columns import FIXED, OutcomeColumn, dump, identifier, literal
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeFile
-from wug.results.queries import table_of
-from wug.tables import no_formula
+from wug.results.queries import OutcomeTable, table_of
+from wug.tables import RowTable, no_formula
 from wug.types import Result
 
 ExportFormat: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
@@ -24,6 +24,7 @@ OPTIONS: dict[ExportFormat, str] = {
 FIRST = ("suite", "model", "item", "metric", "value")
 FORMULA = "'=', '+', '-', '@', chr(9), chr(13)"
 """First characters of text that a spreadsheet evaluates."""
+ROWS_AT_A_TIME = 1000
 NUMBER = "-?[0-9.]+(?:[eE][+-]?[0-9]+)?"
 
 
@@ -33,12 +34,32 @@ def export_outcomes(results: Sequence[Result], path: Path, form: ExportFormat, *
     In csv and tsv, text that a spreadsheet would evaluate gets a leading apostrophe, unless `raw`.
     """
     tables = [table_of(result.outcomes) for result in results]  # temporary files live as long as these
-    files = [table.locate() for table in tables]
+    guard = form in ("csv", "tsv") and not raw
+    _, query = _query([table.locate() for table in tables], guard=guard, as_json=form in ("json", "jsonl"))
+    with database_errors(path.parent), connect() as db:
+        db.execute(f"COPY ({query}) TO {literal(str(path))} ({OPTIONS[form]})")
+
+
+def outcome_table(results: Sequence[Result]) -> RowTable:
+    """The same rows for other formats, read as they are written."""
+    tables = [table_of(result.outcomes) for result in results]
+    names, query = _query([table.locate() for table in tables])
+    return RowTable(names, _rows(query, tables), {**dict.fromkeys(names, str), "value": float, "detail": object})
+
+
+def _rows(query: str, tables: Sequence[OutcomeTable]) -> Iterator[Sequence[object]]:
+    """The rows of a query; `tables` live until they are read."""
+    with connect() as db:
+        selected = db.execute(query)
+        while some := selected.fetchmany(ROWS_AT_A_TIME):
+            yield from some
+
+
+def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool = False) -> tuple[list[str], str]:
+    """The names of the columns, and the rows in SQL; with `guard`, formulas get an apostrophe."""
     fields = list(dict.fromkeys(column.field for file in files for column in _of(file, "group")))
     names = _unique(fields)
-    guard = form in ("csv", "tsv") and not raw
     shown = [no_formula(name) if guard else name for name in names]
-    as_json = form in ("json", "jsonl")
     header = ", ".join(
         [*(f"NULL::{FIXED[name]} AS {name}" for name in FIRST), *(f"NULL::VARCHAR AS {identifier(n)}" for n in shown)]
     )
@@ -53,8 +74,7 @@ def export_outcomes(results: Sequence[Result], path: Path, form: ExportFormat, *
         assert file.path is not None
         where = f"position BETWEEN {file.first} AND {file.first + file.rows - 1}"
         selects.append(f"SELECT {', '.join(cells)} FROM {source(file.path)} WHERE {where}")
-    with database_errors(path.parent), connect() as db:
-        db.execute(f"COPY ({' UNION ALL '.join(selects)}) TO {literal(str(path))} ({OPTIONS[form]})")
+    return [*FIRST, *names, "detail"], " UNION ALL ".join(selects)
 
 
 def _of(file: OutcomeFile, role: str) -> list[OutcomeColumn]:

@@ -340,13 +340,6 @@ def rows_of(result: Result) -> Rows:
     return table_of(result.outcomes)
 
 
-def fields_of(result: Result) -> list[str]:
-    """The fields that the outcomes of a result are grouped by, in the order in which they occur."""
-    if isinstance(result.outcomes, StoredOutcomes):
-        return [column.field for column in result.outcomes.table.locate().columns if column.role == "group"]
-    return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
-
-
 class PairingArrays(NamedTuple):
     """The outcomes of a result as arrays for a comparison; items, metrics and sources are 64-bit hashes."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -13,8 +12,7 @@ from wug.formatting import format_estimate
 from wug.identity import OVERALL, Group
 from wug.labels import short_names
 from wug.patterns import matches
-from wug.results.queries import fields_of
-from wug.tables import Display, FormattedTable, Kind, RowTable, json_safe
+from wug.tables import Display, FormattedTable, Kind, RowTable
 from wug.types import DATA, Estimate, Result
 
 ALL_FIELDS = OVERALL
@@ -134,26 +132,6 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
     head = ["model", *suites]
     shown = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
     return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([shown]))
-
-
-def outcome_table(results: Sequence[Result]) -> RowTable:
-    """One row per outcome, read as they are written, with one column per group field."""
-    fields = list(dict.fromkeys(field for result in results for field in fields_of(result)))
-    names = ["suite", "model", "item", "metric", "value", *fields, "detail"]
-    rows = (
-        (
-            r.suite,
-            r.model,
-            o.item,
-            o.metric,
-            None if o.value is None else float(o.value),
-            *(o.groups.get(field) for field in fields),
-            json.dumps(json_safe(o.detail), ensure_ascii=False) if o.detail else None,
-        )
-        for r in results
-        for o in r.outcomes
-    )
-    return RowTable(names, rows, {**dict.fromkeys(names, str), "value": float, "detail": object})
 
 
 def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
