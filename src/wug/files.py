@@ -65,7 +65,7 @@ def _reading(path: Path) -> Iterator[None]:
     except IsADirectoryError:
         raise InputError("is a folder, not a file", file=path) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise InputError(f"damaged compressed file ({error})", file=path) from None
+        raise InputError(f"damaged compressed file ({error}). Download or copy it again", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
     except ValueError as error:  # a NUL in the name

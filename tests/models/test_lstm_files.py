@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import types
 import warnings
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from pickles import Call, Named, Reference, legacy, storage, tensor
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, WugError
 from wug.models import lstm
 from wug.models.spec import ModelSpec
 from wug.types import Request
@@ -235,6 +236,14 @@ def test_a_truncated_safetensors_file_is_a_clear_error(rnn_model: Any, tmp_path:
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ModelError, match="damaged or incomplete"):
         found(path)
+
+
+def test_a_gzipped_file_is_told_from_a_damaged_one(rnn_model: Any, tmp_path: Path) -> None:
+    packed = gzip.compress(save(tmp_path / "model.pt", rnn_model().state_dict()).read_bytes())
+    for content, message in ((packed, "it is gzipped. Unpack it first"), (packed[:12], "Download or copy it again")):
+        (tmp_path / "model.pt").write_bytes(content)
+        with pytest.raises(WugError, match=message):
+            found(tmp_path / "model.pt")
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

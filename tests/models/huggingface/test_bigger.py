@@ -309,7 +309,8 @@ def test_an_adapter_with_a_harmless_expression_is_taken(llama: Path, tmp_path: P
 def test_a_damaged_description_of_an_adapter_is_named(llama: Path, tmp_path: Path, content: str) -> None:
     adapter = save_adapter(llama, tmp_path / "adapter", 1)
     (adapter / "adapter_config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=r"adapter_config\.json: (not JSON|expected a JSON object)"):
+    problem = r"adapter_config\.json: (not JSON|expected a JSON object).* Download or copy it again"
+    with pytest.raises(ModelError, match=rf"{llama}, adapter={adapter}.*{problem}"):
         opened(llama, adapter=str(adapter))
 
 

@@ -278,6 +278,13 @@ def test_what_is_no_such_file_is_named(tmp_path: Path, content: bytes, message: 
         load(tmp_path, content)
 
 
+def test_an_integer_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    for number, content in enumerate(({10**5000: SIX}, {"mode": 10**5000})):
+        torch.save(content, tmp_path / f"{number}.pt")
+        with pytest.raises(ModelError, match=r"damaged or incomplete \(an integer of 16,610 bits\)"):
+            read(tmp_path / f"{number}.pt", (), what="a test")
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read(tmp_path / "none.pt", (), what="a test")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wug.errors import MissingExtra, ModelError, WugError, first_line
+from wug.errors import InputError, MissingExtra, ModelError, WugError, first_line
 from wug.files import read_object
 from wug.models.spec import ModelSpec
 
@@ -93,7 +93,10 @@ def _require_all(loaded: Any, adapted: Any, context: str) -> None:
 
 def _require_harmless(model: PreTrainedModel, folder: Path, context: str) -> None:
     """Refuse an adapter whose configuration makes peft import modules, load other adapters, or match forever."""
-    settings = read_object(folder / "adapter_config.json")
+    try:
+        settings = read_object(folder / "adapter_config.json")
+    except InputError as error:
+        raise ModelError(f"{context}: {error}. Download or copy it again") from None
     # Every LoRA adapter has megatron_core as its default; peft imports it only with a megatron_config.
     for name, default in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
         if settings.get(name) not in (None, default):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAGIC = b"l\xfc\x9cF\xf9 j\xa8P\x19."
 """The end of the pickled number 0x1950a86a20f9469cfc6c, with which the layout before PyTorch 1.6 begins."""
 
+MAX_INTEGER_BITS = 1024
+
 
 class Inert:
     """A placeholder for a class or function: keeps its arguments and state."""
@@ -113,7 +115,7 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
 
 
 def _dispatch() -> dict[int, Callable[[Any], None]]:
-    """The instructions of pickles, of which those for tuples leave tuples of tuples without a hash."""
+    """The instructions of pickles: tuples of tuples have no hash, and integers have few enough digits to be printed."""
     instructions = dict(pickle._Unpickler.dispatch)
 
     def load_tuple(unpickler: Any, load: Callable[[Any], None]) -> None:
@@ -121,6 +123,14 @@ def _dispatch() -> dict[int, Callable[[Any], None]]:
         if any(isinstance(element, tuple) for element in unpickler.stack[-1]):
             unpickler.stack[-1] = NestedTuple(unpickler.stack[-1])
 
+    def load_integer(unpickler: Any, load: Callable[[Any], None]) -> None:
+        load(unpickler)
+        bits = unpickler.stack[-1].bit_length()
+        if bits > MAX_INTEGER_BITS:
+            raise pickle.UnpicklingError(f"an integer of {bits:,} bits")
+
+    for (code,) in (pickle.INT, pickle.LONG, pickle.LONG1, pickle.LONG4):
+        instructions[code] = partial(load_integer, load=instructions[code])
     for (code,) in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
         instructions[code] = partial(load_tuple, load=instructions[code])
     return instructions
